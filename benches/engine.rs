@@ -30,10 +30,11 @@ use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
 use vault_steward::index::links::{resolver, rewrite};
+use vault_steward::index::names::Asking;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::glob::Glob;
 use vault_steward::note::path::VaultPath;
-use vault_steward::policy::{self, Caller, Scope};
+use vault_steward::policy::{self, Caller, Permission, Scope};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 use vault_steward::tools::{self, Context, Registry};
@@ -94,6 +95,7 @@ fn context(vault: &Vault, writer: Writer, state: &Path) -> Context {
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
         room: usize::MAX,
+        most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
@@ -223,6 +225,42 @@ fn engine(criterion: &mut Criterion) {
     });
     group.bench_function("unresolved", |bencher| {
         bencher.iter(|| call(&context, "list_links", json!({"kind": "unresolved"})));
+    });
+    group.finish();
+
+    let mut group = criterion.benchmark_group(format!("names/{size}"));
+    let cancel = Cancel::default();
+    let asking = Asking { vault: &vault, now: chrono::Utc::now().fixed_offset(), cancel: &cancel };
+    let names = &context.index.names;
+    let said = |path: &VaultPath| path.name().trim_end_matches(".md").to_lowercase();
+    let unique =
+        paths.iter().map(said).find(|said| names.resolve(asking, said, Want::File).is_ok());
+    let unique = unique.expect("a note has a name that is like no other");
+    let new = VaultPath::from_disk("A note that nobody has.md").expect("a sound path");
+    group.bench_function("a name", |bencher| {
+        bencher.iter(|| names.resolve(asking, black_box(&unique), Want::File).is_ok());
+    });
+    group.bench_function("a name that is nowhere, and what is near", |bencher| {
+        let nowhere = format!("{unique} elsewhere");
+        bencher.iter(|| names.resolve(asking, black_box(&nowhere), Want::File).is_err());
+    });
+    group.bench_function("what answers to the name of a new note", |bencher| {
+        bencher.iter(|| names.answering(asking, black_box(&new), Want::File).len());
+    });
+    group.sample_size(10);
+    group.bench_function("all notes read", |bencher| {
+        bencher.iter(|| {
+            Index::new(vault.clone()).names.answering(asking, black_box(&new), Want::File).len()
+        });
+    });
+    names.remember(ground.state.path());
+    names.stop();
+    group.bench_function("what was kept read", |bencher| {
+        bencher.iter(|| {
+            let names = Index::new(vault.clone()).names;
+            names.remember(ground.state.path());
+            names.answering(asking, black_box(&new), Want::File).len()
+        });
     });
     group.finish();
 

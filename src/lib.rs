@@ -24,6 +24,7 @@
 //! | 4 | [`edits`] | changes made in a caller's name: judged, with the links that follow them |
 //! | 5 | [`tools`] | what a caller can ask for, one file a tool |
 //! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
+//! | 6 | [`mcp`] | what MCP clients say and are told; pure |
 //! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
 //! | 7 | [`server`] | the WebSocket door |
 //! | 7 | [`smarthole`] | the door to SmartHole, which hears what a person says |
@@ -43,6 +44,7 @@ pub mod hooks;
 pub mod index;
 pub mod journal;
 pub mod llm;
+pub mod mcp;
 pub mod methods;
 pub mod note;
 pub mod policy;

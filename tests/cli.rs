@@ -11,6 +11,8 @@ mod manual;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "support/models.rs"]
 mod models;
+#[path = "support/posted.rs"]
+mod posted;
 #[allow(dead_code, reason = "the tests of the agent use all of it")]
 #[path = "agent/script.rs"]
 mod script;
@@ -52,6 +54,9 @@ mod doors;
 #[path = "cli/endurance.rs"]
 mod endurance;
 #[cfg(target_os = "linux")]
+#[path = "cli/full.rs"]
+mod full;
+#[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;
 #[path = "cli/history.rs"]
@@ -59,6 +64,8 @@ mod history;
 #[cfg(unix)]
 #[path = "cli/hooks.rs"]
 mod hooks;
+#[path = "cli/json.rs"]
+mod json;
 #[cfg(target_os = "linux")]
 #[path = "cli/keyring.rs"]
 mod keyring;
@@ -68,8 +75,14 @@ mod links;
 mod live;
 #[path = "cli/llm.rs"]
 mod llm;
+#[cfg(target_os = "linux")]
+#[path = "cli/looks.rs"]
+mod looks;
 #[path = "cli/memory.rs"]
 mod memory;
+#[cfg(unix)]
+#[path = "cli/moved.rs"]
+mod moved;
 #[path = "cli/plugin.rs"]
 mod plugin;
 #[path = "cli/policy.rs"]
@@ -83,5 +96,7 @@ mod service;
 mod settings;
 #[path = "cli/shape.rs"]
 mod shape;
+#[path = "cli/verbs.rs"]
+mod verbs;
 #[path = "cli/view.rs"]
 mod view;

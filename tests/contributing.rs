@@ -28,7 +28,17 @@ const LINES: &[(&str, &str, &str)] = &[
     // A tool: one file and one line, with its `mod`.
     ("src/tools/mod.rs", "mod create_folder;", "mod count_words;"),
     ("src/tools/mod.rs", "    create_folder::CreateFolder,", "    count_words::CountWords,"),
+    (
+        "docs/security.md",
+        "| tool | `create_folder`",
+        "| tool | `count_words` | yes | how many words |",
+    ),
     // A protocol method.
+    (
+        "docs/security.md",
+        "| method | `_vault/status`",
+        "| method | `_vault/echo` | no | that it may not |",
+    ),
     ("src/protocol/mod.rs", "pub mod envelope;", "pub mod echo;"),
     (
         "src/protocol/mod.rs",
@@ -79,12 +89,13 @@ fn a_tool_a_method_and_a_setting_take_the_files_that_are_named_and_no_more() {
     }
     let section = fs::read_to_string(root().join("fixtures/contributing/echo.md")).unwrap();
     copy.add("docs/protocol.md", "### `_vault/status`", section.trim_end_matches('\n'));
-    copy.cargo(&["test", "--test", "protocol_types"], &[("UPDATE_GENERATED", "1")]);
+    copy.cargo(&["test", "--test", "protocol", "types"], &[("UPDATE_GENERATED", "1")]);
 
     copy.cargo(&["test", "--lib", "--", "tools::", "methods::", "config::", "protocol::"], &[]);
-    copy.cargo(&["test", "--test", "architecture", "--test", "protocol_docs"], &[]);
+    copy.cargo(&["test", "--test", "architecture", "--test", "protocol"], &[]);
     copy.cargo(&["test", "--test", "calls"], &[]);
     copy.cargo(&["test", "--test", "cli", "--", "doors::"], &[]);
+    copy.cargo(&["test", "--test", "views", "--", "table::"], &[]);
 
     let listed = copy.steward(&["tools"]);
     assert!(listed.contains("count_words"), "{listed}");

@@ -87,7 +87,7 @@ impl Models for Chosen {
         Box::pin(std::future::ready(String::new()))
     }
 
-    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+    fn price(&self, _: Option<&Origin>, _: Option<&Usage>) -> (String, Option<f64>) {
         ("bench/m".to_owned(), Some(0.001))
     }
 }
@@ -132,8 +132,12 @@ impl Place for Nowhere {
         Moment { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
-    fn note(&self, _: &str) -> Option<(String, String)> {
+    fn note(&self, _: &str, _: Scope) -> Option<(String, String)> {
         None
+    }
+
+    fn shows_all(&self, _: Scope) -> bool {
+        true
     }
 }
 
@@ -222,7 +226,7 @@ impl Models for ChosenSilent {
         Box::pin(std::future::ready(String::new()))
     }
 
-    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+    fn price(&self, _: Option<&Origin>, _: Option<&Usage>) -> (String, Option<f64>) {
         ("bench/m".to_owned(), None)
     }
 }

@@ -47,6 +47,8 @@ impl Home {
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("XDG_RUNTIME_DIR", self.folder.path())
+            // Nothing listens on the port for discarding.
+            .env("STEWARD_SMARTHOLE_PORT", "9")
             .stdin(Stdio::null());
     }
 

@@ -36,6 +36,9 @@ const LARGE: usize = 100_000;
 /// Notes of the vault whose ten thousand files git changes.
 const CHECKOUT: usize = 10_000;
 
+/// Notes of the vault that is searched on one core, on two, and so on, where no other is asked for.
+const CORES: usize = 10_000;
+
 /// Measures the daemon beside other programs.
 #[derive(Parser)]
 #[command(name = "benches/compare")]
@@ -56,9 +59,12 @@ struct Options {
     #[arg(long)]
     page: Option<PathBuf>,
     /// Measure these alone: search, matches, list, read, find, start, memory, change, checkout, wire,
-    /// crowd, kept, plugin, servers.
+    /// crowd, cores, kept, plugin, servers.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Numbers of cores for `cores`; left out: 1, 2, 4 and so on.
+    #[arg(long, value_delimiter = ',')]
+    cores: Vec<usize>,
     /// Take a profile of what misses its target, with `perf`, into this folder.
     #[arg(long)]
     profile: Option<PathBuf>,
@@ -71,9 +77,9 @@ struct Options {
 }
 
 /// What can be measured, in this order.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "search", "matches", "list", "read", "find", "start", "memory", "change", "checkout", "wire",
-    "crowd", "kept", "plugin", "servers",
+    "crowd", "cores", "kept", "plugin", "servers",
 ];
 
 fn main() -> ExitCode {
@@ -101,6 +107,9 @@ fn ended(result: Result<()>) -> ExitCode {
 fn run(options: &Options) -> Result<()> {
     if let Some(unknown) = options.only.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
         bail!("there is nothing to measure called `{unknown}`: it is {}", KINDS.join(", "));
+    }
+    if options.cores.contains(&0) {
+        bail!("`--cores` must be at least 1 each");
     }
     if options.rounds == Some(0) {
         bail!("`--rounds` must be at least 1");
@@ -166,6 +175,9 @@ fn run(options: &Options) -> Result<()> {
                 })(),
                 "wire" => rows::wire::measure(here, page),
                 "crowd" => rows::crowd::measure(here, page),
+                "cores" if notes == CORES || options.only.iter().any(|wanted| wanted == kind) => {
+                    rows::cores::measure(here, page, &options.cores)
+                }
                 // How many notes there are makes no difference to what was said.
                 "kept" if at == 0 => {
                     rows::kept::append(here, page).and_then(|()| rows::kept::list(here, page))

@@ -58,6 +58,16 @@ impl Row {
         self
     }
 
+    /// Bytes that it holds, which may be at most `most` times what it held `beside`.
+    pub fn no_larger(mut self, steward: u64, beside: u64, name: &str, most: f64) -> Self {
+        let megabytes = |bytes: u64| format!("{} MB", short(bytes as f64 / 1_048_576.0));
+        let ratio = steward as f64 / beside as f64;
+        (self.steward, self.beside) = (megabytes(steward), format!("{name} {}", megabytes(beside)));
+        (self.ratio, self.target) = (share(ratio), format!("≤ {}", share(most)));
+        self.met = Some(ratio <= most);
+        self
+    }
+
     /// As many a second; the target is to be at least `least` times as many.
     pub fn more(mut self, steward: f64, beside: f64, name: &str, least: f64) -> Self {
         let ratio = steward / beside;
@@ -74,6 +84,13 @@ impl Row {
         self.steward = format!("{} {unit}", short(figure));
         self.target = format!("≤ {} {unit}", short(most));
         self.met = Some(figure <= most);
+        self
+    }
+
+    /// A share that stands alone, with the least that it may be.
+    pub fn at_least(mut self, share: f64, least: f64) -> Self {
+        (self.steward, self.target) = (short(share), format!("≥ {}", short(least)));
+        self.met = Some(share >= least);
         self
     }
 

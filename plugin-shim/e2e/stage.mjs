@@ -108,7 +108,7 @@ export class Stage {
     });
     await tab.addInitScript(COUNTERS);
     await tab.goto(at ?? (await this.door.address()));
-    if (at === null) await tab.locator(".vs-messages").waitFor();
+    if (at === null) await tab.locator(".vs-model").waitFor();
     return tab;
   }
 

@@ -1,5 +1,5 @@
 // Written by the daemon's own tests from src/protocol; do not edit.
-// After a change there: UPDATE_GENERATED=1 cargo test --test protocol_types
+// After a change there: UPDATE_GENERATED=1 cargo test --test protocol
 
 /** The version of the protocol that these types describe. */
 export const PROTOCOL_VERSION = 1;
@@ -56,6 +56,24 @@ export type AgentVaultMeta = {
    * as key, in hex.
    */
   proof?: string,
+};
+
+/** Answers a question that waits for a person. */
+export type AnswerParams = {
+  /** The question. */
+  id: number,
+  /** `allow_once`, `allow_always` where it is offered, or `reject_once`. */
+  optionId: string,
+  /** What the person says with it, such as why not; the caller hears it with a refusal. */
+  words?: string,
+};
+
+/** A question that was answered. */
+export type AnswerResult = {
+  /** What was asked about. */
+  title: string,
+  /** Whether its call waited for the answer; else the answer is kept for the call to be repeated. */
+  waited: boolean,
 };
 
 /** A tool that needs no further agreement in a folder. */
@@ -499,9 +517,12 @@ export type DeleteConversationResult = {
 
 /** One change. */
 export type DiffChange = {
-  /** What names it: `17.2`; `undo` takes it. */
+  /** What names it: `17.2`; `undo` takes it. Of a question its place, from 1. */
   id: string,
-  /** `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`. */
+  /**
+   * `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of a
+   * question what it is in `session/request_permission`.
+   */
   action: string,
   /** The path it has, or had, afterwards. */
   path: string,
@@ -521,10 +542,17 @@ export type DiffChange = {
 
 /** Which changes to show. */
 export type DiffParams = {
-  /** The change set's number. */
-  changeSet: number,
+  /** The change set's number, or `question`. */
+  changeSet?: number,
+  /** A question that waits: the number in `_vault/approvals/pending`. */
+  question?: number,
   /** The first change to show, from 1: how to go on where an answer ended. */
   first?: number,
+  /**
+   * Of a question: the first line of the diff of the change `first`, from 0: how to go on in a
+   * diff that an answer cut.
+   */
+  line?: number,
 };
 
 /** The changes. */
@@ -537,13 +565,18 @@ export type DiffResult = {
   total: number,
   /** Where to go on: `first` of the next request. */
   next?: number,
+  /** Where to go on in the diff of that change: `line` of the next request. */
+  nextLine?: number,
 };
 
 /** A part of a note. */
 export type EmbeddedResource = {
-  /** The note's address: a path in the vault, or a `file:` address of one. */
+  /**
+   * The note's address: a path in the vault, or a `file:` address of one; [`Self::STDIN`] for a text
+   * that is no part of a note.
+   */
   uri: string,
-  /** The part. */
+  /** The part, or the text. */
   text: string,
 };
 
@@ -1158,6 +1191,58 @@ export type PageCodeResult = {
   seconds: number,
 };
 
+/** Asks for the questions that wait for a person. */
+export type PendingParams = {
+  /** Only this one, with all that a person is shown of it. */
+  id?: number,
+};
+
+/** A question that waits for a person. */
+export type PendingQuestion = {
+  /** Its number: that of the call in the audit, until it is answered. */
+  id: number,
+  /** Since when, as local time. */
+  since: string,
+  /** The conversation; `direct` for a call outside of one. */
+  sessionId: string,
+  /** What would be done. */
+  title: string,
+  /** The tool. */
+  tool: string,
+  /** The name the caller gave of itself. */
+  caller: string,
+  /** What kind of caller it is. */
+  scope: string,
+  /** Why a person is asked. */
+  reasons: Array<string>,
+  /** How many changes it would make. */
+  changes: number,
+  /** Whether a connected program shows it; then it waits for as long as one is there. */
+  shown: boolean,
+  /** Whether its call still waits; else a yes is kept for the call to be repeated. */
+  waits: boolean,
+  /** All of it, where it was asked for by its number. */
+  asked?: RequestPermissionParams,
+};
+
+/** The questions that wait for a person. */
+export type PendingResult = {
+  /** Oldest first. */
+  pending: Array<PendingQuestion>,
+};
+
+/** What ACP has no place for. */
+export type PermissionAnswerMeta = {
+  /** Ours. */
+  vault: PermissionAnswerVaultMeta,
+};
+
+/** What goes with an answer. */
+export type PermissionAnswerVaultMeta = {
+  /** What the person said with it, such as why not; the caller hears it with a refusal. */
+  words?: string,
+};
+
 /** One change. */
 export type PermissionChange = {
   /** `write`, `create_folder`, `move`, `delete` or `restore`. */
@@ -1166,8 +1251,14 @@ export type PermissionChange = {
   path: string,
   /** For a move, its path before. */
   from: string | null,
-  /** The change of its text as a unified diff. */
+  /** The change of its text as a unified diff; `more` says whether that is all of it. */
   diff: string,
+  /** Lines that it adds. */
+  added: number,
+  /** Lines that it takes away. */
+  removed: number,
+  /** Lines of the diff that are not here, or not to their end: `_vault/diff` has them. */
+  more: number,
 };
 
 /** A piece of what would be done. */
@@ -1228,6 +1319,8 @@ export type PermissionToolCall = {
 
 /** What is asked, in the vault's own terms. */
 export type PermissionVaultMeta = {
+  /** The question's number: `_vault/diff` has all of its texts, `_vault/approvals/answer` takes it. */
+  question: number,
   /** The tool. */
   tool: string,
   /** The name the caller gave of itself. */
@@ -1240,8 +1333,6 @@ export type PermissionVaultMeta = {
   changes: Array<PermissionChange>,
   /** The folder for which `allow_always` would hold. */
   folder: string | null,
-  /** Seconds until it counts as refused. */
-  seconds: number,
 };
 
 /** Nothing to say. */
@@ -1361,6 +1452,8 @@ export type RequestPermissionParams = {
 export type RequestPermissionResult = {
   /** The answer. */
   outcome: PermissionOutcome,
+  /** What ACP has no place for. */
+  _meta?: PermissionAnswerMeta,
 };
 
 /** What to look for. */
@@ -1601,7 +1694,10 @@ export type Setting = {
   takesEffect: TakesEffect,
   /** The value from the next start on, where that is another. */
   afterRestart?: JsonValue,
-  /** Whether `_vault/settings/set` may change it. What loosens security is for the file alone. */
+  /**
+   * Whether `_vault/settings/set` can change it: what loosens security is for the file alone, and the
+   * daemon has to be able to write that.
+   */
   settable: boolean,
   /** What it is for. */
   doc: string,
@@ -1987,6 +2083,10 @@ export interface Methods {
   "_vault/mode": { params: ModeParams; result: ModeResult };
   /** What a person agreed to for good. */
   "_vault/approvals": { params: ApprovalsParams; result: ApprovalsResult };
+  /** The questions that wait for a person. */
+  "_vault/approvals/pending": { params: PendingParams; result: PendingResult };
+  /** Answers one of them. */
+  "_vault/approvals/answer": { params: AnswerParams; result: AnswerResult };
   /** Calls, and what was decided on them. */
   "_vault/audit": { params: AuditParams; result: AuditResult };
   /** The conversations, the one last active first. */

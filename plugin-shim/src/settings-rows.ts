@@ -35,7 +35,11 @@ export function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): (
   const commit = (value: JsonValue): void => {
     daemon.set(row.key, value).then(
       (result) => say(overridden(result)),
-      (error: unknown) => say(errorText(error)),
+      (error: unknown) => {
+        // What was typed stays, to be mended; a switch has nothing to mend and stands as the daemon has it.
+        if (row.kind === "toggle") show();
+        say(errorText(error));
+      },
     );
   };
   const field = addField(setting, row, commit, say);

@@ -143,7 +143,7 @@ describe("what waits for the connection", () => {
     chat.send(draft("For a new one"));
     await back();
     expect(said()).toEqual([["a", "For a"], ["new 2", "For a new one"]]);
-    expect(texts(chat)).toEqual(["For a new one (waiting)"]);
+    expect(texts(chat)).toEqual(["For a new one (sending)"]);
   });
 
   it("is sent where it was written though another conversation was to be opened", async () => {
@@ -176,6 +176,24 @@ describe("what waits for the connection", () => {
     await chat.open("a");
     expect(texts(chat)).toEqual(["In a", "For a"]);
     expect(chat.elsewhere).toBeNull();
+  });
+
+  it("belongs to the conversation that goes on, where it was written before the first connection", async () => {
+    daemon.answers.delete("_vault/conversation");
+    const connection = connectTo(daemon, clock);
+    const chat = chatOn(connection);
+    chat.send(draft("For a"));
+    connection.start();
+    await settle();
+    expect(texts(chat)).toEqual(["For a (sending)"]);
+    answering();
+    const [asked] = daemon.last.asked("_vault/conversation");
+    const conversation = { sessionId: "a", state: "open", shown: "done", branch: 1 };
+    daemon.last.deliver({ id: asked?.id, result: { conversation, branches: [], items: kept.get("a"), earlier: false, changes: [] } });
+    await settle();
+    expect(said()).toEqual([["a", "For a"]]);
+    expect(daemon.last.asked("session/new")).toEqual([]);
+    expect(texts(chat)).toEqual(["In a", "For a (sending)"]);
   });
 
   it("begins its own conversation though another was opened before it could", async () => {

@@ -10,7 +10,7 @@ import { FakeClock, settle } from "./fake-clock";
 import { connectTo, FakeDaemon, TOKEN } from "./fake-daemon";
 
 interface Shown {
-  setting: { components: { buttonEl?: HTMLElement; clickHandler?: (event: Event) => unknown }[] };
+  setting: { components: { buttonEl?: HTMLElement; clickHandler?: (event: Event) => unknown; toggleEl?: HTMLElement; onClick?(): void; getValue?(): boolean }[] };
   settingEl: HTMLElement;
   cleanup: (() => void) | null;
 }
@@ -219,6 +219,24 @@ describe("the daemon's settings", () => {
     expect(field("Name in SmartHole").value).toBe("two words");
     await type("Minutes until a conversation ends", "soon");
     expect(row("Minutes until a conversation ends").textContent).toContain("`soon` is no whole number");
+  });
+
+  it("that are switches stand as they were where they cannot be set", async () => {
+    daemon.answers.delete("_vault/settings/set");
+    const components = shown.find(({ settingEl }) => settingEl === row("Hear SmartHole"))?.setting.components;
+    const hear = components?.find((component) => "toggleEl" in component);
+    hear?.onClick?.();
+    await settle();
+    expect(sets()).toEqual([{ key: "smarthole.enabled", value: true }]);
+    const request = daemon.last.asked("_vault/settings/set")[0];
+    daemon.last.deliver({
+      id: request?.id,
+      error: { code: -32000, message: "could not write `/home/ana/config.toml`", data: { kind: "failed", retryable: false } },
+    });
+    await settle();
+    expect(row("Hear SmartHole").textContent).toContain("could not write");
+    expect(hear?.getValue?.()).toBe(false);
+    expect(sets()).toHaveLength(1);
   });
 
   it("change here when they are changed elsewhere, but not under a person's hands", async () => {

@@ -1,10 +1,11 @@
 // The view as a person uses it, before a daemon that a test plays.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Connection } from "../src/connection";
 import type { ActiveNote, Host } from "../src/host";
 import type { ItemInfo } from "../src/protocol";
 import { type ChatHandle, mountChat } from "../src/view";
 import { FakeClock, settle } from "./fake-clock";
-import { connected, FakeDaemon } from "./fake-daemon";
+import { connected, connectTo, FakeDaemon } from "./fake-daemon";
 
 let daemon: FakeDaemon;
 let clock: FakeClock;
@@ -36,8 +37,8 @@ afterEach(() => {
   root.remove();
 });
 
-async function mounted(): Promise<void> {
-  const connection = await connected(daemon, clock);
+async function mounted(given?: Connection): Promise<void> {
+  const connection = given ?? (await connected(daemon, clock));
   root = document.createElement("main");
   document.body.append(root);
   const host: Host = {
@@ -278,7 +279,7 @@ describe("a message that went with more than words", () => {
 describe("what is dropped and pasted", () => {
   const dot = new File(["dot"], "dot.png", { type: "image/png" });
 
-  beforeEach(mounted);
+  beforeEach(() => mounted());
 
   it("is attached where it names notes, each of them", async () => {
     expect(await happens("drop", field(), data({ "text/plain": "Inbox.md\nobsidian://open?vault=v&file=Garden%2FPlot%2027.md" }))).toBe(false);
@@ -449,4 +450,106 @@ it("says of code that it is copied only once it is", async () => {
   button?.click();
   await settle();
   expect(button?.textContent).toBe("Copied");
+});
+
+it("shows the model that was chosen last, whatever is answered late to an earlier question", async () => {
+  const models = ["scripted/one", "scripted/two"];
+  const result = (first: string): object => ({
+    chain: [first, ...models.filter((name) => name !== first)],
+    models: models.map((name) => ({ name, ready: true, chosen: true, current: name === first })),
+    problems: [],
+  });
+  let holds = "scripted/one";
+  const modelsNow = ({ choose }: Record<string, unknown>): object => result((holds = typeof choose === "string" ? choose : holds));
+  daemon.answers.set("_vault/models", modelsNow);
+  await mounted();
+  const name = (): string | null | undefined => root.querySelector(".vs-model-name")?.textContent;
+  const choose = async (text: string): Promise<void> => {
+    root.querySelector<HTMLElement>(".vs-model")?.click();
+    [...root.querySelectorAll<HTMLElement>(".vs-menu-item")].find((one) => one.textContent.startsWith(text))?.click();
+    await settle();
+  };
+  expect(name()).toBe("one");
+  // Asked once more, and the answer is on its way while a person chooses.
+  daemon.answers.delete("_vault/models");
+  daemon.last.event("_vault/config_reloaded", 1, { changed: ["models.chain"], needsRestart: [] });
+  await settle();
+  const late = daemon.last.asked("_vault/models").at(-1);
+  daemon.answers.set("_vault/models", modelsNow);
+  await choose("two");
+  expect(name()).toBe("two");
+  daemon.last.deliver({ id: late?.id, result: result("scripted/one") });
+  await settle();
+  expect(name()).toBe("two");
+  // A choice that is refused says so, and what holds is shown.
+  daemon.answers.delete("_vault/models");
+  await choose("one");
+  const refused = daemon.last.asked("_vault/models").at(-1);
+  daemon.answers.set("_vault/models", modelsNow);
+  daemon.last.deliver({ id: refused?.id, error: { code: -32000, message: "could not write", data: { kind: "failed", retryable: false } } });
+  await settle();
+  expect(notices.join()).toContain("could not write");
+  expect(name()).toBe("two");
+});
+
+it("completes a name that was typed while there was no connection once there is one", async () => {
+  await mounted();
+  daemon.answers.set("_vault/complete", () => ({ found: [{ kind: "note", path: "Garden/Compost.md", name: "Compost", folder: "Garden" }] }));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    daemon.there = false;
+    daemon.last.lose();
+    field().focus();
+    field().value = "See @compo";
+    field().setSelectionRange(10, 10);
+    field().dispatchEvent(new Event("input", { bubbles: true }));
+    vi.advanceTimersByTime(1_000);
+    await settle();
+    expect(root.querySelector(".vs-completion")).toBeNull();
+    daemon.there = true;
+    await clock.pass(10_000);
+    vi.advanceTimersByTime(1_000);
+    await settle();
+    expect(root.querySelector(".vs-completion-name")?.textContent).toBe("Compost");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+describe("a field that is taken away while it is connecting", () => {
+  async function takenAway(): Promise<void> {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const connection = connectTo(daemon, clock);
+    daemon.opening = "never";
+    connection.start();
+    await mounted(connection);
+    field().focus();
+    vi.advanceTimersByTime(1_000);
+    expect(root.querySelector(".vs-body.is-away")).not.toBeNull();
+    // As a browser does with what it no longer shows.
+    field().blur();
+  }
+
+  async function isBack(): Promise<void> {
+    daemon.opening = "accept";
+    await clock.pass(20_000);
+    expect(root.querySelector(".vs-body.is-away")).toBeNull();
+  }
+
+  afterEach(() => void vi.useRealTimers());
+
+  it("has the focus again when it is back", async () => {
+    await takenAway();
+    await isBack();
+    expect(document.activeElement).toBe(field());
+  });
+
+  it("takes it from nobody", async () => {
+    await takenAway();
+    const elsewhere = document.body.appendChild(document.createElement("textarea"));
+    elsewhere.focus();
+    await isBack();
+    expect(document.activeElement).toBe(elsewhere);
+    elsewhere.remove();
+  });
 });

@@ -24,8 +24,8 @@ use super::shared::{Command, Shared, blocking};
 use super::shortening::{Shortening, Summary, summary, summary_of};
 use super::turn::{Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
 use super::turn_settings::TurnSettings;
-use crate::calls::Decision;
-use crate::conversation::{ConversationId, TurnId};
+use crate::calls::{Answerer, Decision};
+use crate::conversation::{ConversationId, TurnId, question};
 use crate::llm::tape::Tap;
 use crate::llm::{self, Cache, LlmError, Origin, ToolChoice, TurnRequest, TurnStream, Usage};
 use crate::policy::Scope;
@@ -54,6 +54,7 @@ pub(super) struct Driver {
     turn: Turn,
     context: Context,
     model: Option<Model>,
+    installation: Arc<str>,
     stream: Option<TurnStream>,
     /// Pieces of the answer that are there and not taken yet.
     ready: VecDeque<Result<llm::Item, LlmError>>,
@@ -65,7 +66,7 @@ pub(super) struct Driver {
     /// What this end has to tell the turn.
     own: VecDeque<Event>,
     calls: JoinSet<(String, Answer)>,
-    questions: JoinSet<(String, (Decision, String))>,
+    questions: JoinSet<(String, (Decision, Answerer))>,
     /// Calls that wait for a person.
     pending: HashMap<String, Box<dyn Pending>>,
     cancel: Cancel,
@@ -96,7 +97,10 @@ impl Driver {
     ) -> Result<Self, MemoryError> {
         let settings = shared.settings.load_full();
         // Keys are read from files for it.
-        let model = blocking(&shared, |shared| Ok(shared.ports.models.current())).await?;
+        let known = blocking(&shared, |Shared { ports, .. }| {
+            Ok((ports.models.current(), ports.memory.installation()?.into()))
+        });
+        let (model, installation) = known.await?;
         let window = settings.window(model.as_ref().map_or(0, |model| model.window));
         let turn =
             Turn::new(id.to_string(), settings.limits(window), shared.ports.toolbox.changes());
@@ -108,6 +112,7 @@ impl Driver {
             turn,
             context: Context::default(),
             model,
+            installation,
             stream: None,
             ready: VecDeque::new(),
             sent: 0,
@@ -188,6 +193,8 @@ impl Driver {
                         }
                     }
                     Some(decided) = self.questions.join_next() => {
+                        // The time was the person's, not the turn's.
+                        deadline.as_mut().reset(Instant::now() + patience);
                         if let Ok((call, (decision, by))) = decided {
                             break Event::Decided { call, decision, by };
                         }
@@ -201,7 +208,7 @@ impl Driver {
                             Err(error) => return self.broken(&error),
                         }
                     }
-                    () = &mut deadline => {
+                    () = &mut deadline, if self.questions.is_empty() => {
                         // What does not come to its end by then is cut off.
                         deadline.as_mut().reset(Instant::now() + GRACE);
                         break Event::TimeIsUp;
@@ -355,6 +362,7 @@ impl Driver {
             effort: self.settings.effort,
             cache: Cache::On,
             conversation: self.conversation.to_string(),
+            installation: Arc::clone(&self.installation),
             tap: Tap::default(),
         };
         self.sent = request.messages.len();
@@ -380,7 +388,7 @@ impl Driver {
     async fn shortened(&mut self, summary: Summary) -> Result<Option<Event>, MemoryError> {
         let Some(Shortening { cut, then, .. }) = self.shortening.take() else { return Ok(None) };
         if let Some((usage, origin)) = summary.usage {
-            self.count(usage, origin).await;
+            self.count(Some(usage), origin).await;
         }
         let summary = summary.text.unwrap_or(cut.extract);
         // What the person wants now is told in their own words.
@@ -424,18 +432,20 @@ impl Driver {
         }
     }
 
-    async fn used(&mut self, usage: Usage, origin: Option<Origin>) {
-        self.context.counted(usage.input, self.sent);
+    async fn used(&mut self, usage: Option<Usage>, origin: Option<Origin>) {
         let spent = self.count(usage, origin).await;
+        let Some(usage) = usage else { return };
+        self.context.counted(usage.input, self.sent);
         let (used, size) = (usage.input + usage.output, self.window());
         self.tell(What::Usage { used, size, cost: spent });
     }
 
     /// Counts what a request took; what the conversation has cost in this run.
-    fn count(&self, usage: Usage, origin: Option<Origin>) -> Later<Option<f64>> {
+    fn count(&self, usage: Option<Usage>, origin: Option<Origin>) -> Later<Option<f64>> {
         let (shared, conversation) = (Arc::clone(&self.shared), self.conversation);
         let counted = tokio::task::spawn_blocking(move || {
-            let (name, cost) = shared.ports.models.price(origin.as_ref(), &usage);
+            let (name, cost) = shared.ports.models.price(origin.as_ref(), usage.as_ref());
+            let usage = usage.unwrap_or_default();
             shared.ports.memory.count(conversation, &name, &usage, cost);
             shared.spent(conversation, cost)
         });
@@ -444,7 +454,9 @@ impl Driver {
 
     async fn done(mut self, end: End) -> Done {
         let (conversation, id) = (self.conversation, self.id);
-        let question = self.question.take().filter(|_| end.reason == Reason::Waiting);
+        let sent = self.question.take();
+        let asked = sent.or_else(|| question::at_end(&self.answer).map(str::to_owned));
+        let question = asked.filter(|_| end.reason == Reason::Waiting);
         let kept = end.clone();
         let finished = blocking(&self.shared, move |shared| {
             shared.ports.memory.finish(conversation, id, &kept, question.as_deref())

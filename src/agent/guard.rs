@@ -6,16 +6,13 @@ use serde_json::{Value, json};
 use super::known::Known;
 use crate::calls::Calls;
 use crate::conversation::ConversationId;
-use crate::journal::{ListedSet, Query, SetKind};
 use crate::note::code::ErrorCode;
+use crate::policy::Scope;
 use crate::tools::{Basis, Context, ToolError};
-use crate::vault::{Place, Want};
+use crate::vault::{Place, View, Want};
 
 /// What to do instead.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
-
-/// Change sets looked through for the last one of a conversation.
-const LOOKED_THROUGH: usize = 500;
 
 /// What was made of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +32,7 @@ pub(super) enum Guarded {
 /// own to undo.
 pub(super) fn guard(
     calls: &Calls,
+    scope: Scope,
     conversation: ConversationId,
     known: &Known,
     tool: &str,
@@ -42,11 +40,13 @@ pub(super) fn guard(
 ) -> Result<Guarded, ToolError> {
     let tools = calls.tools();
     let context = calls.context();
-    let vault = &context.vault;
+    let context =
+        Context { vault: context.vault.seen_through(calls.view(scope)), ..context.clone() };
+    let (context, vault) = (&context, &context.vault);
     match tools.get(tool).and_then(|tool| tool.rests_on(arguments)) {
         None => {}
         Some(Basis::LastChange { change_set }) => {
-            if let Some(set) = own_last(context, conversation)? {
+            if let Some(set) = own_last(context, conversation, vault.view().clone())? {
                 arguments[change_set] = json!(set);
             }
         }
@@ -66,7 +66,7 @@ pub(super) fn guard(
             return Ok(if is_only_new { Guarded::AsAsked } else { Guarded::OnlyNew });
         }
         Some(Basis::Lines { path, revision, takes }) => {
-            let found = vault.resolve(&path, Want::File).ok();
+            let found = context.find(&path, Want::File).ok();
             if let Some(known) = found.and_then(|found| known.revision(found.path.as_str())) {
                 arguments[revision] = json!(known);
             } else if takes {
@@ -87,14 +87,19 @@ pub(super) fn guard(
 ///
 /// # Errors
 /// There are others' alone.
-fn own_last(context: &Context, conversation: ConversationId) -> Result<Option<u64>, ToolError> {
-    let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
-    let mut sets = context.journal.history().change_sets(&query)?;
-    sets.retain(|set| !matches!(set.kind, SetKind::Undo(_)) && !set.is_undone());
+fn own_last(
+    context: &Context,
+    conversation: ConversationId,
+    seen: View,
+) -> Result<Option<u64>, ToolError> {
     // The name of a turn is the agent's alone; any client may name a conversation.
     let turns = turn_name(conversation, "");
-    let is_own = |set: &&ListedSet| set.turn.as_ref().is_some_and(|turn| turn.starts_with(&turns));
-    match (sets.iter().find(is_own), sets.first()) {
+    let mut newest = None;
+    let own = context.journal.history().newest_standing(&seen, |set| {
+        newest.get_or_insert_with(|| set.clone());
+        set.turn.as_ref().is_some_and(|turn| turn.starts_with(&turns))
+    })?;
+    match (own, newest) {
         (Some(own), _) => Ok(Some(own.id.0)),
         (None, None) => Ok(None),
         (None, Some(newest)) => Err(ToolError::new(

@@ -19,6 +19,9 @@ use crate::store::usage::Used;
 /// What the inbox knows messages of clients by.
 const SOURCE: &str = "prompt";
 
+/// The setting that is a random name of this installation.
+const INSTALLATION: &str = "installation";
+
 /// Earlier conversations that a new one is told of.
 const EARLIER: usize = 2;
 
@@ -223,7 +226,10 @@ impl Memory for StoredMemory {
     }
 
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
-        self.0.trim()?;
+        if let Err(error) = self.0.trim() {
+            // A full disk must not keep what was said before from being heard.
+            tracing::warn!(%error, "what is old was not let go");
+        }
         let turns = self.0.rows().turns.running()?;
         let mut messages = Vec::new();
         for state in [InboxState::New, InboxState::Taken] {
@@ -255,6 +261,16 @@ impl Memory for StoredMemory {
         let ended = recent.filter(|one| one.ended.is_some() && one.id != conversation);
         let told = ended.filter_map(|one| Some((one.id.to_string(), one.title?, one.summary?)));
         Ok(told.take(EARLIER).collect())
+    }
+
+    fn installation(&self) -> Result<String, MemoryError> {
+        let settings = &self.0.store().settings;
+        if let Some(known) = settings.get(INSTALLATION)? {
+            return Ok(known);
+        }
+        let new = unheard_of()?;
+        settings.set(INSTALLATION, Some(&new))?;
+        Ok(new)
     }
 
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>) {

@@ -11,7 +11,7 @@ use super::entry::{Entry, Said};
 use super::known::Known;
 use super::prompt::Moment;
 use super::turn::{Changes, End, Reason, Show};
-use crate::calls::Decision;
+use crate::calls::{Answerer, Decision};
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
 use crate::policy::Scope;
@@ -145,6 +145,14 @@ pub trait Memory: Send + Sync + 'static {
         conversation: ConversationId,
     ) -> Result<Vec<(String, String, String)>, MemoryError>;
 
+    /// A random name of what is kept, the same over restarts; empty where nothing outlives one.
+    ///
+    /// # Errors
+    /// A new one cannot be kept.
+    fn installation(&self) -> Result<String, MemoryError> {
+        Ok(String::new())
+    }
+
     /// Counts what a model was used for; the cost in US dollars where it is known.
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>);
 }
@@ -187,8 +195,9 @@ pub trait Models: Send + Sync + 'static {
     /// One sentence on how to choose one.
     fn advice(&self) -> Later<String>;
 
-    /// The name of whoever answered, and what it cost in US dollars, where that is known.
-    fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>);
+    /// The name of whoever answered, and what it cost in US dollars, where that is known: of tokens that
+    /// nobody told it is not nothing but unknown.
+    fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>);
 }
 
 /// A call that a model wants made.
@@ -221,10 +230,10 @@ pub trait Pending: Send {
     fn title(&self) -> String;
 
     /// Asks whoever may answer. Dropping the wait takes the question back.
-    fn ask(&self) -> Later<(Decision, String)>;
+    fn ask(&self) -> Later<(Decision, Answerer)>;
 
     /// Goes on with it, or ends it, as was decided.
-    fn answer(self: Box<Self>, decision: Decision, by: String, cancel: Cancel) -> Later<Answer>;
+    fn answer(self: Box<Self>, decision: Decision, by: Answerer, cancel: Cancel) -> Later<Answer>;
 }
 
 /// The tools that a model may call.
@@ -287,8 +296,12 @@ pub trait Place: Send + Sync + 'static {
     /// conversation was not told yet.
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Moment;
 
-    /// A note's real path and its text.
-    fn note(&self, path: &str) -> Option<(String, String)>;
+    /// A note's real path and its text, if a caller of this kind may see it.
+    fn note(&self, path: &str, scope: Scope) -> Option<(String, String)>;
+
+    /// Whether a caller of this kind may see all of the vault, and so what was said of it in other
+    /// conversations.
+    fn shows_all(&self, scope: Scope) -> bool;
 }
 
 impl<T: Audience> Audience for Arc<T> {
@@ -306,7 +319,11 @@ impl<T: Place> Place for Arc<T> {
         (**self).moment(conversation, scope)
     }
 
-    fn note(&self, path: &str) -> Option<(String, String)> {
-        (**self).note(path)
+    fn note(&self, path: &str, scope: Scope) -> Option<(String, String)> {
+        (**self).note(path, scope)
+    }
+
+    fn shows_all(&self, scope: Scope) -> bool {
+        (**self).shows_all(scope)
     }
 }

@@ -23,22 +23,27 @@ pub(super) fn of(
     let entries = memory.entries(conversation)?;
     let is_damaged = entries.iter().any(Entry::is_of_damage);
     let mut context = Context::of(entries);
+    let scope = context.scope();
     if !context.has_opening() {
         let note = match settings.instructions_note.trim() {
             "" => None,
-            path => place.note(path),
+            path => place.note(path, scope),
         };
         let opening = Entry::Opening {
             system: prompt::system(&place.vault(), &Instructions::new(settings, note)),
             tools: shared.ports.toolbox.specs(),
         };
         context.push(memory.keep_opening(conversation, opening)?);
-        if let Some(text) = prompt::earlier(&memory.earlier(conversation)?) {
+        let earlier = match place.shows_all(scope) {
+            true => memory.earlier(conversation)?,
+            false => Vec::new(),
+        };
+        if let Some(text) = prompt::earlier(&earlier) {
             keep(shared, conversation, id, &mut context, Entry::notice(text))?;
         }
     }
     fill(shared, conversation, id, &mut context)?;
-    let news = shared.told(conversation, &place.moment(conversation, context.scope()));
+    let news = shared.told(conversation, &place.moment(conversation, scope));
     if let Some(text) = news {
         keep(shared, conversation, id, &mut context, Entry::notice(text))?;
     }

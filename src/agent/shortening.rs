@@ -40,8 +40,7 @@ pub(super) struct Shortening {
     pub then: Option<bool>,
 }
 
-/// Asks the model, if there is one, for a summary of what is left out. `name` is what vendors find
-/// their cache by.
+/// Asks the model, if there is one, for a summary of what is left out; `name` is for the log.
 pub(super) fn summary_of(
     model: Option<&Model>,
     cut: &Cut,

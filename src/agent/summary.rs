@@ -267,11 +267,8 @@ impl Summaries {
     async fn count(&self, id: ConversationId, usage: Option<Usage>, origin: Option<Origin>) {
         let models = Arc::clone(&self.models);
         let counted = self.blocking(move |conversations| {
-            let is_told = usage.is_some();
+            let (model, cost) = models.price(origin.as_ref(), usage.as_ref());
             let usage = usage.unwrap_or_default();
-            let (model, cost) = models.price(origin.as_ref(), &usage);
-            // Of tokens that nobody told the cost is not nothing but unknown.
-            let cost = cost.filter(|_| is_told);
             StoredMemory::new(conversations.clone()).count(id, &model, &usage, cost);
             Ok(())
         });

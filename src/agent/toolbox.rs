@@ -10,7 +10,7 @@ use super::guard::{self, Guarded};
 use super::own_tools;
 use super::ports::{Answer, Later, Pending, Toolbox, Wanted};
 use super::turn::Changes;
-use crate::calls::{Calls, Decision, Outcome, Question, Request};
+use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
 use crate::note::code::ErrorCode;
 use crate::policy::Caller;
@@ -24,7 +24,7 @@ pub const NAME: &str = "agent";
 pub trait Person: Send + Sync + 'static {
     /// Puts a question to every client that can ask one; dropping the wait takes it back. `call`
     /// names the call to them.
-    fn ask(&self, question: &Question, call: String) -> Later<(Decision, String)>;
+    fn ask(&self, question: &Question, call: String) -> Later<(Decision, Answerer)>;
 }
 
 /// The tools of one vault.
@@ -101,7 +101,7 @@ impl Toolbox for VaultToolbox {
             let calls = toolbox.calls.clone();
             let work = move || {
                 let guarded =
-                    guard::guard(&calls, conversation, &known, &call.name, &mut arguments)?;
+                    guard::guard(&calls, scope, conversation, &known, &call.name, &mut arguments)?;
                 let request = Request {
                     tool: call.name,
                     arguments,
@@ -146,11 +146,11 @@ impl Pending for Waiting {
         self.question.title().to_owned()
     }
 
-    fn ask(&self) -> Later<(Decision, String)> {
+    fn ask(&self) -> Later<(Decision, Answerer)> {
         self.toolbox.person.ask(&self.question, self.call.clone())
     }
 
-    fn answer(self: Box<Self>, decision: Decision, by: String, cancel: Cancel) -> Later<Answer> {
+    fn answer(self: Box<Self>, decision: Decision, by: Answerer, cancel: Cancel) -> Later<Answer> {
         let Self { toolbox, question, call, guarded } = *self;
         Box::pin(async move {
             let work = move || question.answer(decision, by, &cancel);

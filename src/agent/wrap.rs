@@ -36,6 +36,11 @@ pub fn data(text: &str, most: usize) -> String {
     wrapped
 }
 
+/// What [`data`] was made of, without its marks: for a person to read.
+pub fn unmarked(text: &str) -> String {
+    text.replace(&format!("{OPEN}\n"), "").replace(&format!("\n{CLOSE}"), "")
+}
+
 /// Lines and bytes of what an answer may say at its end of itself.
 const END_LINES: usize = 4;
 const END_BYTES: usize = 800;
@@ -171,6 +176,7 @@ mod tests {
         let end = "[2 lines cut]\n[more with start_line 101]\n</tool_data>";
         assert!(wrapped.ends_with(end) && wrapped.len() < 900, "{wrapped}");
         assert_eq!(data("a\n[b]\n[c]", 99), format!("{OPEN}\na\n[b]\n[c]\n{CLOSE}"));
+        assert_eq!(unmarked(&data("a\n[b]", 99)), "a\n[b]");
         // A note that consists of such lines is cut all the same.
         let many = "[x]\n".repeat(1_000);
         assert!(data(&many, 500).len() < 1_600);

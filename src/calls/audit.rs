@@ -254,7 +254,8 @@ pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolErro
     }
 }
 
-fn cut(text: &str) -> String {
+/// As much of a path or a reason as is kept, on one line.
+pub(super) fn cut(text: &str) -> String {
     if text.len() <= MAX_CHARACTERS && !text.contains('\n') {
         return text.to_owned();
     }

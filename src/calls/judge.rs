@@ -1,15 +1,16 @@
 //! Decides on what a call is about to change, once its tool has made up its mind.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::Calls;
-use super::call::{Request, ShownChange, word};
+use super::call::{Answerer, Content, Request, ShownChange, word};
 use crate::edits::{Gate, Proposal};
 use crate::journal::{ChangeSetId, JournalError};
 use crate::note::code::ErrorCode;
+use crate::note::diff;
 use crate::note::path::VaultPath;
 use crate::policy::{Call, Effect, Mode, Permission, Reason, Refusal, layers};
 use crate::tools::{Answer, Facts, ToolError};
@@ -18,11 +19,11 @@ use crate::vault::Cancel;
 /// Changes of which a person is shown the text.
 const MAX_SHOWN: usize = 50;
 
-/// Bytes of both texts of a file up to which a person's program gets them whole.
-const MAX_TEXTS: usize = 64 << 10;
-
-/// Bytes of diffs that are shown in all.
+/// Bytes of diffs that are shown at first, in all.
 const MAX_DIFFS: usize = 256 << 10;
+
+/// Bytes of texts that are held so that a person can see all of a question.
+const MAX_HELD: usize = 16 << 20;
 
 /// A person's agreement to exactly these changes.
 #[derive(Debug, Clone)]
@@ -30,7 +31,7 @@ pub(super) struct Agreed {
     pub identity: String,
     /// The row of the audit that says that somebody was asked.
     pub row: i64,
-    pub by: String,
+    pub by: Answerer,
 }
 
 /// What a person has to agree to.
@@ -39,7 +40,7 @@ pub(super) struct Asked {
     pub title: String,
     pub reasons: Vec<String>,
     pub layer: &'static str,
-    pub changes: Vec<ShownChange>,
+    pub changes: Arc<[ShownChange]>,
     pub folder: Option<VaultPath>,
     pub identity: String,
 }
@@ -72,6 +73,9 @@ fn shown(change: &ShownChange) -> Value {
         "path": change.path,
         "from": change.from,
         "diff": change.diff,
+        "added": change.added,
+        "removed": change.removed,
+        "more": change.more,
     })
 }
 
@@ -85,6 +89,8 @@ pub(super) struct Seen {
     pub change_set: Option<u64>,
     preview: Option<Asked>,
     question: Option<Asked>,
+    /// What it is about to do.
+    effects: Vec<Effect>,
 }
 
 /// What came of a call.
@@ -187,30 +193,43 @@ impl Judge {
     }
 
     fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> Asked {
-        let mut room = MAX_DIFFS;
+        let (mut room, mut left) = (MAX_DIFFS, MAX_HELD);
         let mut changes = Vec::new();
         for change in &proposal.changes {
-            let mut diff = String::new();
-            if room > 0 && changes.len() < MAX_SHOWN {
-                diff = change.diff();
-                room = room.saturating_sub(diff.len());
-            }
             let effect = &change.effect;
-            let texts = change.texts(MAX_TEXTS).filter(|_| changes.len() < MAX_SHOWN && room > 0);
-            changes.push(ShownChange {
+            let mut shown = ShownChange {
                 action: effect.shown,
                 path: effect.path.as_str().to_owned(),
                 from: effect.from.as_ref().map(|from| from.as_str().to_owned()),
-                texts: texts.map(|(old, new)| (old.map(str::to_owned), new.to_owned())),
-                diff,
-            });
+                diff: String::new(),
+                more: 0,
+                added: 0,
+                removed: 0,
+                content: None,
+            };
+            if let Some((old, new)) = change.content() {
+                let part = diff::part(old, new, &shown.path, 0, false);
+                (shown.added, shown.removed) = (part.added, part.removed);
+                if room > 0 && changes.len() < MAX_SHOWN {
+                    room = room.saturating_sub(part.text.len());
+                    (shown.diff, shown.more) = (part.text, part.more + part.cut);
+                } else {
+                    shown.more = part.text.lines().count() + part.more;
+                }
+                if let Some(rest) = left.checked_sub(old.len() + new.len()) {
+                    left = rest;
+                    let old = (!change.is_new()).then(|| old.to_vec());
+                    shown.content = Some(Arc::new(Content { old, new: new.to_vec() }));
+                }
+            }
+            changes.push(shown);
         }
         let lasting = !reasons.is_empty() && reasons.iter().all(|reason| reason.lasting);
         Asked {
             title: proposal.title.to_owned(),
             reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
             layer: reasons.first().map_or(layers::APPROVAL, |reason| reason.layer),
-            changes,
+            changes: changes.into(),
             folder: common_folder(proposal).filter(|folder| lasting && !folder.is_root()),
             identity: identity(proposal),
         }
@@ -243,6 +262,7 @@ impl Gate for Judge {
             seen.paths =
                 effects.iter().flat_map(Effect::paths).map(|path| path.to_string()).collect();
             seen.bytes = effects.iter().map(|effect| effect.bytes).sum();
+            seen.effects.clone_from(&effects);
         }
         let call = self.call();
         let reasons = match self.calls.0.policy.judge(&call, &effects) {
@@ -301,12 +321,12 @@ impl Gate for Judge {
     }
 
     fn applied(&self, change_set: ChangeSetId) {
-        let bytes = {
+        let effects = {
             let mut seen = self.seen();
             seen.change_set = Some(change_set.0);
-            seen.bytes
+            std::mem::take(&mut seen.effects)
         };
-        self.calls.0.policy.applied(&self.call(), bytes);
+        self.calls.0.policy.applied(&self.call(), &effects);
         self.calls.tell_applied(&self.request, change_set);
     }
 }
@@ -332,13 +352,19 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
 /// The answer of a dry run.
 fn would(preview: &Asked) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
-    for change in &preview.changes {
+    for change in preview.changes.iter() {
         match (&change.from, change.diff.trim_end()) {
             (Some(from), _) => {
                 lines.push(format!("{} `{from}` to `{}`", word(change.action), change.path))
             }
             (None, "") => lines.push(format!("{} `{}`", word(change.action), change.path)),
             (None, diff) => lines.push(diff.to_owned()),
+        }
+        if change.more > 0 {
+            lines.push(format!(
+                "[{} more lines of the diff of `{}`; it adds {} and takes away {}]",
+                change.more, change.path, change.added, change.removed
+            ));
         }
     }
     if !preview.reasons.is_empty() {

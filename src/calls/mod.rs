@@ -11,8 +11,9 @@
 //! [`run`] is the one runner of all doors: queues, deadlines, cancelling, and a person asked in
 //! between.
 //!
-//! In reading order: this page, [`call`] (what is asked), `judge`, `question`, `hooked` (what
-//! hooks hear of it), [`audit`], `agreements`, [`run`] with [`glances`] and [`tracker`].
+//! In reading order: this page, [`call`] (what is asked), `judge`, `question`, [`saved_answers`] (answers
+//! that came after their call), `hooked` (what hooks hear of it), [`audit`], `agreements`, [`run`] with
+//! [`glances`] and [`tracker`].
 
 mod agreements;
 pub mod audit;
@@ -22,6 +23,7 @@ mod hooked;
 mod judge;
 mod question;
 pub mod run;
+pub mod saved_answers;
 pub mod tracker;
 
 use std::sync::Arc;
@@ -46,7 +48,7 @@ use audit::Audit;
 pub use call::{Answerer, Decision, Request, ShownChange};
 pub use hooked::CALLER as HOOK_CALLER;
 use judge::{Agreed, Judge, Judged};
-pub use question::{Outcome, Question};
+pub use question::{Left, Outcome, Question};
 
 /// What a person set, under its name in the store.
 const MODE: &str = "mode";
@@ -224,7 +226,7 @@ impl Calls {
         let begun = Instant::now();
         let mut row = audit::begin(&request);
         row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
-        row.answered_by = agreed.as_ref().map(|agreed| agreed.by.clone());
+        row.answered_by = agreed.as_ref().map(|agreed| agreed.by.program.clone());
         let end = |row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>| {
             row.microseconds = i64::try_from(begun.elapsed().as_micros()).unwrap_or(i64::MAX);
             audit::result(row, result);
@@ -247,6 +249,10 @@ impl Calls {
                 return Outcome::Answered(result);
             }
         };
+        tool.name_arguments(&mut request.arguments);
+        if request.caller.scope == Scope::Mcp {
+            tool.spare_what_exists(&mut request.arguments);
+        }
         let judged = self.judge(&tool, &mut request, agreed, cancel);
         let Judged { result, seen, question } = judged;
         if glance::is_broken() {
@@ -305,6 +311,7 @@ impl Calls {
                 Ok(Some(arguments)) => {
                     // Judged like any other arguments.
                     request.arguments = arguments;
+                    tool.name_arguments(&mut request.arguments);
                     standing = match self.admit(tool, request, &settings) {
                         Ok(standing) => standing,
                         Err(judged) => return *judged,
@@ -319,6 +326,7 @@ impl Calls {
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
         context.room = request.room.unwrap_or(usize::MAX);
+        context.most = settings.most(request.caller.scope);
         context.gate = Some(Arc::clone(&judge) as Arc<dyn Gate>);
         context.origin = Origin {
             caller: request.caller.name.clone(),
@@ -367,7 +375,8 @@ impl Calls {
         };
         let mode = mode.map_err(|error| {
             let text = format!("it cannot be told what may be changed: {error}");
-            let error = ToolError::new(ErrorCode::IoError, text, error.hint());
+            let code = if error.is_full() { ErrorCode::StorageFull } else { ErrorCode::IoError };
+            let error = ToolError::new(code, text, error.hint());
             Box::new(Judged::refused_early(Err(error)))
         })?;
         let (view, write) = self.places(settings, request.caller.scope);

@@ -20,7 +20,7 @@ use super::glances::Glances;
 use super::tracker::Tracker;
 use super::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::note::code::ErrorCode;
-use crate::tools::{Answer, Facts, Tier, ToolError};
+use crate::tools::{Answer, Facts, Registry, Tier, ToolError};
 use crate::vault::Cancel;
 
 /// Quick calls that may be at it at a time: enough that a few slow disks do not hold up the others, and
@@ -62,6 +62,9 @@ pub type Answered = Result<Answer<Facts>, ToolError>;
 
 /// The tools of one vault, as a door calls them.
 pub trait Tools: Send + Sync + 'static {
+    /// All tools that can be called.
+    fn registry(&self) -> Arc<Registry>;
+
     /// How to treat calls of the tool `name`; `None` where there is no such tool.
     fn work(&self, name: &str) -> Option<Work>;
 
@@ -74,6 +77,10 @@ pub trait Tools: Send + Sync + 'static {
 }
 
 impl Tools for Calls {
+    fn registry(&self) -> Arc<Registry> {
+        self.tools()
+    }
+
     fn work(&self, name: &str) -> Option<Work> {
         let tools = self.tools();
         let tool = tools.get(name)?;
@@ -301,8 +308,8 @@ impl Runner {
                 task.0.is_asking.store(true, Ordering::Release);
                 let (decision, by) = tokio::select! {
                     answer = ask(&question) => answer,
-                    () = task.given_up() => (Decision::Withdrawn, Answerer::new()),
-                    () = runner.closed() => (Decision::Withdrawn, Answerer::new()),
+                    () = task.given_up() => (Decision::Withdrawn, Answerer::default()),
+                    () = runner.closed() => (Decision::Withdrawn, Answerer::default()),
                 };
                 task.0.is_asking.store(false, Ordering::Release);
                 if decision == Decision::Withdrawn {

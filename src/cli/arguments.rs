@@ -9,15 +9,19 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::call::CallArguments;
 use super::chat::ChatArguments;
-use super::completions::CompletionsArguments;
+use super::completions::{self, CompletionsArguments};
 use super::config::ConfigArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
+use super::edit::EditArguments;
 use super::failure::Failure;
+use super::help;
 use super::history::{LogArguments, RestoreArguments, UndoArguments};
 use super::inbox::InboxArguments;
 use super::keeping::{JournalArguments, TrashArguments};
 use super::key::KeyArguments;
 use super::links::LinksArguments;
+use super::man::ManArguments;
+use super::mcp::McpArguments;
 use super::open::OpenArguments;
 use super::output::{Color, Output};
 use super::pair::PairArguments;
@@ -26,17 +30,20 @@ use super::policy::{ApprovalsArguments, AuditArguments, ModeArguments};
 use super::serve::ServeArguments;
 use super::service::{ServiceAction, ServiceArguments};
 use super::session::WrongSettings;
+use super::status::StatusArguments;
 use super::token::TokenArguments;
+use super::verbs::{
+    DailyArguments, DeleteArguments, ListArguments, MoveArguments, NewArguments, ReadArguments,
+    SearchArguments, TagsArguments,
+};
+use super::words;
 use crate::config::layers::Flags;
 use crate::config::log::Level;
+use crate::tools::Registry;
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 the tool or the command failed, 2 wrong arguments or settings, 3 another \
-daemon serves the vault, 4 no vault was found.";
-
-/// A companion daemon for Obsidian vaults: file tools for language models, over a local protocol
+/// Search, read and change the notes of an Obsidian vault, by hand or with a language model
 #[derive(Debug, Parser)]
-#[command(name = "steward", bin_name = "steward", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "steward", bin_name = "steward", version, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// What holds for every command.
@@ -49,19 +56,18 @@ pub struct Cli {
 
 /// What holds for every command.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// The vault's folder [else STEWARD_VAULT, the settings, the nearest folder upward with
-    /// .obsidian, the one vault open in Obsidian]
-    #[arg(long, global = true, value_name = "PATH")]
+    /// Folder or name of the vault [default: the one you are in, or have open]
+    #[arg(long, global = true, value_name = "VAULT", add = completions::vaults())]
     pub vault: Option<PathBuf>,
-    /// The settings file [else STEWARD_CONFIG, the usual place]
+    /// The settings file [default: STEWARD_CONFIG, the usual place]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print JSON, errors included
     #[arg(long, global = true)]
     pub json: bool,
-    /// The least serious log messages to write, to stderr: off, error, warn, info, debug, trace
+    /// Minimum log level, to stderr: off, error, warn, info, debug, trace
     #[arg(long, global = true, value_name = "LEVEL", hide_possible_values = true)]
     pub log_level: Option<Level>,
     /// Log more: -v what happens, -vv details
@@ -76,62 +82,86 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve a vault in the foreground until Ctrl-C or SIGTERM
+    /// Find words in notes
+    Search(SearchArguments),
+    /// Print a note
+    Read(ReadArguments),
+    /// List a folder, or what fits a pattern
+    List(ListArguments),
+    /// List the tags
+    Tags(TagsArguments),
+    /// List open tasks that are due, by `📅 2026-11-21` or `[due:: 2026-11-21]`
+    Today,
+    /// Print today's daily note, or add to it
+    Daily(DailyArguments),
+    /// Make a note
+    New(NewArguments),
+    /// Change a note in your editor
+    Edit(EditArguments),
+    /// Move or rename a note or folder; links to it follow
+    Move(MoveArguments),
+    /// Delete a note or folder; it goes to the trash
+    Delete(DeleteArguments),
+    /// Run the daemon for a vault, until Ctrl-C or SIGTERM
     Serve(ServeArguments),
-    /// List the tools (with --json: their schemas)
+    /// List the tools (with --json their schemas)
     Tools,
-    /// Call a tool, through the running daemon or directly
+    /// Call any tool, with flags or JSON
     Call(CallArguments),
-    /// Talk to the agent: a chat on the terminal, or one message and its answer
+    /// Chat with a model about your notes, or ask one thing
     Chat(ChatArguments),
-    /// Show what the steward changed, newest first
+    /// Show changes, newest first
     Log(LogArguments),
-    /// Take a change set back, or one change of it; without a number the last one
+    /// Undo a change (the last one by default)
     Undo(UndoArguments),
-    /// The trash: list it, restore from it, empty it
+    /// List, restore from or empty the trash
     Trash(TrashArguments),
-    /// Bring something back from the trash
+    /// Restore something from the trash
     Restore(RestoreArguments),
-    /// The record of changes: check it, clear what is too old out of it
+    /// Check or clean up the record of changes
     Journal(JournalArguments),
-    /// How far callers are trusted with changes: ask, auto or read-only
+    /// Show or set the approval mode: ask, auto or read-only
     Mode(ModeArguments),
-    /// What you agreed to for good: list it, take it back
+    /// Answer questions; list or revoke "always allow" answers
     Approvals(ApprovalsArguments),
-    /// Every call of a tool and what was decided on it
+    /// List tool calls, with what was allowed and refused
     Audit(AuditArguments),
-    /// What was said: list, show, search, export, end and delete conversations
+    /// List, search, export and delete conversations
     Conversations(ConversationsArguments),
-    /// What was spoken: list messages that wait or were set aside, have them tried again
+    /// Voice messages: list, retry or discard
     Inbox(InboxArguments),
-    /// What models were used for, and what that cost
+    /// Show tokens used and what they cost
     Usage(UsageArguments),
-    /// The vault's links: find broken and ambiguous ones
+    /// List a note's links and backlinks, or check all links
     Links(LinksArguments),
-    /// Say whether a daemon serves the vault, and how it is
-    Status,
-    /// Print the token that clients need
+    /// Show whether the daemon is running
+    Status(StatusArguments),
+    /// Print the token that programs connect with
     Token(TokenArguments),
+    /// Serve an MCP client on stdin and stdout
+    Mcp(McpArguments),
     /// Open the chat in the browser
     Open(OpenArguments),
-    /// Show the link and the QR code that pair the Obsidian plugin with this vault's daemon
+    /// Show the link and QR code that pair the Obsidian plugin
     Pair(PairArguments),
-    /// The Obsidian plugin: put it into the vault, update it, take it out again
+    /// Install, update or remove the Obsidian plugin
     Plugin(PluginArguments),
-    /// List the vaults Obsidian knows, and which one would be taken
+    /// List known vaults, and the one that is used here
     Vaults,
-    /// Check everything the daemon depends on, and say what to do
+    /// Check the setup, and say what to fix
     Doctor,
-    /// Say which language models are asked, and what their vendors offer
+    /// List language models: configured and available
     Models,
-    /// A vendor's key: store it, remove it, say where it comes from
+    /// Store or remove a provider's API key
     Key(KeyArguments),
-    /// The settings: write the file, find it, check it; list, read and change what is in it
+    /// List, read, change and check the settings
     Config(ConfigArguments),
-    /// The daemon as a service of the system: systemd on Linux, launchd on macOS
+    /// Run the daemon at every log-in (systemd, launchd)
     Service(ServiceArguments),
-    /// Print a completion script for a shell
+    /// Print the completion script for a shell
     Completions(CompletionsArguments),
+    /// Write man pages
+    Man(ManArguments),
 }
 
 impl Cli {
@@ -140,7 +170,8 @@ impl Cli {
     /// # Errors
     /// clap's own, for [`explain`]; `--help` and `--version` come this way too.
     pub fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches_from(arguments)?;
+        let command = help::arranged(Self::command());
+        let matches = command.try_get_matches_from(joined(arguments))?;
         Self::from_arg_matches(&matches)
     }
 
@@ -171,12 +202,23 @@ impl Command {
     /// What it can do while the settings file is wrong.
     pub fn with_wrong_settings(&self) -> WrongSettings {
         match self {
-            Self::Status | Self::Token(_) => WrongSettings::Work,
+            Self::Status(_) | Self::Token(_) => WrongSettings::Work,
             Self::Call(_)
+            | Self::Search(_)
+            | Self::Read(_)
+            | Self::List(_)
+            | Self::Tags(_)
+            | Self::Today
+            | Self::Daily(_)
+            | Self::New(_)
+            | Self::Edit(_)
+            | Self::Move(_)
+            | Self::Delete(_)
             | Self::Chat(_)
             | Self::Log(_)
             | Self::Undo(_)
             | Self::Restore(_)
+            | Self::Mcp(_)
             | Self::Open(_) => WrongSettings::AskDaemon,
             _ => WrongSettings::Fail,
         }
@@ -189,6 +231,32 @@ impl Command {
             _ => Level::Warn,
         }
     }
+}
+
+/// The arguments of `call` with `true` and `false` joined to the flag before them, since a switch may stand
+/// alone: `--create false` as `--create=false`. For a flag that takes a text it is the same.
+fn joined(arguments: &[OsString]) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut in_call = false;
+    let mut flag = false;
+    for argument in arguments {
+        let text = argument.to_str().unwrap_or_default();
+        match joined.last_mut() {
+            Some(before) if in_call && flag && ["true", "false"].contains(&text) => {
+                before.push("=");
+                before.push(argument);
+                flag = false;
+            }
+            _ => {
+                flag = text.starts_with("--") && text.len() > 2 && !text.contains('=');
+                flag &= !["--json", "--direct", "--yes", "--verbose"].contains(&text);
+                joined.push(argument.clone());
+            }
+        }
+        in_call |= text == "call";
+        in_call &= text != "--";
+    }
+    joined
 }
 
 /// Prints what clap has to say: help as it is, a mistake as one line with a hint.
@@ -211,12 +279,48 @@ pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let message = rendered.split("\n\n").next().unwrap_or_default();
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let hint = suggestion(error).unwrap_or_else(|| "`--help` says what can be given".to_owned());
+    let (message, hint) = match missing(error) {
+        Some((command, what)) => {
+            (format!("`{command}` needs {what}"), format!("see `{command} --help`"))
+        }
+        None => {
+            let hint = suggestion(error, arguments);
+            (message, hint.unwrap_or_else(|| "`--help` says what can be given".to_owned()))
+        }
+    };
     Failure::usage(message, hint).report(&Output::new(json, Color::Auto))
 }
 
-/// The nearest right word, where clap knows one.
-fn suggestion(error: &clap::Error) -> Option<String> {
+/// What a command cannot do without, where that is missing.
+fn missing(error: &clap::Error) -> Option<(String, String)> {
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return None;
+    }
+    let what = match error.get(ContextKind::InvalidArg)? {
+        ContextValue::Strings(arguments) => arguments.join(" and "),
+        _ => return None,
+    };
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let command = usage
+        .strip_prefix("Usage: ")?
+        .split(' ')
+        .take_while(|word| word.starts_with(|first: char| first.is_ascii_lowercase()));
+    Some((command.collect::<Vec<_>>().join(" "), what))
+}
+
+/// The right word: what another program calls so, a tool or a command of that name, or the nearest one
+/// that clap knows.
+fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    if let Some(command) = meant(error, arguments) {
+        return Some(format!("did you mean `{command}`?"));
+    }
+    let wrong = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
+    if let Some(said) = wrong.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(word) => words::not_here(word.split([' ', '=']).next()?),
+        _ => None,
+    }) {
+        return Some(said.to_owned());
+    }
     let kinds =
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     // Of several, clap puts the nearest last.
@@ -227,8 +331,39 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     })?;
     // A tool is found by its spoken name (`read-file`) too, but it is called by its real one.
     let name = word.replace('-', "_");
-    let tool = crate::tools::Registry::built_in().get(&name);
+    let tool = Registry::built_in().get(&name);
     Some(format!("did you mean `{}`?", tool.map_or(&word, |tool| &tool.name)))
+}
+
+/// The command for a word that is none where it stands.
+fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let wrong = |kind| match error.get(kind)? {
+        ContextValue::String(word) => Some(word.as_str()),
+        _ => None,
+    };
+    if let Some(flag) = wrong(ContextKind::InvalidArg) {
+        let flag = flag.split([' ', '=']).next().unwrap_or_default();
+        return words::known_elsewhere(flag).map(str::to_owned);
+    }
+    let word = wrong(ContextKind::InvalidSubcommand)?;
+    let is_tool = || Registry::built_in().get(&word.replace('-', "_"));
+    match arguments.iter().take_while(|one| *one != word).any(|one| one == "call") {
+        true if names().iter().any(|name| name == word) => Some(format!("steward {word}")),
+        true => None,
+        false => match is_tool() {
+            Some(tool) => Some(words::command_of(&tool.name)),
+            None if ["list", "load", "unload"].contains(&word) => {
+                let is_plugin = arguments.iter().any(|one| one == "plugin");
+                is_plugin.then(|| "steward plugin status".to_owned())
+            }
+            None => words::known_elsewhere(word).map(str::to_owned),
+        },
+    }
+}
+
+/// The names of the commands.
+pub fn names() -> Vec<String> {
+    Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 #[cfg(test)]

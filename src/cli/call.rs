@@ -6,22 +6,30 @@ use std::process::ExitCode;
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 use serde_json::{Map, Value};
 
+use super::completions;
 use super::failure::Failure;
 use super::flags::{self, Parameter};
+use super::help;
 use super::output::Output;
+use super::paint;
 use super::reach::{self, Way};
 use super::session::Session;
-use crate::tools::{Definition, Registry, Tier};
+use crate::tools::{Definition, Names, Registry, Tier};
 
 /// The largest JSON taken from stdin, in bytes; what a message to the daemon may hold.
 const MAX_STDIN: u64 = 4 << 20;
 
+/// What is given without a flag, among clap's arguments.
+const GIVEN: &str = "given";
+
 const AFTER_HELP: &str = "\
-Arguments are given as one JSON object, as flags, or both; a flag wins over the same name in the \
-JSON. `-` reads the JSON from stdin.
+Arguments are given in their order, as flags, as one JSON object, or as several of these; a flag wins over \
+the same name in the JSON. `-` reads the JSON from stdin. What is needed every day has a command of its own: \
+`steward search`, `read`, `list`, `edit` and others.
 
 Examples:
-  steward call read_file --path 'projects/my note'
+  steward call read_file 'projects/my note'
+  steward call search_files 'last frost' --path Garden --context-lines 0
   steward call search_files '{\"pattern\": \"budget\", \"ignore_case\": true}'
   echo '{\"path\": \"a.md\", \"content\": \"text\"}' | steward call write_file -";
 
@@ -53,7 +61,7 @@ impl Args for CallArguments {
             .long("yes")
             .global(true)
             .action(ArgAction::SetTrue)
-            .help("Agree to what needs a person's agreement");
+            .help("Skip confirmation prompts");
         // The tools only once they are asked for: making all schemas takes longer than the rest of the
         // command line, and every other command would wait for it.
         command
@@ -94,15 +102,33 @@ impl FromArgMatches for CallArguments {
 }
 
 fn subcommand(tool: &Definition) -> clap::Command {
-    let json = Arg::new("json-arguments")
-        .value_name("JSON")
-        .help("The arguments as a JSON object; `-` reads it from stdin");
     let parameters = flags::parameters(&tool.input_schema);
+    let positional = positional(tool, &parameters);
+    let names: Vec<_> = positional.iter().map(|one| one.name.to_uppercase()).collect();
+    let mut given = Arg::new(GIVEN).num_args(0..=positional.len().max(1));
+    given = match names.is_empty() {
+        true => {
+            given.value_name("JSON").help("The arguments as a JSON object; `-` reads it from stdin")
+        }
+        false => given.value_name(names.join(" ")).help(format!(
+            "{}, or all arguments as a JSON object; `-` reads that from stdin",
+            names.join(" and ")
+        )),
+    };
+    let is_first = |name: &str| positional.first().is_some_and(|one| one.name == name);
+    if tool.touches.iter().any(|(name, what)| *what == Names::Path && is_first(name)) {
+        given = given.add(completions::notes());
+    }
     let mut command = clap::Command::new(&tool.name)
         .about(&tool.title)
         .long_about(tool.description.clone())
-        .arg(json)
-        .args(parameters.iter().map(Parameter::arg));
+        .arg(given)
+        .args(parameters.iter().map(|parameter| {
+            let own = tool.aliases.iter().filter(|(name, _)| *name == parameter.name);
+            own.fold(parameter.arg(), |arg, (_, other)| {
+                arg.alias(other.replace('_', "-")).alias(*other)
+            })
+        }));
     // A tool with a dry run of its own has more to tell in it.
     if tool.tier != Tier::Safe && !parameters.iter().any(|one| one.name == "dry_run") {
         let dry_run = Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue);
@@ -112,13 +138,29 @@ fn subcommand(tool: &Definition) -> clap::Command {
     if spoken != tool.name {
         command = command.alias(spoken);
     }
-    command
+    help::global_options_are_elsewhere(command)
+}
+
+/// The parameters that may be given without their flag: the texts that every call needs, or else what the
+/// call is about.
+fn positional<'a>(tool: &Definition, parameters: &'a [Parameter]) -> Vec<&'a Parameter> {
+    // What a call names comes first, in the order of the tool; a schema has the order of the alphabet.
+    let place = |one: &Parameter| tool.touches.iter().position(|(name, _)| *name == one.name);
+    let mut found: Vec<_> = parameters.iter().filter(|one| one.required && one.is_text()).collect();
+    if found.is_empty() {
+        found = parameters.iter().filter(|one| place(one) == Some(0)).collect();
+    }
+    found.sort_by_key(|one| place(one).unwrap_or(usize::MAX));
+    found
 }
 
 fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>, Failure> {
-    let base = match given.get_one::<String>("json-arguments").map(String::as_str) {
-        None => Map::new(),
-        Some("-") => {
+    let parameters = flags::parameters(&tool.input_schema);
+    let positional = positional(tool, &parameters);
+    let words: Vec<&String> = given.get_many(GIVEN).into_iter().flatten().collect();
+    let base = match &words[..] {
+        [only] if only.starts_with('{') || positional.is_empty() && *only != "-" => object(only)?,
+        [only] if *only == "-" => {
             let mut text = String::new();
             let read = std::io::stdin().lock().take(MAX_STDIN + 1).read_to_string(&mut text);
             read.map_err(|error| {
@@ -129,9 +171,22 @@ fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>
             }
             object(&text)?
         }
-        Some(text) => object(text)?,
+        words => {
+            let names = positional.iter().map(|one| one.name.clone());
+            names.zip(words.iter().map(|word| Value::from(word.as_str()))).collect()
+        }
     };
-    flags::arguments(&flags::parameters(&tool.input_schema), given, base)
+    let arguments = flags::arguments(&parameters, given, base)?;
+    let missing = |one: &&Parameter| one.required && !arguments.contains_key(&one.name);
+    match parameters.iter().find(missing) {
+        None => Ok(arguments),
+        // As the tool itself says it to programs.
+        Some(missing) => Err(Failure::other(
+            "invalid_input",
+            format!("{} needs `--{}`", tool.name, missing.flag()),
+            format!("see `steward call {} --help`", tool.name),
+        )),
+    }
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, Failure> {
@@ -158,6 +213,6 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
     let root = session.vault(output)?;
     let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
     let answer = reach::call(session, &root, &call.tool.name, arguments, way)?;
-    output.answer(&answer.data, &answer.text)?;
+    output.answer(&answer.data, paint::differences(output, &answer.text))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -22,7 +22,7 @@ use crate::calls::HOOK_CALLER;
 use crate::config::running::Running;
 use crate::hooks;
 use crate::protocol::error::ErrorObject;
-use crate::protocol::http::ChallengeAnswer;
+use crate::protocol::http::{ChallengeAnswer, RELAYED_FOR};
 use crate::protocol::initialize::{
     ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation, InitializeParams,
 };
@@ -299,6 +299,48 @@ async fn ticket(port: u16, token: &Token) -> Result<String, ClientError> {
     }
     let proof = token.proof(Proof::Ticket, port, &answer.nonce);
     Ok(format!("{name}.{}.{proof}", answer.nonce))
+}
+
+/// Posts a message of JSON to the daemon on `port`, once it has proved that it knows the token; what came
+/// back, and its HTTP status. `name` is what the program calls itself in whose name it is sent.
+///
+/// # Errors
+/// [`ClientError`]; after [`ClientError::NobodyThere`] and [`ClientError::NotTheDaemon`] the message was
+/// not sent.
+pub async fn post(
+    port: u16,
+    token: &Token,
+    path: &str,
+    name: &str,
+    message: &str,
+) -> Result<(u16, String), ClientError> {
+    let ticket = ticket(port, token).await.map_err(|error| match error {
+        // It ended while it was asked.
+        ClientError::Broken(_) => ClientError::NobodyThere { port },
+        error => error,
+    })?;
+    let name: String = name.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').collect();
+    let mut stream = dial(port).await?;
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n{RELAYED_FOR}: {name}\r\n\
+         Sec-WebSocket-Protocol: {TICKET_SUBPROTOCOL_PREFIX}{ticket}\r\nConnection: close\r\n\r\n",
+        message.len()
+    );
+    stream.write_all(head.as_bytes()).await.map_err(broken)?;
+    // Who refuses by the head alone does not read the rest, and has said why.
+    let sent = stream.write_all(message.as_bytes()).await;
+    let mut answer = Vec::new();
+    let read = stream.read_to_end(&mut answer).await;
+    let text = String::from_utf8(answer).map_err(broken)?;
+    let status = text.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
+    match (status, text.split_once("\r\n\r\n")) {
+        (Some(status), Some((_, body))) => Ok((status, body.to_owned())),
+        _ => Err(match sent.and(read) {
+            Err(error) => broken(error),
+            Ok(_) => ClientError::Broken("it hung up".to_owned()),
+        }),
+    }
 }
 
 /// Reads what a challenge was answered with, to the end of the connection; otherwise its status, where

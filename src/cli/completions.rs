@@ -1,12 +1,47 @@
-//! `steward completions SHELL`: the script that completes commands, tools and their flags.
+//! `steward completions SHELL`, and what completes a line: commands, tools and their flags, and the names of
+//! notes, settings, vaults, changes and things in the trash, as they are at that moment.
 
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
+use clap_complete::env::{CompleteEnv, Shells};
+use serde_json::{Value, json};
 
 use super::failure::Failure;
-use super::output::Output;
+use super::output::{Color, Output};
+use super::reach::{self, Way};
+use super::session::{Session, WrongSettings};
+use crate::config::keys::KEYS;
+use crate::config::layers::Flags;
+use crate::config::log::Level;
+use crate::config::vaults::with_names;
+use crate::methods::complete;
+use crate::protocol::complete::CompleteParams;
+use crate::tools::{ListChanges, ListTrash, Tool as _};
+
+/// Set by the script that a shell runs, with the name of the shell.
+const VARIABLE: &str = "STEWARD_COMPLETE";
+
+/// Whether bash asks, which puts the slash behind a folder by itself.
+static IS_BASH: AtomicBool = AtomicBool::new(false);
+
+/// What zsh reads from its folder of functions is this script at the first line that is completed, and the
+/// function that the script defines from the second on: the first is completed by this.
+const FIRST_IN_ZSH: &str = "\nif [[ $funcstack[1] == _steward ]]; then\n    \
+                            _clap_dynamic_completer_steward \"$@\"\nfi\n";
+
+/// Names offered at once.
+const OFFERED: u32 = 100;
+
+/// Changes offered at once.
+const CHANGES: u32 = 30;
 
 /// Of `completions`.
 #[derive(Debug, Args)]
@@ -15,17 +50,134 @@ pub struct CompletionsArguments {
     pub shell: Shell,
 }
 
-/// Prints the script that completes `command` for a shell.
+/// Prints the script that has a shell ask this program.
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn run(
-    arguments: &CompletionsArguments,
-    mut command: Command,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, "steward", &mut script);
-    output.raw(&script)?;
+    let name = arguments.shell.to_string();
+    if let Some(shell) = Shells::builtins().completer(&name) {
+        shell.write_registration(VARIABLE, "steward", "steward", "steward", &mut script)?;
+    }
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    match arguments.shell {
+        Shell::Zsh => script.push_str(FIRST_IN_ZSH),
+        // It then escapes names itself, as the quotes around them want it.
+        Shell::Bash => script = script.replace("-o nospace ", "-o nospace -o filenames "),
+        _ => {}
+    }
+    output.raw(script.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Completes a line of `command` where a shell's script asks for it; whether it did. Such a run does nothing
+/// else.
+pub fn complete_line(arguments: &[OsString], command: fn() -> Command) -> bool {
+    let Some(shell) = std::env::var_os(VARIABLE) else { return false };
+    IS_BASH.store(shell == "bash", Ordering::Relaxed);
+    let folder = std::env::current_dir().ok();
+    let done = CompleteEnv::with_factory(command).var(VARIABLE);
+    done.try_complete(arguments, folder.as_deref()).unwrap_or(true)
+}
+
+/// Notes and folders by the beginning of their name or path.
+pub fn notes() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| names(typed).unwrap_or_default())
+}
+
+/// The settings.
+pub fn settings() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| KEYS.iter().map(|key| CompletionCandidate::new(key.name)).collect())
+}
+
+/// The vaults that have a name, and folders.
+pub fn vaults() -> ArgValueCompleter {
+    let named = |typed: &str| {
+        let session = session()?;
+        let vaults = with_names(&session.folders, &session.known).into_iter();
+        let names = vaults.map(|vault| vault.name).filter(|name| begins(name, typed));
+        Some(names.map(CompletionCandidate::new).collect::<Vec<_>>())
+    };
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let mut found = typed.to_str().and_then(named).unwrap_or_default();
+        let folders = PathCompleter::dir().complete(typed).into_iter();
+        found.extend(folders.map(|folder| match folder.get_value().to_str() {
+            Some(path) if IS_BASH.load(Ordering::Relaxed) => {
+                CompletionCandidate::new(path.trim_end_matches('/'))
+            }
+            _ => folder,
+        }));
+        found
+    })
+}
+
+fn begins(text: &str, typed: &str) -> bool {
+    text.to_lowercase().starts_with(&typed.to_lowercase())
+}
+
+/// The last change sets, by their numbers.
+pub fn changes() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let found = asked(ListChanges::NAME, json!({ "limit": CHANGES })).unwrap_or_default();
+        let sets = found["change_sets"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let shown = sets.iter().map(|set| {
+            let title = set["title"].as_str().unwrap_or_default().to_owned();
+            CompletionCandidate::new(set["id"].to_string()).help(Some(title.into()))
+        });
+        shown.collect()
+    })
+}
+
+/// What lies in the trash, by the paths it had.
+pub fn trashed() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let found = asked(ListTrash::NAME, json!({ "limit": OFFERED })).unwrap_or_default();
+        let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names = items.iter().filter_map(|item| item["was"].as_str().or(item["item"].as_str()));
+        names.map(CompletionCandidate::new).collect()
+    })
+}
+
+fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
+    // As the shell has it: with what keeps blanks together, a quotation mark that is not closed yet or
+    // one backslash each.
+    let given = typed.to_str()?;
+    let typed = given.strip_prefix(['\'', '"']).unwrap_or(given).replace('\\', "");
+    let session = session()?;
+    let root = session.choose().ok()?.root;
+    let params = CompleteParams { text: typed.clone(), limit: Some(OFFERED) };
+    let found = match reach::ask(&session, &root, &params).ok()? {
+        Some(found) => found,
+        None => {
+            let look = |vault: &_| Ok(complete::complete(vault, &params));
+            reach::here(&session, &root, false, |context| look(&context.vault)).ok()?
+        }
+    };
+    let fits = |text: &str| begins(text, &typed);
+    let found = found.found.into_iter().filter(|one| fits(&one.path) || fits(&one.name));
+    let names = found.map(|one| one.path.strip_suffix(".md").unwrap_or(&one.path).to_owned());
+    Some(names.map(CompletionCandidate::new).collect())
+}
+
+/// A tool's answer.
+fn asked(tool: &str, arguments: Value) -> Option<Value> {
+    let Value::Object(arguments) = arguments else { return None };
+    let session = session()?;
+    let root = session.choose().ok()?.root;
+    let answer = reach::call(&session, &root, tool, arguments, Way::default()).ok()?;
+    Some(answer.data)
+}
+
+/// The settings and the vault that the line so far names; nothing is said of what is wrong with them.
+fn session() -> Option<Session> {
+    let line: Vec<OsString> = std::env::args_os().skip_while(|one| one != "--").collect();
+    let flag = |name: &str| -> Option<PathBuf> {
+        let apart = line.iter().position(|one| one == name).and_then(|at| line.get(at + 1));
+        let joined = || line.iter().find_map(|one| one.to_str()?.strip_prefix(&format!("{name}=")));
+        apart.map(PathBuf::from).or_else(|| joined().map(PathBuf::from))
+    };
+    let flags = Flags { vault: flag("--vault"), config: flag("--config"), ..Flags::default() };
+    let output = Output::new(false, Color::Never).quiet();
+    Session::start(flags, Level::Off, WrongSettings::AskDaemon, &output).ok()
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::completions;
 use super::failure::Failure;
 use super::output::Output;
 use super::settings::{self, Place};
@@ -35,16 +36,18 @@ pub enum ConfigAction {
     /// Print the value of one setting
     Get {
         /// Its section and its name, such as server.port
+        #[arg(add = completions::settings())]
         key: String,
     },
-    /// Give a setting a value in the settings file, which keeps its comments
+    /// Set a value in the settings file
     Set {
         /// Its section and its name, such as server.port
+        #[arg(add = completions::settings())]
         key: String,
-        /// The value, as in the file; a text needs no quotes
+        /// The value; a text needs no quotes, a list has commas: a, b
         #[arg(required_unless_present = "default", allow_hyphen_values = true)]
         value: Option<String>,
-        /// Take the setting out of the file
+        /// Go back to the default
         #[arg(long, conflicts_with = "value")]
         default: bool,
     },
@@ -78,13 +81,13 @@ pub fn run(
             })?;
             let text = "every line in it is a comment that shows a default";
             output.answer(
-                &json!({ "path": path, "written": true }),
+                &json!({ "file": path, "written": true }),
                 format!("wrote {}; {text}", path.display()),
             )?;
         }
         ConfigAction::Path => {
             let exists = file::exists(&path);
-            let found = json!({ "path": path, "exists": exists, "named": named });
+            let found = json!({ "file": path, "exists": exists, "named": named });
             output.answer(&found, path.display().to_string())?;
         }
         ConfigAction::Check => {
@@ -98,17 +101,14 @@ pub fn run(
                 return Err(Failure { code, ..Failure::usage(message, fault.hint()) });
             }
             if output.json() {
-                let (path, exists) = (&settings.file, settings.file_exists);
+                let (file, exists) = (&settings.file, settings.file_exists);
                 output.json_value(&json!({
-                    "ok": true, "path": path, "exists": exists, "settings": settings.config,
+                    "ok": true, "file": file, "exists": exists, "settings": settings.config,
                 }))?;
             } else if settings.file_exists {
                 output.text(&format!("ok: {}", settings.file.display()))?;
             } else {
-                output.text(&format!(
-                    "ok: there is no {}, so the defaults hold",
-                    settings.file.display()
-                ))?;
+                output.text(&format!("ok: no {}; using defaults", settings.file.display()))?;
             }
         }
         ConfigAction::List => settings::list(&Place::new(environment, folders, flags), output)?,

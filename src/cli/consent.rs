@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use super::failure::Failure;
+use crate::note::path::visible;
 
 /// Lines of what would be done that are shown.
 const MAX_LINES: usize = 200;
@@ -24,24 +25,34 @@ pub fn ask(failure: &Failure) -> Result<bool, Failure> {
     let mut lines = 0;
     for change in data["changes"].as_array().into_iter().flatten() {
         let (action, path) = (word(&change["action"]), word(&change["path"]));
-        let from = change["from"].as_str().map(|from| format!("`{from}` to ")).unwrap_or_default();
-        writeln!(terminal, "{} {from}`{path}`", action.replace('_', " "))?;
+        let from = change["from"].as_str().map(|from| format!("`{}` to ", visible(from)));
+        let from = from.unwrap_or_default();
+        writeln!(terminal, "{} {from}`{}`", action.replace('_', " "), visible(path))?;
         for line in word(&change["diff"]).lines() {
             lines += 1;
             if lines > MAX_LINES {
-                break;
+                continue;
             }
-            let shown: String = line.chars().flat_map(crate::note::path::show).collect();
-            writeln!(terminal, "    {shown}")?;
+            writeln!(terminal, "    {}", visible(line))?;
         }
     }
-    if lines > MAX_LINES {
-        writeln!(terminal, "    …")?;
+    let count = |name: &str| -> u64 {
+        let changes = data["changes"].as_array().into_iter().flatten();
+        changes.filter_map(|change| change[name].as_u64()).sum()
+    };
+    let hidden = lines.saturating_sub(MAX_LINES) as u64 + count("more");
+    if hidden > 0 {
+        writeln!(
+            terminal,
+            "    … {hidden} more lines; it adds {} and takes away {} in all",
+            count("added"),
+            count("removed")
+        )?;
     }
     for reason in data["reasons"].as_array().into_iter().flatten() {
-        writeln!(terminal, "asked because {}", word(reason))?;
+        writeln!(terminal, "asked because {}", visible(word(reason)))?;
     }
-    write!(terminal, "{}? [y/N] ", word(&data["title"]))?;
+    write!(terminal, "{}? [y/N] ", visible(word(&data["title"])))?;
     terminal.flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;

@@ -15,6 +15,7 @@ use super::keeping::agreed;
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
+use crate::config::folders;
 use crate::daemon;
 use crate::methods::conversations::KeptConversations;
 use crate::methods::export::{self as note, short};
@@ -25,7 +26,7 @@ use crate::protocol::conversations::{
     SessionListVaultMeta, UsageInfo, UsageParams,
 };
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::store::Store;
+use crate::protocol::session::SessionUpdate;
 use crate::tools::{Tool, WriteFile};
 
 /// How long another process's change is waited for.
@@ -50,15 +51,15 @@ pub enum ConversationsAction {
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
         limit: usize,
     },
-    /// Show what was said in one
+    /// Show one
     Show {
-        /// Its number [default: the one that goes on]
+        /// Its number [default: the current one]
         id: Option<String>,
         /// A branch that an edited message left [default: the live one]
         #[arg(long, value_name = "N")]
         branch: Option<u64>,
     },
-    /// Find those in which all these words were said; words in double quotes belong together
+    /// Search them; words in double quotes belong together
     Search {
         /// The words
         #[arg(required = true)]
@@ -67,7 +68,7 @@ pub enum ConversationsAction {
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
         limit: u32,
     },
-    /// Write one as a note in Markdown
+    /// Export one as Markdown
     Export {
         /// Its number
         id: String,
@@ -77,20 +78,20 @@ pub enum ConversationsAction {
     },
     /// End one: the next message begins another
     End {
-        /// Its number [default: the one that goes on]
+        /// Its number [default: the current one]
         id: Option<String>,
     },
     /// Delete one for good
     Delete {
         /// Its number
         id: String,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long, short)]
         yes: bool,
     },
     /// Delete every conversation that has ended, for good
     Clear {
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -102,7 +103,7 @@ pub struct UsageArguments {
     /// The last so many days, today included
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub days: u32,
-    /// Only what this conversation took
+    /// Only this conversation
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
 }
@@ -159,16 +160,22 @@ impl Kept<'_> {
             false => None,
             true => Some(daemon::lock(&session.folders, self.root, &state, PATIENCE)?),
         };
-        let store = Store::at(&state);
+        let store = folders::memory(self.root, &state);
         let conversations = daemon::kept_conversations(store, config);
         let folder = self.root.to_string_lossy().into_owned();
         work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
     }
 
     /// One conversation with all that was said in it.
-    fn whole(&self, id: Option<&str>, branch: Option<u64>) -> Result<ConversationResult, Failure> {
+    fn whole(
+        &self,
+        id: Option<&str>,
+        branch: Option<u64>,
+        updates: bool,
+    ) -> Result<ConversationResult, Failure> {
         let session_id = id.map(str::to_owned);
-        let mut params = ConversationParams { session_id, branch, ..ConversationParams::default() };
+        let mut params =
+            ConversationParams { session_id, branch, updates, ..ConversationParams::default() };
         let mut whole = self.page(&params)?;
         params.session_id = Some(whole.conversation.session_id.clone());
         while whole.more {
@@ -233,7 +240,7 @@ fn show(
     branch: Option<u64>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let whole = kept.whole(id, branch)?;
+    let whole = kept.whole(id, branch, !output.json())?;
     if output.json() {
         output.json_value(&whole)?;
         return Ok(ExitCode::SUCCESS);
@@ -252,9 +259,17 @@ fn show(
             whole.branches.iter().map(|branch| branch.number.to_string()).collect();
         lines.push(format!("branches: {} (live: {})", names.join(", "), one.branch));
     }
-    for item in whole.items.iter().filter(|item| item.kind != "notice") {
-        lines.push(String::new());
-        lines.extend(told(item));
+    for item in &whole.items {
+        // What the model alone is told.
+        if item.kind != "notice" {
+            lines.push(String::new());
+            lines.extend(told(item));
+        }
+        // How its turn ended, where that was not with an answer.
+        lines.extend(item.updates.iter().filter_map(|update| match update {
+            SessionUpdate::Notice { title, .. } => Some(format!("    ({})", visible(title))),
+            _ => None,
+        }));
     }
     output.text(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
@@ -294,7 +309,7 @@ fn search(kept: &Kept<'_>, text: &str, limit: u32, output: &Output) -> Result<Ex
         }));
     }
     if lines.is_empty() {
-        lines.push("nothing like that was said in any conversation".to_owned());
+        lines.push("no conversation matches".to_owned());
     }
     output.text(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
@@ -306,7 +321,7 @@ fn export(
     to: Option<&Path>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let whole = kept.whole(Some(id), None)?;
+    let whole = kept.whole(Some(id), None, false)?;
     let note = note::note(&whole);
     let Some(to) = to else {
         output.answer(&json!({ "markdown": note }), &note)?;
@@ -391,7 +406,7 @@ pub fn usage(
         output.text("no model was used")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let head = ["day", "model", "requests", "read", "of it cached", "written", "cost"];
+    let head = ["day", "model", "requests", "input", "cached", "output", "cost"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(used.days.iter().map(|day| row(&day.day, &day.model, &day.used)));
     rows.push(row("total", "", &used.total));

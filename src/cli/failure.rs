@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::output::Output;
+use super::words;
 use crate::config::ConfigError;
 use crate::config::folders::FolderError;
 use crate::config::vaults::NoVault;
@@ -103,7 +104,8 @@ impl Failure {
             // Where even this cannot be written the exit code still says it.
             let _ = output.json_value(&Value::Object(fields));
         } else {
-            output.error(&self.message, self.hint.as_deref());
+            let hint = self.hint.as_deref().map(words::hint);
+            output.error(&self.message, hint.as_deref());
         }
         ExitCode::from(self.exit)
     }

@@ -5,7 +5,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
 
@@ -14,6 +14,8 @@ use super::failure::Failure;
 pub struct Parameter {
     /// Its name in JSON (`start_line`).
     pub name: String,
+    /// Whether no call is without it.
+    pub required: bool,
     kind: Kind,
     help: String,
 }
@@ -26,7 +28,9 @@ enum Kind {
     Switch,
     Choice(Vec<String>),
     List(Box<Kind>),
-    /// An object, or whatever else has no flag form: given as JSON.
+    /// An object of any names: given as JSON, or as `name=value`, once or several times.
+    Map,
+    /// Another object, or whatever else has no flag form: given as JSON.
     Json,
 }
 
@@ -46,10 +50,12 @@ fn collect(root: &Value, node: &Value, found: &mut Vec<Parameter>) {
         if found.iter().any(|parameter| parameter.name == *name) {
             continue;
         }
+        let required = required.contains(&name.as_str());
         found.push(Parameter {
             name: name.clone(),
+            required,
             kind: kind(root, property),
-            help: help(root, property, required.contains(&name.as_str())),
+            help: help(root, property, required),
         });
     }
     // A tool that takes one of several shapes has all their parameters; which go together is the
@@ -93,6 +99,7 @@ fn kind(root: &Value, node: &Value) -> Kind {
         (Some("number"), None) => Kind::Number,
         (Some("boolean"), None) => Kind::Switch,
         (Some("array"), None) => Kind::List(Box::new(kind(root, &node["items"]))),
+        (Some("object"), None) if !node["properties"].is_object() => Kind::Map,
         _ => Kind::Json,
     }
 }
@@ -134,9 +141,19 @@ impl Parameter {
         format!("parameter:{}", self.name)
     }
 
+    /// Its flag, without the two hyphens: `start-line`.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// Whether any text is a value of it.
+    pub fn is_text(&self) -> bool {
+        self.kind == Kind::Text
+    }
+
     /// The flag: `--start-line`, and `--start_line` as JSON has it.
     pub fn arg(&self) -> Arg {
-        let flag = self.name.replace('_', "-");
+        let flag = self.flag();
         let mut arg = Arg::new(self.id()).long(flag.clone()).help(self.help.clone());
         if flag != self.name {
             arg = arg.alias(self.name.clone());
@@ -157,6 +174,10 @@ impl Parameter {
                 arg.action(ArgAction::Append).allow_hyphen_values(true).value_name(value_name)
             }
             Kind::Json => arg.allow_hyphen_values(true).value_name("JSON"),
+            Kind::Map => arg
+                .action(ArgAction::Append)
+                .allow_hyphen_values(true)
+                .value_name("NAME=VALUE or JSON"),
             // A list item (`--content "- milk"`) and the last line (`--end-line -1`) begin with a
             // hyphen.
             Kind::Text => arg.allow_hyphen_values(true).value_name(value_name),
@@ -175,24 +196,41 @@ impl Parameter {
         if let Kind::List(of) = &self.kind {
             return given.map(|text| self.one(of, text)).collect::<Result<_, _>>().map(Some);
         }
+        if self.kind == Kind::Map {
+            let mut map = Map::new();
+            for text in given {
+                match self.one(&Kind::Map, text)? {
+                    Value::Object(some) => map.extend(some),
+                    _ => return Err(self.wrong(text, "NAME=VALUE")),
+                }
+            }
+            return Ok(Some(Value::Object(map)));
+        }
         given.next().map(|text| self.one(&self.kind, text)).transpose()
     }
 
     fn one(&self, kind: &Kind, text: &str) -> Result<Value, Failure> {
-        let flag = self.name.replace('_', "-");
-        let wrong = |what: &str| {
-            Failure::usage(
-                format!("invalid value '{text}' for '--{flag}': expected {what}"),
-                "`--help` after the tool's name lists its flags",
-            )
-        };
+        let wrong = |what: &str| self.wrong(text, what);
         match kind {
             Kind::Text | Kind::Choice(_) => Ok(Value::from(text)),
             Kind::Switch => Ok(Value::from(text == "true")),
             Kind::Integer => text.parse::<i64>().map(Value::from).map_err(|_| wrong("a number")),
             Kind::Number => text.parse::<f64>().map(Value::from).map_err(|_| wrong("a number")),
-            Kind::List(_) | Kind::Json => serde_json::from_str(text).map_err(|_| wrong("JSON")),
+            Kind::Map if !text.trim_start().starts_with('{') => {
+                let (name, value) = text.split_once('=').ok_or_else(|| wrong("NAME=VALUE"))?;
+                Ok(json!({ name.trim(): typed(value) }))
+            }
+            Kind::List(_) | Kind::Map | Kind::Json => {
+                serde_json::from_str(text).map_err(|_| wrong("JSON"))
+            }
         }
+    }
+
+    fn wrong(&self, text: &str, expected: &str) -> Failure {
+        Failure::usage(
+            format!("invalid value '{text}' for '--{}': expected {expected}", self.flag()),
+            "`--help` after the tool's name lists its flags",
+        )
     }
 }
 
@@ -213,10 +251,23 @@ pub fn arguments(
     Ok(base)
 }
 
+/// A value as people write it behind a property's name: a number, `true`, `false`, `null`, a list as
+/// `[a, b]`, anything in JSON, else a text.
+fn typed(text: &str) -> Value {
+    let text = text.trim();
+    if let Ok(value) = serde_json::from_str(text) {
+        return value;
+    }
+    let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    match list.filter(|list| !list.starts_with('[')) {
+        Some(list) => list.split(',').map(typed).collect(),
+        None => Value::from(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Command;
-    use serde_json::json;
 
     use super::*;
 
@@ -232,6 +283,7 @@ mod tests {
                 "sort": {"anyOf": [{"$ref": "#/$defs/IfExists"}, {"type": "null"}]},
                 "exclude": {"type": ["array", "null"], "items": {"type": "string"}},
                 "delete_lines": {"anyOf": [{"$ref": "#/$defs/Range"}, {"type": "null"}]},
+                "set": {"type": "object", "additionalProperties": true},
             },
             "anyOf": [{"properties": {"old_text": {"type": "string"}}}],
             "$defs": {
@@ -282,6 +334,21 @@ mod tests {
         assert_eq!(given(&line), Ok(wanted));
         assert_eq!(given(&["--replace-all=false"]), Ok(json!({"replace_all": false})));
         assert_eq!(given(&[]), Ok(json!({})));
+    }
+
+    #[test]
+    fn properties_are_given_as_people_write_them() {
+        let set = |value: &str| given(&["--set", value]).map(|all| all["set"].clone());
+        assert_eq!(set("status=done"), Ok(json!({"status": "done"})));
+        assert_eq!(set("pages = 12"), Ok(json!({"pages": 12})));
+        assert_eq!(set("read=true"), Ok(json!({"read": true})));
+        assert_eq!(set("tags=[plot, 2026]"), Ok(json!({"tags": ["plot", 2026]})));
+        assert_eq!(set("day=2026-11-21"), Ok(json!({"day": "2026-11-21"})));
+        assert_eq!(set("of=[[My note]]"), Ok(json!({"of": "[[My note]]"})));
+        assert_eq!(set(r#"{"a": [1]}"#), Ok(json!({"a": [1]})));
+        let both = given(&["--set", "a=1", "--set", "b=x=y"]);
+        assert_eq!(both, Ok(json!({"set": {"a": 1, "b": "x=y"}})));
+        assert!(set("status").unwrap_err().contains("NAME=VALUE"));
     }
 
     #[test]

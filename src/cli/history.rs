@@ -4,18 +4,22 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::completions;
 use super::failure::Failure;
 use super::output::Output;
+use super::paint;
 use super::reach::{self, Way};
 use super::session::Session;
-use crate::tools::{ListChanges, Restore, Tool, Undo};
+use super::words;
+use crate::tools::{Answer, ListChanges, Restore, Tool, Undo};
 
 /// Of `log`.
 #[derive(Debug, Args)]
 pub struct LogArguments {
     /// Only what touched this file, or something in this folder
+    #[arg(add = completions::notes())]
     pub path: Option<String>,
     /// Show what changed in each text
     #[arg(long, short)]
@@ -42,12 +46,13 @@ pub struct LogArguments {
 #[derive(Debug, Args)]
 pub struct UndoArguments {
     /// A change set (17) or one change of it (17.2) [default: the last change set]
+    #[arg(add = completions::changes())]
     pub id: Option<String>,
     /// Also where a file has changed since in the same lines, or is gone; its newer text is kept in
     /// the journal
     #[arg(long)]
     pub force: bool,
-    /// Agree to what needs a person's agreement
+    /// Skip confirmation prompts
     #[arg(long, short)]
     pub yes: bool,
 }
@@ -56,11 +61,12 @@ pub struct UndoArguments {
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// What to restore: its name in the trash, or the path it had
+    #[arg(add = completions::trashed())]
     pub item: String,
     /// Where to put it [default: where it was]
     #[arg(long, value_name = "PATH")]
     pub to: Option<String>,
-    /// Agree to what needs a person's agreement
+    /// Skip confirmation prompts
     #[arg(long, short)]
     pub yes: bool,
 }
@@ -84,36 +90,9 @@ pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<Exi
         arguments["change_set"] = json!(set);
         arguments["first_change"] = json!(log.first_change);
     }
-    answer(session, ListChanges::NAME, arguments, output)
-}
-
-/// What a tool says of how to go on, in the words of the command line; all else as it is.
-fn in_own_words(text: &str) -> String {
-    text.lines()
-        .map(|line| line_in_own_words(line).unwrap_or_else(|| line.to_owned()))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-/// The lines of [`in_own_words`]. Those of a note in a diff are indented further, so that none of them is
-/// taken for one.
-fn line_in_own_words(line: &str) -> Option<String> {
-    let number = |text: &str| text.parse::<u64>().ok();
-    if let Some(before) = line.strip_prefix("[older ones with before: ") {
-        let before = number(before.strip_suffix(']')?)?;
-        return Some(format!("[older ones with --before {before}]"));
-    }
-    if let Some((rest, place)) = line.strip_prefix("and ").and_then(|line| line.split_once("; ")) {
-        let (first, _) = place.strip_prefix("first_result: ")?.split_once(',')?;
-        let command = format!("steward trash list --first-result {}", number(first)?);
-        return Some(format!("and {rest}; `{command}` shows them"));
-    }
-    let (rest, place) = line.strip_prefix("    and ")?.split_once("; ")?;
-    let (set, first) = place.split_once("change_set: ")?.1.split_once(", first_change: ")?;
-    let first = first.strip_suffix(" shows them").unwrap_or(first);
-    let (set, first) = (number(set)?, number(first)?);
-    let command = format!("steward log --change-set {set} --first-change {first}");
-    Some(format!("    and {rest}; `{command}` shows them"))
+    let found = call(session, ListChanges::NAME, arguments, Way::default(), output)?;
+    shown(&found, &output.paged())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Takes a change set back, or one change.
@@ -129,13 +108,13 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
             Ok(id) => arguments["change_set"] = json!(id),
             Err(_) => {
                 return Err(Failure::usage(
-                    format!("`{id}` is no change set and no change"),
-                    "`steward log` shows their numbers, such as 17 and 17.2",
+                    format!("\"{id}\" is not a change number"),
+                    "`steward log` shows them, such as 17 and 17.2",
                 ));
             }
         },
     }
-    agreed(session, Undo::NAME, arguments, undo.yes, output)
+    answer(session, Undo::NAME, arguments, Way::agreed(undo.yes), output)
 }
 
 /// Brings something back from the trash.
@@ -151,40 +130,46 @@ pub fn restore(
     if let Some(to) = &restore.to {
         arguments["to"] = json!(to);
     }
-    agreed(session, Restore::NAME, arguments, restore.yes, output)
+    answer(session, Restore::NAME, arguments, Way::agreed(restore.yes), output)
 }
 
 /// Calls a tool and prints its answer.
+///
+/// # Errors
+/// As the tool says, or why it could not be reached.
 pub(super) fn answer(
     session: &Session,
     tool: &str,
     arguments: Value,
+    way: Way,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    agreed(session, tool, arguments, false, output)
-}
-
-fn agreed(
-    session: &Session,
-    tool: &str,
-    arguments: Value,
-    confirmed: bool,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
-    let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
-    let way = Way { confirmed, ..Way::default() };
     let answer = call(session, tool, arguments, way, output)?;
-    output.answer(&answer.data, in_own_words(&answer.text))?;
+    shown(&answer, output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn call(
+/// Prints a tool's answer in the words and colours of the command line.
+///
+/// # Errors
+/// stdout cannot be written.
+pub(super) fn shown(answer: &Answer<Value>, output: &Output) -> Result<(), Failure> {
+    let text = paint::differences(output, &words::answer(&answer.text));
+    Ok(output.answer(&answer.data, text)?)
+}
+
+/// Calls a tool; its arguments are an object.
+///
+/// # Errors
+/// As [`answer`].
+pub(super) fn call(
     session: &Session,
     tool: &str,
-    arguments: Map<String, Value>,
+    arguments: Value,
     way: Way,
     output: &Output,
-) -> Result<crate::tools::Answer<Value>, Failure> {
+) -> Result<Answer<Value>, Failure> {
+    let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
     let root = session.vault(output)?;
     reach::call(session, &root, tool, arguments, way)
 }

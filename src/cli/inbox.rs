@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::reach;
 use super::session::Session;
+use crate::config::folders;
 use crate::daemon;
 use crate::methods::inbox;
 use crate::protocol::MethodParams;
@@ -45,17 +46,17 @@ pub enum InboxAction {
         #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
         limit: u32,
     },
-    /// Show one whole, with what became of it
+    /// Show a message and what became of it
     Show {
         /// Its number
         id: u64,
     },
-    /// Have one that was set aside tried again
+    /// Retry a message that was set aside
     Retry {
         /// Its number
         id: u64,
     },
-    /// Let go of one, undone
+    /// Discard a message without acting on it
     Discard {
         /// Its number
         id: u64,
@@ -96,7 +97,7 @@ pub fn run(
         InboxAction::Discard { id } => {
             let params = InboxDiscardParams { id };
             let moved = kept.ask(&params, true, |store| inbox::discard(store, &params))?;
-            done(&moved.message, "is let go of", output)?;
+            done(&moved.message, "is discarded", output)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -118,13 +119,13 @@ impl Kept<'_> {
         if let Some(answer) = reach::ask(self.session, self.root, params)? {
             return Ok(answer);
         }
-        let folders = &self.session.folders;
-        let state = folders.prepare(self.root)?;
+        let ours = &self.session.folders;
+        let state = ours.prepare(self.root)?;
         let _lock = match changes {
             false => None,
-            true => Some(daemon::lock(folders, self.root, &state, PATIENCE)?),
+            true => Some(daemon::lock(ours, self.root, &state, PATIENCE)?),
         };
-        work(&Store::at(&state)).map_err(failed)
+        work(&folders::memory(self.root, &state)).map_err(failed)
     }
 }
 

@@ -1,7 +1,9 @@
 //! `steward trash` and `steward journal`: looking after what is kept.
 
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -9,14 +11,16 @@ use serde_json::json;
 use super::failure::{Failure, OTHER};
 use super::history::{self, RestoreArguments};
 use super::output::Output;
-use super::reach;
+use super::reach::{self, Way};
 use super::session::Session;
+use crate::config::folders;
 use crate::daemon;
 use crate::methods::keeping;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
 };
+use crate::store::Store;
 use crate::tools::{ListTrash, Tool, size};
 
 /// Names shown before the rest is only counted.
@@ -51,7 +55,7 @@ pub enum TrashAction {
         /// Without names: what was deleted more than so many days ago, 30 at least
         #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "items")]
         older_than: u32,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -66,18 +70,25 @@ pub struct JournalArguments {
 }
 
 /// What can be done with the journal.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum JournalAction {
     /// Check every kept text against its hash; exit code 1 if something is damaged or missing
     Verify,
-    /// Free what is older than the settings keep; shows first what that is, and asks
+    /// Delete old history (asks first)
     Gc {
         /// Only show what would be freed
         #[arg(long, conflicts_with = "yes")]
         dry_run: bool,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long, short)]
         yes: bool,
+    },
+    /// Say that the history which is kept here is of this vault, after it was moved to another disk
+    /// or restored elsewhere
+    Adopt {
+        /// Take the history of the vault that was at this path
+        #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
     },
 }
 
@@ -93,7 +104,7 @@ pub fn trash(
     match action {
         TrashAction::List { limit, first_result } => {
             let arguments = json!({ "limit": limit, "first_result": first_result });
-            history::answer(session, ListTrash::NAME, arguments, output)
+            history::answer(session, ListTrash::NAME, arguments, Way::default(), output)
         }
         TrashAction::Restore(restore) => history::restore(session, restore, output),
         TrashAction::Empty { items, older_than, yes } => {
@@ -166,13 +177,33 @@ fn empty(
 /// A journal that cannot be read.
 pub fn journal(
     session: &Session,
-    action: JournalAction,
+    action: &JournalAction,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     match action {
         JournalAction::Verify => verify(session, output),
-        JournalAction::Gc { dry_run, yes } => gc(session, dry_run, yes, output),
+        JournalAction::Gc { dry_run, yes } => gc(session, *dry_run, *yes, output),
+        JournalAction::Adopt { from } => adopt(session, from.as_deref(), output),
     }
+}
+
+fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let ours = &session.folders;
+    let state = ours.prepare(&root)?;
+    // Nobody is at work on it.
+    drop(daemon::lock(ours, &root, &state, Duration::ZERO)?);
+    if let Some(from) = from {
+        ours.adopt(&root, from)?;
+    }
+    Store::at(&state).database.set_owner(&folders::owner(&root)).map_err(|error| {
+        let hint = error.hint();
+        Failure::other("journal", error.to_string(), hint)
+    })?;
+    let said =
+        format!("the history in `{}` is of the vault at `{}`", state.display(), root.display());
+    output.answer(&json!({ "state": state, "vault": root }), said)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn verify(session: &Session, output: &Output) -> Result<ExitCode, Failure> {

@@ -45,7 +45,7 @@ pub enum KeyAction {
         #[arg(long)]
         keyring: bool,
     },
-    /// Say whether there is a key, and where it comes from
+    /// Show where the key comes from
     Status {
         /// The provider
         provider: String,

@@ -1,4 +1,4 @@
-//! `steward links check`: links that lead nowhere, those that could lead elsewhere, and those to a
+//! `steward links`: a note's links, and what links to it; `steward links check`: links that lead nowhere, those that could lead elsewhere, and those to a
 //! heading or block that is not there.
 
 use std::process::ExitCode;
@@ -6,20 +6,29 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::completions;
 use super::failure::{Failure, OTHER};
+use super::history;
 use super::output::{Output, Paint};
 use super::progress::Progress;
+use super::reach::Way;
 use super::session::Session;
 use crate::daemon;
 use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
 use crate::note::path::{VaultPath, show};
+use crate::tools::{GetLinks, Tool as _};
 
 /// Of `links`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(subcommand_value_name = "check")]
 pub struct LinksArguments {
-    /// What to do with them.
+    /// The note whose links to list, with what links to it
+    #[arg(add = completions::notes())]
+    pub name: Option<String>,
+    /// What to do with all of them.
     #[command(subcommand)]
-    pub action: LinksAction,
+    pub action: Option<LinksAction>,
 }
 
 /// What can be done with links.
@@ -30,12 +39,30 @@ pub enum LinksAction {
     Check,
 }
 
+/// Lists the links of a note, or checks those of the vault.
+///
+/// # Errors
+/// As the tool says, or the check.
+pub fn run(
+    session: &Session,
+    arguments: &LinksArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match &arguments.name {
+        Some(name) => {
+            let arguments = json!({ "path": name });
+            history::answer(session, GetLinks::NAME, arguments, Way::default(), output)
+        }
+        None => check(session, output),
+    }
+}
+
 /// Checks every link of the vault, reading the files themselves, whether a daemon runs or not.
 ///
 /// # Errors
 /// The vault cannot be opened, or stdout not be written; that links are broken is part of the
 /// answer, with exit code 1.
-pub fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let state = session.folders.prepare(&root)?;
     let progress = Progress::new();

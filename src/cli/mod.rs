@@ -19,18 +19,24 @@ mod config;
 mod consent;
 mod conversations;
 mod doctor;
+mod edit;
 mod export;
 mod failure;
 mod flags;
+mod help;
 mod history;
 mod inbox;
 mod keeping;
 mod key;
 mod links;
 mod logging;
+mod man;
+mod mcp;
 mod models;
 mod open;
 mod output;
+mod pager;
+mod paint;
 mod pair;
 mod plugin;
 mod policy;
@@ -41,9 +47,13 @@ mod service;
 mod session;
 mod settings;
 mod status;
+mod today;
 mod token;
 mod tools;
 mod vaults;
+mod verbs;
+mod whole;
+mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,7 +62,6 @@ use clap::CommandFactory as _;
 
 use arguments::{Cli, Command};
 use failure::Failure;
-use links::{LinksAction, LinksArguments};
 use output::Output;
 use session::Session;
 
@@ -61,6 +70,9 @@ use session::Session;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::tell_of_faults();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if completions::complete_line(&arguments, Cli::command) {
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::read(&arguments) {
         Ok(cli) => cli,
         Err(error) => return arguments::explain(&error, &arguments),
@@ -77,6 +89,16 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     let session = || Session::start(cli.flags(), usual, wrong, output);
     match &cli.command {
         Command::Serve(arguments) => serve::run(&session()?, arguments, output),
+        Command::Search(arguments) => verbs::search(&session()?, arguments, output),
+        Command::Read(arguments) => verbs::read(&session()?, arguments, output),
+        Command::List(arguments) => verbs::list(&session()?, arguments, output),
+        Command::Tags(arguments) => verbs::tags(&session()?, arguments, output),
+        Command::Today => today::run(&session()?, output),
+        Command::Daily(arguments) => verbs::daily(&session()?, arguments, output),
+        Command::New(arguments) => verbs::new(&session()?, arguments, output),
+        Command::Edit(arguments) => edit::run(&session()?, arguments, output),
+        Command::Move(arguments) => verbs::move_to(&session()?, arguments, output),
+        Command::Delete(arguments) => verbs::delete(&session()?, arguments, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
         Command::Chat(arguments) => chat::run(&session()?, arguments, output),
@@ -84,18 +106,17 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Undo(arguments) => history::undo(&session()?, arguments, output),
         Command::Restore(arguments) => history::restore(&session()?, arguments, output),
         Command::Trash(arguments) => keeping::trash(&session()?, &arguments.action, output),
-        Command::Journal(arguments) => keeping::journal(&session()?, arguments.action, output),
+        Command::Journal(arguments) => keeping::journal(&session()?, &arguments.action, output),
         Command::Mode(arguments) => policy::mode(&session()?, arguments, output),
-        Command::Approvals(arguments) => policy::approvals(&session()?, arguments.action, output),
+        Command::Approvals(arguments) => policy::approvals(&session()?, &arguments.action, output),
         Command::Audit(arguments) => policy::audit(&session()?, arguments, output),
         Command::Conversations(arguments) => conversations::run(&session()?, arguments, output),
         Command::Inbox(arguments) => inbox::run(&session()?, arguments, output),
         Command::Usage(arguments) => conversations::usage(&session()?, arguments, output),
-        Command::Links(LinksArguments { action: LinksAction::Check }) => {
-            links::check(&session()?, output)
-        }
-        Command::Status => status::run(&session()?, output),
+        Command::Links(arguments) => links::run(&session()?, arguments, output),
+        Command::Status(arguments) => status::run(&session()?, arguments, output),
         Command::Token(arguments) => token::run(&session()?, arguments, output),
+        Command::Mcp(arguments) => mcp::run(&session()?, arguments, output),
         Command::Open(arguments) => open::run(&session()?, arguments, output),
         Command::Pair(arguments) => pair::run(&session()?, arguments, output),
         Command::Plugin(arguments) => plugin::run(&session()?, arguments.action, output),
@@ -105,6 +126,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Key(arguments) => key::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
-        Command::Completions(arguments) => completions::run(arguments, Cli::command(), output),
+        Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Man(arguments) => man::run(arguments, Cli::command(), output),
     }
 }

@@ -32,8 +32,36 @@ struct Report {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Link {
-    model: String,
-    facts: Option<Facts>,
+    /// How the settings name it.
+    name: String,
+    window: Option<u64>,
+    max_output: Option<u32>,
+    /// Whether it sees images.
+    images: Option<bool>,
+    price: Option<Dollars>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Dollars {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl Link {
+    fn of(name: &str, facts: Facts) -> Self {
+        let price = facts.price.map(|price| Dollars {
+            input: price.input,
+            output: price.output,
+            cache_read: price.cache_read,
+            cache_write: price.cache_write,
+        });
+        let Facts { window, max_output, vision, .. } = facts;
+        Self { name: name.to_owned(), window, max_output, images: vision, price }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -76,7 +104,7 @@ async fn report(session: &Session, settings: &Settings) -> Report {
         let (name, model) = parted(reference)?;
         let known = setup::provider(settings, name).ok();
         let facts = known.map(|known| Facts::of(known.wire, model, &settings.facts));
-        Some(Link { model: reference.clone(), facts })
+        Some(Link::of(reference, facts.unwrap_or_default()))
     };
     let names = setup::configured(settings);
     let connections = Connections::new(&settings.limits());
@@ -181,8 +209,7 @@ fn text(report: &Report, output: &Output) -> String {
     } else {
         lines.push(output.paint(Paint::Bold, "asked, in this order"));
         for link in &report.chain {
-            let told = link.facts.as_ref().map(told).unwrap_or_default();
-            lines.push(format!("  {}{told}", link.model));
+            lines.push(format!("  {}{}", link.name, told(link)));
         }
     }
     for provider in &report.providers {
@@ -205,15 +232,13 @@ fn text(report: &Report, output: &Output) -> String {
         lines.push(offered(&found.offered));
         let model = found.offered.first().map_or("MODEL", String::as_str);
         if report.chain.is_empty() {
-            lines.push(format!(
-                "to use it, put into the settings: [models] chain = [\"ollama/{model}\"]"
-            ));
+            lines.push(format!("to use it: `steward config set models.chain ollama/{model}`"));
         }
     } else if report.chain.is_empty() {
         let model = facts::known(Wire::Anthropic).into_iter().rfind(|name| name.contains("sonnet"));
         lines.push(format!(
-            "to add one, put into the settings: [models] chain = [\"anthropic/{}\"], and run \
-             `steward key set anthropic`; or start Ollama for a model on this machine",
+            "to add one: `steward key set anthropic`, then `steward config set models.chain \
+             anthropic/{}`; or start Ollama for a model on this machine",
             model.unwrap_or("MODEL")
         ));
     }
@@ -232,10 +257,10 @@ fn offered(models: &[String]) -> String {
     format!("  offers {}", shown.join(", "))
 }
 
-fn told(facts: &Facts) -> String {
-    let window = facts.window.map(|window| format!("reads {window} tokens"));
-    let output = facts.max_output.map(|most| format!("writes {most}"));
-    let vision = facts.vision.unwrap_or(false).then(|| "sees images".to_owned());
+fn told(link: &Link) -> String {
+    let window = link.window.map(|window| format!("reads {window} tokens"));
+    let output = link.max_output.map(|most| format!("writes {most}"));
+    let vision = link.images.unwrap_or(false).then(|| "sees images".to_owned());
     let told: Vec<String> = [window, output, vision].into_iter().flatten().collect();
     if told.is_empty() { String::new() } else { format!("  ({})", told.join(", ")) }
 }

@@ -23,10 +23,10 @@ pub struct OpenArguments {
     pub print: bool,
 }
 
-/// Asks the daemon for a code and opens its page with it, or prints the address.
+/// Asks the daemon for a code, prints the address of its page and opens it.
 ///
 /// # Errors
-/// No daemon serves the vault; no browser can be started.
+/// No daemon serves the vault.
 pub fn run(
     session: &Session,
     arguments: &OpenArguments,
@@ -36,7 +36,7 @@ pub fn run(
     let Some(opened) = reach::ask(session, &root, &PageCodeParams {})? else {
         return Err(Failure::other(
             "not_running",
-            format!("no daemon serves `{}`", root.display()),
+            format!("the daemon of `{}` is not running", root.display()),
             "start it with `steward serve`",
         ));
     };
@@ -44,24 +44,21 @@ pub fn run(
         output.answer(&json!(opened), &opened.url)?;
         return Ok(ExitCode::SUCCESS);
     }
-    browse(&opened.url)?;
-    output.text(&format!(
-        "opened in the browser; the address holds once, for {} s",
-        opened.seconds
-    ))?;
+    let browsed = browse(&opened.url);
+    output.text(&format!("{}\n", opened.url))?;
+    let seconds = opened.seconds;
+    match browsed {
+        Ok(()) => output.text(&format!("opened in the browser; the address works once, for {seconds} s"))?,
+        Err(why) => output.notice(&format!(
+            "could not open a browser: {why}; open the address yourself, it works once, for {seconds} s"
+        )),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Has the system open an address. No shell is in between, and the address holds letters, digits
 /// and marks of an address alone.
-fn browse(url: &str) -> Result<(), Failure> {
-    let failed = |why: String| {
-        Failure::other(
-            "no_browser",
-            format!("could not open a browser: {why}"),
-            "`steward open --print` prints the address",
-        )
-    };
+fn browse(url: &str) -> Result<(), String> {
     let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {
@@ -76,15 +73,15 @@ fn browse(url: &str) -> Result<(), Failure> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| failed(format!("`{program}`: {error}")))?;
+        .map_err(|error| format!("`{program}`: {error}"))?;
     // Some stay for as long as the browser does: who has not failed by then has not failed.
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         match child.try_wait() {
             Ok(None) => std::thread::sleep(Duration::from_millis(50)),
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(failed(format!("`{program}` ended with {status}"))),
-            Err(error) => return Err(failed(error.to_string())),
+            Ok(Some(status)) => return Err(format!("`{program}` ended with {status}")),
+            Err(error) => return Err(error.to_string()),
         }
     }
     Ok(())

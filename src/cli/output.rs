@@ -6,6 +6,9 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::pager;
+use crate::note::path::visible_lines;
+
 /// The widest cell of a table that others line up behind, in characters.
 const WIDEST: usize = 60;
 
@@ -26,6 +29,8 @@ pub struct Output {
     json: bool,
     color_stdout: bool,
     color_stderr: bool,
+    quiet: bool,
+    paged: bool,
 }
 
 /// The few colours that carry meaning here.
@@ -55,7 +60,19 @@ impl Output {
             json,
             color_stdout: on(io::stdout().is_terminal()),
             color_stderr: on(io::stderr().is_terminal()),
+            quiet: false,
+            paged: false,
         }
+    }
+
+    /// The same without notices, for what is asked after they were given.
+    pub fn quiet(&self) -> Self {
+        Self { quiet: true, ..*self }
+    }
+
+    /// The same with a pager for what is longer than the terminal is high.
+    pub fn paged(&self) -> Self {
+        Self { paged: true, ..*self }
     }
 
     /// JSON was asked for.
@@ -73,13 +90,18 @@ impl Output {
         self.color_stderr
     }
 
-    /// Prints a text to stdout and ends its last line.
+    /// Prints a text to stdout and ends its last line. On a terminal nothing in it steers the
+    /// terminal or is invisible; into a file or a pipe it goes as it is.
     ///
     /// # Errors
     /// What the system said; a reader that went away is none.
     pub fn text(&self, text: &str) -> io::Result<()> {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        self.raw(format!("{text}{end}").as_bytes())
+        match io::stdout().is_terminal() {
+            true if self.paged && pager::show(&visible(text)) => Ok(()),
+            true => self.raw(format!("{}{end}", visible(text)).as_bytes()),
+            false => self.raw(format!("{text}{end}").as_bytes()),
+        }
     }
 
     /// Prints bytes to stdout.
@@ -132,13 +154,16 @@ impl Output {
 
     /// Something worth knowing, to stderr.
     pub fn notice(&self, notice: &str) {
+        if self.quiet {
+            return;
+        }
         let mark = colored(self.color_stderr, Paint::Bold, "note:");
         self.remark(&format!("{mark} {notice}"));
     }
 
     /// A line to stderr; one that nobody can read is no reason to stop.
     fn remark(&self, line: &str) {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = writeln!(io::stderr().lock(), "{}", visible(line));
     }
 
     /// Rows as columns that line up, two blanks between them. A cell wider than [`WIDEST`] moves what is
@@ -173,6 +198,21 @@ impl Output {
     }
 }
 
+/// The text with all that steers a terminal or cannot be seen escaped, but for the colours that
+/// [`Paint`] has.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (at, piece) in text.split('\u{1b}').enumerate() {
+        let colour = ["[0m", "[1m", "[31m", "[32m", "[33m"];
+        if at > 0 {
+            let ours = colour.iter().any(|code| piece.starts_with(code));
+            shown.push_str(if ours { "\u{1b}" } else { "\\u{1b}" });
+        }
+        shown.push_str(&visible_lines(piece));
+    }
+    shown
+}
+
 fn colored(on: bool, paint: Paint, text: impl Display) -> String {
     let code = match paint {
         Paint::Bold => 1,
@@ -181,4 +221,17 @@ fn colored(on: bool, paint: Paint, text: impl Display) -> String {
         Paint::Red => 31,
     };
     if on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_a_terminal_but_our_own_colours() {
+        let text = "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}\u{1b}[2J a\u{202e}b\u{9b}1m\r\n\tc\rd 👩\u{200d}🌾\n";
+        let shown = "\u{1b}[31mred\u{1b}[0m \\u{1b}]0;title\\u{7}\\u{1b}[2J a\\u{202e}b\\u{9b}1m\r\n\tc\\rd \
+                     👩\u{200d}🌾\n";
+        assert_eq!(visible(text), shown);
+    }
 }

@@ -34,15 +34,15 @@ pub struct PluginArguments {
 /// What can be done with the plugin.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum PluginAction {
-    /// Put it into the vault, and say how to switch it on
+    /// Install it into the vault
     Install {
         /// Also where something else lies in its folder
         #[arg(long)]
         force: bool,
     },
-    /// Replace the one in the vault by the one that this program carries
+    /// Update the one in the vault
     Update,
-    /// Say which one is in the vault, and whether it is switched on
+    /// Show which version the vault has, and whether it is switched on
     Status,
     /// Take it out of the vault; its settings stay
     Remove,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::chat::{approval, safe};
 use super::failure::Failure;
 use super::output::Output;
 use super::reach;
@@ -15,8 +16,11 @@ use crate::calls::Calls;
 use crate::daemon;
 use crate::methods::policy;
 use crate::protocol::MethodParams;
+use crate::protocol::diff::{DiffChange, DiffParams};
 use crate::protocol::error::ErrorObject;
-use crate::protocol::policy::{ApprovalsParams, AuditParams, AuditedCall, ModeParams};
+use crate::protocol::policy::{
+    AnswerParams, ApprovalsParams, AuditParams, AuditedCall, ModeParams, PendingParams,
+};
 use crate::tools::when;
 
 /// How often `--follow` looks for more.
@@ -38,12 +42,29 @@ pub struct ApprovalsArguments {
     pub action: ApprovalsAction,
 }
 
-/// What can be done with what was agreed to for good.
-#[derive(Debug, Clone, Copy, Subcommand)]
+/// What can be done with questions, and with what was agreed to for good.
+#[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
-    /// List it
+    /// List the questions that wait for you, or show one with all that it would change
+    Pending {
+        /// Its number
+        id: Option<i64>,
+    },
+    /// Allow one, once
+    Allow {
+        /// Its number
+        id: i64,
+    },
+    /// Refuse one
+    Deny {
+        /// Its number
+        id: i64,
+        /// What the caller hears with it, such as why not
+        words: Vec<String>,
+    },
+    /// List "always allow" answers
     List,
-    /// Take one back; from the next call on it is asked about again
+    /// Revoke an "always allow" answer
     Revoke {
         /// Its number
         id: i64,
@@ -91,19 +112,26 @@ pub fn mode(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists what a person agreed to for good, or takes it back.
+/// Lists what waits for a person and answers it; lists what they agreed to for good, or takes it back.
 ///
 /// # Errors
 /// A number that names nothing; as the daemon or the store says.
 pub fn approvals(
     session: &Session,
-    action: ApprovalsAction,
+    action: &ApprovalsAction,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let revoke = match action {
+        ApprovalsAction::Pending { id } => return pending(session, &root, *id, output),
+        ApprovalsAction::Allow { id } => {
+            return decide(session, &root, *id, "allow_once", String::new(), output);
+        }
+        ApprovalsAction::Deny { id, words } => {
+            return decide(session, &root, *id, "reject_once", words.join(" "), output);
+        }
         ApprovalsAction::List => None,
-        ApprovalsAction::Revoke { id } => Some(id),
+        ApprovalsAction::Revoke { id } => Some(*id),
     };
     let params = ApprovalsParams { revoke };
     let work = |calls: &Calls| policy::approvals(calls, &params);
@@ -132,6 +160,82 @@ pub fn approvals(
         (None, true) => output.text("nothing was agreed to for good")?,
         (None, false) => output.text(&lines.join("\n"))?,
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the questions that wait, or shows one.
+fn pending(
+    session: &Session,
+    root: &Path,
+    id: Option<i64>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    // Questions wait in the daemon alone.
+    let found = reach::ask(session, root, &PendingParams { id })?.unwrap_or_default();
+    if output.json() {
+        output.json_value(&found)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for one in &found.pending {
+        let head = format!("{}  {}", one.id, short(&one.since));
+        match &one.asked {
+            Some(asked) => {
+                let changes = changes(session, root, one.id)?;
+                text.push_str(&format!("{head}\n{}", approval::whole(asked, &changes)));
+            }
+            None => {
+                let caller = if one.caller.is_empty() { "-" } else { &one.caller };
+                let line = format!("{head}  {caller} ({})  {}", one.scope, one.title);
+                text.push_str(&format!("{}\n", safe::line(&line)));
+                for reason in &one.reasons {
+                    text.push_str(&format!("    asked because {}\n", safe::line(reason)));
+                }
+            }
+        }
+    }
+    match found.pending.is_empty() {
+        true => output.text("nothing waits for you")?,
+        false => output.text(text.trim_end())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All that a question is about.
+fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, Failure> {
+    let mut params = DiffParams { question: Some(id), ..DiffParams::default() };
+    let mut changes = Vec::new();
+    while let Some(part) = reach::ask(session, root, &params)? {
+        changes.extend(part.changes);
+        if part.next.is_none() {
+            break;
+        }
+        (params.first, params.line) = (part.next, part.next_line);
+    }
+    Ok(changes)
+}
+
+/// Answers a question.
+fn decide(
+    session: &Session,
+    root: &Path,
+    id: i64,
+    option: &str,
+    words: String,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let params = AnswerParams { id, option_id: option.to_owned(), words };
+    let Some(answered) = reach::ask(session, root, &params)? else {
+        let hint = "questions wait in the daemon, and none runs; `steward serve` starts one";
+        return Err(Failure::other("not_found", format!("no question {id} waits"), hint));
+    };
+    let word = if option == "reject_once" { "refused" } else { "allowed" };
+    let then = match answered.waited {
+        true => "",
+        false => "; its caller hears of it when it calls again",
+    };
+    let text = format!("{word}: {}{then}", safe::line(&answered.title));
+    output.answer(&answered, text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -36,6 +36,13 @@ pub struct Way {
     pub dry_run: bool,
 }
 
+impl Way {
+    /// The usual way, with a person's agreement where `confirmed`.
+    pub fn agreed(confirmed: bool) -> Self {
+        Self { confirmed, ..Self::default() }
+    }
+}
+
 /// Calls the tool `name`, which exists.
 ///
 /// # Errors

@@ -1,16 +1,20 @@
 //! `steward serve`: the daemon, in the foreground.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 
-use super::failure::Failure;
+use super::failure::{Failure, NO_VAULT};
+use super::keeping::agreed;
 use super::output::{Output, Paint};
 use super::progress::Progress;
 use super::session::Session;
+use crate::config::vaults;
 use crate::daemon::{self, Options, Ready};
 use crate::llm::tape::Tape;
 
@@ -22,14 +26,27 @@ pub struct ServeArguments {
     pub port: Option<u16>,
 
     /// Record what models are asked and what they answer into this folder, to report a fault with.
-    /// It holds what was said and read, and no keys
+    /// It holds messages and what was read of notes, and no keys
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
 
     /// Ask no model, but answer as was recorded in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "record")]
     pub replay: Option<PathBuf>,
+
+    /// End when nobody has been connected for so long
+    #[arg(long, value_name = "SECONDS")]
+    pub idle_exit: Option<u64>,
+
+    /// Serve the folder even if it is not a vault
+    #[arg(long, short)]
+    pub yes: bool,
 }
+
+/// What to do once it runs.
+const NEXT: &str = "\
+next, in another terminal: `steward search WORDS`, `steward open` for the chat in a browser, `steward plugin install`
+for Obsidian, `steward models` for a language model. Ctrl-C stops the daemon; `steward service install` keeps it running.";
 
 /// Serves until a signal says stop. The port is among the settings already.
 ///
@@ -40,6 +57,9 @@ pub fn run(
     arguments: &ServeArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    if !arguments.yes {
+        is_meant(session, output)?;
+    }
     let root = session.vault(output)?;
     let tape = match (&arguments.record, &arguments.replay) {
         (Some(folder), _) => Tape::record(folder)?,
@@ -53,6 +73,7 @@ pub fn run(
         live: Arc::new(session.live()),
         environment: session.environment.clone(),
         tape,
+        idle_exit: arguments.idle_exit.map(Duration::from_secs),
         log_level: Box::new({
             let log = session.log.clone();
             move |level| log.set_level(level)
@@ -61,6 +82,38 @@ pub fn run(
         ready: &|ready| announce(ready, output),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a folder that is no vault is meant to be served: asked where somebody can answer, refused where
+/// it is the home folder or one of the system's. A service, which has nobody to ask, serves any other.
+fn is_meant(session: &Session, output: &Output) -> Result<(), Failure> {
+    let choice = session.choose()?;
+    let is_too_much = vaults::is_everybodys(&choice.root, &session.environment);
+    let own = session.folders.of_vault(&choice.root);
+    let was_served = || session.folders.remembered().iter().any(|(state, _)| *state == own);
+    if choice.is_vault || !is_too_much && was_served() {
+        return Ok(());
+    }
+    let root = choice.root.display();
+    let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let question = || {
+        format!("`{root}` is not a vault yet; every file in it can be read and changed. Serve it?")
+    };
+    let is_agreed = match can_ask && !output.json() {
+        true => agreed(false, &question)?,
+        false => !is_too_much,
+    };
+    match is_agreed {
+        true => Ok(()),
+        false => Err(Failure {
+            exit: NO_VAULT,
+            ..Failure::other(
+                "no_vault",
+                format!("`{root}` is not a vault"),
+                "name the vault's folder with `--vault PATH`; `--yes` serves this one",
+            )
+        }),
+    }
 }
 
 /// The one line that says everything is up. A script waits for it, a person copies from it.
@@ -83,6 +136,10 @@ fn announce(ready: &Ready, output: &Output) {
             ready.notes,
             ready.url,
         ))
+        .and_then(|()| match std::io::stdout().is_terminal() {
+            true => output.text(NEXT),
+            false => Ok(()),
+        })
     };
     if let Err(error) = said {
         tracing::warn!(%error, "could not print the ready line");

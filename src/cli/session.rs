@@ -105,7 +105,12 @@ impl Session {
     /// # Errors
     /// None or several, or the named one cannot be one.
     pub fn choose(&self) -> Result<Choice, Failure> {
-        Ok(vaults::choose(self.settings.vault.clone(), &self.environment, &self.known)?)
+        Ok(vaults::choose(
+            self.settings.vault.clone(),
+            &self.environment,
+            &self.folders,
+            &self.known,
+        )?)
     }
 
     /// The vault that is meant, with its notices passed on.

@@ -13,13 +13,14 @@ use crate::config::folders::{self, Folders};
 use crate::config::layers::{self, Flags};
 use crate::config::live::Live;
 use crate::config::running::Running;
-use crate::config::{Environment, obsidian, vaults};
+use crate::config::{Config, Environment, obsidian, vaults};
 use crate::methods;
 use crate::policy::Scope;
 use crate::protocol::settings::{
     Setting, SettingSource, SettingsGetParams, SettingsGetResult, TakesEffect,
 };
 use crate::server::token::Token;
+use crate::vault::View;
 
 /// Where settings are looked for.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Place {
         }
         let settings = layers::load(&self.flags, &self.environment, &self.folders)?;
         let live = Live::new(settings, self.named, self.flags.clone(), self.environment.clone());
-        Ok((methods::settings::get(&live, Scope::Person), false))
+        Ok((methods::settings::get(&live, Scope::Person, &View::default()), false))
     }
 
     /// What the daemon of the vault says that would be chosen here, where it goes by this file.
@@ -59,7 +60,9 @@ impl Place {
         let loaded = loaded.or_else(|| layers::remains(flags, environment, folders));
         let Some(settings) = loaded else { return Ok(None) };
         let named = settings.vault;
-        let Ok(choice) = vaults::choose(named, &self.environment, &known) else { return Ok(None) };
+        let Ok(choice) = vaults::choose(named, &self.environment, &self.folders, &known) else {
+            return Ok(None);
+        };
         let Some((running, state)) = Running::find(&self.folders, &choice.root) else {
             return Ok(None);
         };
@@ -136,7 +139,7 @@ pub fn set(place: &Place, key: &str, value: Option<&str>, output: &Output) -> Re
     let found = held.as_ref().map(|settings| find(settings, key)).transpose()?;
     if output.json() {
         return Ok(output.json_value(&json!({
-            "key": key, "value": value, "path": place.file, "written": written, "daemon": found,
+            "key": key, "value": value, "file": place.file, "written": written, "daemon": found,
         }))?);
     }
     let file = place.file.display();
@@ -168,6 +171,12 @@ fn write(place: &Place, key: &str, value: Option<&str>) -> Result<(bool, Value),
     let read = toml.filter(|table| table.len() == 1);
     let read = read.and_then(|mut table| serde_json::to_value(table.remove("value")?).ok());
     let text = Value::from(typed);
+    if is_list(key) && !read.as_ref().is_some_and(Value::is_array) {
+        let list = typed.trim().trim_start_matches('[').trim_end_matches(']').split(',');
+        let items = list.map(|item| item.trim().trim_matches('"')).filter(|item| !item.is_empty());
+        let value = items.collect::<Value>();
+        return Ok((change::set(&place.file, key, &value)?, value));
+    }
     match read {
         Some(value) => match change::set(&place.file, key, &value) {
             Err(ChangeError::Invalid { .. }) if value != text => {
@@ -182,10 +191,16 @@ fn write(place: &Place, key: &str, value: Option<&str>) -> Result<(bool, Value),
     }
 }
 
+/// Whether a setting is a list, as its default says.
+fn is_list(key: &str) -> bool {
+    let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
+    key.split_once('.').is_some_and(|(section, name)| defaults[section][name].is_array())
+}
+
 fn find<'a>(settings: &'a SettingsGetResult, key: &str) -> Result<&'a Setting, Failure> {
     settings.settings.iter().find(|setting| setting.key == key).ok_or_else(|| {
         let names: Vec<&str> = settings.settings.iter().map(|s| s.key.as_str()).collect();
-        let hint = match crate::config::file::nearest(key, &names) {
+        let hint = match change::near(key, &names) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`steward config list` names them all".to_owned(),
         };

@@ -1,29 +1,58 @@
 //! `steward status`: is there a daemon, and how is it.
 
+#![expect(clippy::disallowed_methods, reason = "our own state folder, for its size")]
+
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::json;
 
 use super::client::{self, Client, ClientError};
 use super::failure::Failure;
 use super::output::Output;
+use super::reach;
 use super::session::Session;
 use crate::config::folders;
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
-use crate::protocol::policy::ModeResult;
+use crate::protocol::policy::{AuditParams, ModeResult};
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
     Confinement, ConfinementState, MemoryState, StatusParams, StatusResult, Watching,
 };
 use crate::server::token::Token;
 
+/// How far back calls are counted, in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Calls that are asked for at once.
+const AT_ONCE: u32 = 1000;
+
+/// Calls that are counted at most.
+const MOST_CALLS: usize = 20_000;
+
+/// Of `status`.
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    /// List the daemons of all vaults
+    #[arg(long, short)]
+    pub all: bool,
+}
+
 /// Prints what the daemon of the vault says of itself, or that there is none.
 ///
 /// # Errors
 /// No vault, or a daemon that cannot be asked.
-pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(
+    session: &Session,
+    arguments: &StatusArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    if arguments.all {
+        return all(session, output);
+    }
     let root = session.vault(output)?;
     let asked = match session.running(&root) {
         Some((running, state)) => ask(&running, &state)?.map(|status| (running, status)),
@@ -31,8 +60,22 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     };
     match asked {
         Some((running, status)) => {
-            let value = json!({ "running": true, "daemon": running, "status": status });
-            output.answer(&value, text(&running, &status))?;
+            // The daemon's state is shown whatever its audit says.
+            let calls = calls(session, &root).ok();
+            let state = session.running(&root).map_or(0, |(_, state)| bytes(&state));
+            let value = json!({
+                "running": true, "daemon": running, "status": status, "calls": calls, "stateBytes": state,
+            });
+            let more = [
+                format!(
+                    "calls     {}",
+                    calls
+                        .as_ref()
+                        .map_or("not known, since the audit cannot be read".to_owned(), counted)
+                ),
+                format!("state     {}", megabytes(state)),
+            ];
+            output.answer(&value, format!("{}\n{}", text(&running, &status), more.join("\n")))?;
         }
         None => {
             let value = json!({ "running": false, "vault": root.to_string_lossy() });
@@ -41,6 +84,74 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints every daemon of this user.
+fn all(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let daemons: Vec<Running> =
+        Running::all(&session.folders).into_iter().map(|(running, _)| running).collect();
+    if output.json() {
+        output.json_value(&json!({ "daemons": daemons }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if daemons.is_empty() {
+        output.text("no daemon runs; `steward serve` starts one")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = vec![["VAULT", "ADDRESS", "PID", "SINCE"].map(str::to_owned).to_vec()];
+    rows.extend(daemons.into_iter().map(|one| {
+        let address = format!("ws://127.0.0.1:{}/v1", one.port);
+        vec![one.vault, address, one.pid.to_string(), one.started_at]
+    }));
+    output.text(&output.table(&rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How often each tool was called in the last day.
+fn calls(session: &Session, root: &Path) -> Result<BTreeMap<String, usize>, Failure> {
+    let since = chrono::Utc::now().timestamp_millis() - DAY;
+    let mut params = AuditParams {
+        since: Some(since),
+        after: Some(0),
+        limit: Some(AT_ONCE),
+        ..AuditParams::default()
+    };
+    let mut counted = BTreeMap::new();
+    for _ in 0..MOST_CALLS / AT_ONCE as usize {
+        let Some(found) = reach::ask(session, root, &params)? else { break };
+        params.after = found.calls.last().map(|call| call.id);
+        let is_last = found.calls.len() < AT_ONCE as usize;
+        for call in found.calls {
+            *counted.entry(call.tool).or_insert(0) += 1;
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(counted)
+}
+
+/// Calls by tool, in words, the most often called first.
+fn counted(calls: &BTreeMap<String, usize>) -> String {
+    let total: usize = calls.values().sum();
+    let mut calls: Vec<_> = calls.iter().collect();
+    calls.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
+    let tools: Vec<String> =
+        calls.iter().map(|(tool, number)| format!("{tool} {number}")).collect();
+    match tools.is_empty() {
+        true => "none in the last day".to_owned(),
+        false => format!("{total} in the last day: {}", tools.join(", ")),
+    }
+}
+
+/// Bytes of the files in a folder of ours and below it.
+fn bytes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => bytes(&entry.path()),
+        _ => entry.metadata().map_or(0, |meta| meta.len()),
+    });
+    sizes.sum()
 }
 
 fn text(running: &Running, status: &StatusResult) -> String {

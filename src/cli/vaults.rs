@@ -1,5 +1,6 @@
-//! `steward vaults`: the vaults there are, and which one would be taken.
+//! `steward vaults`: the vaults there are, and which one is used here.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -8,6 +9,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
 use crate::config::folders::same_folder;
+use crate::config::running::Running;
 
 /// Prints Obsidian's vaults with marks for open, missing, served and chosen.
 ///
@@ -16,7 +18,7 @@ use crate::config::folders::same_folder;
 pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let choice = session.choose();
     let chosen = choice.as_ref().ok();
-    let is_chosen = |path: &std::path::Path| chosen.is_some_and(|c| same_folder(path, &c.root));
+    let is_chosen = |path: &Path| chosen.is_some_and(|c| same_folder(path, &c.root));
     if output.json() {
         let vaults: Vec<_> = session
             .known
@@ -40,9 +42,15 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         output.json_value(&json!({ "vaults": vaults, "chosen": chosen }))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let is_known =
+        |path: &Path| session.known.vaults.iter().any(|one| same_folder(&one.path, path));
+    let mut others: Vec<Running> =
+        Running::all(&session.folders).into_iter().map(|one| one.0).collect();
+    others.retain(|running| !is_known(Path::new(&running.vault)));
     if session.known.vaults.is_empty() {
         output.text("Obsidian's own list holds no vaults")?;
-    } else {
+    }
+    if !session.known.vaults.is_empty() || !others.is_empty() {
         let mut rows = vec![["VAULT", "PATH", "STATE"].map(str::to_owned).to_vec()];
         for vault in &session.known.vaults {
             let mut state = Vec::new();
@@ -61,13 +69,18 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
             let path = vault.path.display().to_string();
             rows.push(vec![vault.name.clone(), path, state.join(", ")]);
         }
+        for running in others {
+            let name = Path::new(&running.vault).file_name().unwrap_or_default();
+            let state = format!("served by pid {} on port {}", running.pid, running.port);
+            rows.push(vec![name.to_string_lossy().into_owned(), running.vault.clone(), state]);
+        }
         output.text(&output.table(&rows))?;
     }
     output.text(&match &choice {
         Ok(choice) => {
-            format!("{} would be taken: {}", choice.root.display(), choice.origin.words())
+            format!("used here: {}, {}", choice.root.display(), choice.origin.words())
         }
-        Err(failure) => format!("none would be taken: {}", failure.message),
+        Err(failure) => format!("none is used here: {}", failure.message),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -129,7 +129,27 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     Ok(true)
 }
 
-fn near(name: &str, names: &[&'static str]) -> Option<&'static str> {
+/// Whether this process may change the file at `path` as [`set`] does: write beside it, in its folder or
+/// where that would be made.
+pub fn is_writable(path: &Path) -> bool {
+    let real = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = real.ancestors().skip(1).find(|folder| folder.is_dir());
+    let (Some(folder), Some(name)) = (folder, real.file_name()) else { return false };
+    Beside::create(&folder.join(name)).is_ok()
+}
+
+/// The setting that is probably meant by `name`: the one that says which model is asked, the only one
+/// whose last word it is, or the nearest by its letters.
+pub fn near<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
+    let word = name.rsplit('.').next().unwrap_or(name);
+    if ["model", "models", "llm"].contains(&word) {
+        return names.iter().copied().find(|name| *name == "models.chain");
+    }
+    let mut same = names.iter().copied().filter(|name| last(name) == word);
+    if let (Some(only), None) = (same.next(), same.next()) {
+        return Some(only);
+    }
     let near = file::nearest(name, names)?;
     names.iter().copied().find(|name| *name == near)
 }
@@ -149,7 +169,7 @@ fn current(path: &Path) -> Result<Option<Vec<u8>>, ChangeError> {
 struct Beside(Option<PathBuf>);
 
 impl Beside {
-    fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+    fn create(path: &Path) -> io::Result<(Self, File)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -158,8 +178,12 @@ impl Beside {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&place)?;
-        let beside = Self(Some(place));
+        let file = options.open(&place)?;
+        Ok((Self(Some(place)), file))
+    }
+
+    fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        let (beside, mut file) = Self::create(path)?;
         // The user may have opened it to others, or closed it.
         if let Ok(meta) = std::fs::metadata(path) {
             file.set_permissions(meta.permissions())?;
@@ -176,7 +200,7 @@ impl Beside {
         self.0 = None;
         #[cfg(unix)]
         if let Some(folder) = path.parent() {
-            std::fs::File::open(folder)?.sync_all()?;
+            File::open(folder)?.sync_all()?;
         }
         Ok(())
     }

@@ -149,7 +149,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
     if bytes.is_empty() {
         // What an interrupted save or a full disk leaves; the user should hear that nothing in
         // it counts, but the defaults are safe to run with.
-        loaded.notices.push(format!("`{}` is empty, so the defaults hold", path.display()));
+        loaded.notices.push(format!("`{}` is empty; using defaults", path.display()));
         return Ok(loaded);
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {

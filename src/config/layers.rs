@@ -10,6 +10,7 @@ use crate::config::file::{self, Config, ConfigError};
 use crate::config::folders::Folders;
 use crate::config::log::Level;
 use crate::config::vaults::Origin;
+use crate::policy::Mode;
 
 /// What the command line says about settings; `None` leaves it to the layers below.
 #[derive(Debug, Clone, Default)]
@@ -112,11 +113,16 @@ pub fn lay(
     let mut sources: BTreeMap<String, Source> =
         given.into_iter().map(|key| (key, Source::File)).collect();
 
-    let port = variable(environment, "STEWARD_PORT", |text| {
+    let number = |text: &str| {
         text.parse::<u16>().map_err(|_| "expected a number from 0 to 65535".to_owned())
-    })?;
+    };
+    let port = variable(environment, "STEWARD_PORT", number)?;
+    let smarthole = variable(environment, "STEWARD_SMARTHOLE_PORT", number)?;
     let level = variable(environment, "STEWARD_LOG", Level::from_str)?;
     let format = variable(environment, "STEWARD_LOG_FORMAT", FromStr::from_str)?;
+    let mode = variable(environment, "STEWARD_MODE", |word| {
+        Mode::parse(word).ok_or_else(|| "expected `ask`, `auto` or `read-only`".to_owned())
+    })?;
     let vault = environment.get("STEWARD_VAULT").map(PathBuf::from);
     let mut over = |key: &str, flag: Option<&'static str>, variable: Option<&'static str>| {
         if let Some(source) = flag.map(Source::Flag).or(variable.map(Source::Environment)) {
@@ -124,14 +130,18 @@ pub fn lay(
         }
     };
     over("server.port", flags.port.map(|_| "--port"), port.map(|_| "STEWARD_PORT"));
+    over("smarthole.port", None, smarthole.map(|_| "STEWARD_SMARTHOLE_PORT"));
     over("log.level", flags.level.map(|_| "--log-level"), level.map(|_| "STEWARD_LOG"));
     over("log.format", None, format.map(|_| "STEWARD_LOG_FORMAT"));
+    over("policy.mode", None, mode.map(|_| "STEWARD_MODE"));
     let by_flag = flags.vault.as_ref().map(|_| "--vault");
     over("vault.path", by_flag, vault.as_ref().map(|_| "STEWARD_VAULT"));
     if let Some(port) = flags.port.or(port) {
         config.server.port = port;
     }
+    config.smarthole.port = smarthole.unwrap_or(config.smarthole.port);
     config.log.level = flags.level.or(level).or(config.log.level);
+    config.policy.mode = mode.unwrap_or(config.policy.mode);
     config.log.format = format.unwrap_or(config.log.format);
 
     let from = |path: Option<PathBuf>, origin| path.map(|path| (path, origin));
@@ -185,9 +195,13 @@ mod tests {
 
     #[test]
     fn a_bad_variable_is_named() {
-        for (name, value) in
-            [("STEWARD_PORT", "65536"), ("STEWARD_LOG", "loud"), ("STEWARD_LOG_FORMAT", "xml")]
-        {
+        for (name, value) in [
+            ("STEWARD_PORT", "65536"),
+            ("STEWARD_SMARTHOLE_PORT", "no"),
+            ("STEWARD_LOG", "loud"),
+            ("STEWARD_LOG_FORMAT", "xml"),
+            ("STEWARD_MODE", "yolo"),
+        ] {
             let message = settings("", &[(name, value)], &Flags::default());
             assert!(message.contains(name) && message.contains(value), "{message}");
         }

@@ -199,17 +199,15 @@ impl Models for ChosenModels {
             }
             match ollama(&settings, host.as_deref()).await {
                 Some(model) => format!(
-                    "No model is configured, but Ollama runs on this machine: put `[models] chain = \
-                     [\"ollama/{model}\"]` into the settings file to use it; `steward config path` \
-                     says where that is."
+                    "No model is configured, but Ollama runs on this machine: `steward config set \
+                     models.chain 'ollama/{model}'` uses it."
                 ),
                 None => {
                     let known = facts::known(Wire::Anthropic).into_iter();
                     let model = known.rev().find(|name| name.contains("sonnet"));
                     format!(
-                        "No model is configured: put `[models] chain = [\"anthropic/{}\"]` into the \
-                         settings file (`steward config path` says where that is) and run `steward \
-                         key set anthropic`, or start Ollama for a model on this machine.",
+                        "No model is configured: run `steward key set anthropic` and `steward config set \
+                         models.chain anthropic/{}`, or start Ollama for a model on this machine.",
                         model.unwrap_or("MODEL")
                     )
                 }
@@ -217,7 +215,7 @@ impl Models for ChosenModels {
         })
     }
 
-    fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>) {
+    fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>) {
         let state = self.state();
         let asked = |(wire, endpoint, model, ..): &&(Wire, String, String, String, Facts)| {
             origin.is_some_and(|origin| {
@@ -226,9 +224,10 @@ impl Models for ChosenModels {
         };
         let first = || state.known.first().filter(|_| origin.is_none());
         match state.known.iter().find(asked).or_else(first) {
-            Some((.., name, facts)) => {
-                (name.clone(), facts.price.as_ref().map(|price| price.of(usage)))
-            }
+            Some((.., name, facts)) => (
+                name.clone(),
+                facts.price.as_ref().zip(usage).map(|(price, usage)| price.of(usage)),
+            ),
             None => (origin.map_or("unknown", |origin| &origin.model).to_owned(), None),
         }
     }

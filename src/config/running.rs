@@ -30,20 +30,28 @@ pub struct Running {
 
 const NAME: &str = "daemon.json";
 
+/// What it is called when the daemon has ended, to keep its room on the disk.
+const ENDED: &str = "daemon.json.ended";
+
 impl Running {
-    /// Writes the record into the vault's state folder, whole or not at all, for this user alone.
+    /// Writes the record into the vault's state folder, whole or not at all, for this user alone: over
+    /// an earlier one, whose room it has where the disk is full.
     ///
     /// # Errors
     /// What the system said.
     pub fn publish(&self, state: &Path) -> io::Result<Published> {
         let path = state.join(NAME);
-        let beside = state.join(format!("{NAME}.{}.tmp", self.pid));
+        let beside = state.join(ENDED);
+        // Of one that was killed.
+        let _ = std::fs::rename(&path, &beside);
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&beside)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        let record = serde_json::to_vec_pretty(self)?;
+        file.write_all(&record)?;
+        file.set_len(record.len() as u64)?;
         // Not made durable, which can take as long as all else at a start: after a crash of the system
         // it would name a process that is gone.
         drop(file);
@@ -67,15 +75,21 @@ impl Running {
         if let Some(running) = Self::read(&own) {
             return Some((running, own));
         }
-        let others = std::fs::read_dir(&folders.state).ok()?;
-        others.flatten().find_map(|entry| {
-            let running = Self::read(&entry.path())?;
-            same_folder(Path::new(&running.vault), root).then(|| (running, entry.path()))
-        })
+        let is_same = |running: &Self| same_folder(Path::new(&running.vault), root);
+        Self::all(folders).into_iter().find(|(running, _)| is_same(running))
+    }
+
+    /// Every daemon of this user that runs, with its state folder, in the order of their vaults' paths.
+    pub fn all(folders: &Folders) -> Vec<(Self, PathBuf)> {
+        let states = std::fs::read_dir(&folders.state).into_iter().flatten().flatten();
+        let running = states.filter_map(|entry| Some((Self::read(&entry.path())?, entry.path())));
+        let mut all: Vec<_> = running.collect();
+        all.sort_by(|a, b| a.0.vault.cmp(&b.0.vault));
+        all
     }
 }
 
-/// A published record; dropping it takes the record away.
+/// A published record; dropping it takes it from its name.
 #[derive(Debug)]
 pub struct Published {
     path: PathBuf,
@@ -83,7 +97,7 @@ pub struct Published {
 
 impl Drop for Published {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.path) {
+        if let Err(error) = std::fs::rename(&self.path, self.path.with_file_name(ENDED)) {
             tracing::warn!(%error, "could not remove the daemon's record");
         }
     }

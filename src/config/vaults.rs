@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::config::Environment;
-use crate::config::folders::same_folder;
+use crate::config::folders::{Folders, same_folder};
 use crate::config::obsidian::{KnownVault, KnownVaults};
 
 /// What led to a vault.
@@ -54,6 +54,8 @@ pub struct Choice {
     pub root: PathBuf,
     /// What led to it.
     pub origin: Origin,
+    /// Whether it holds `.obsidian`.
+    pub is_vault: bool,
     /// What the user should know, though nothing is wrong.
     pub notices: Vec<String>,
 }
@@ -72,28 +74,39 @@ pub enum NoVault {
         reason: String,
         known: Vec<KnownVault>,
     },
+    /// Several have the name that was given.
+    #[error("{} vaults are called `{name}`", known.len())]
+    Ambiguous { name: String, known: Vec<KnownVault> },
     /// Nothing was named and nothing found.
-    #[error("no vault was named, none lies above the working folder, and none is open in Obsidian")]
+    #[error("no vault found")]
     None { known: Vec<KnownVault> },
     /// Several are open in Obsidian.
-    #[error("no vault was named and {} are open in Obsidian", known.iter().filter(|v| v.open).count())]
+    #[error("{} vaults are open in Obsidian, and none was named", known.iter().filter(|v| v.open).count())]
     Several { known: Vec<KnownVault> },
 }
 
 impl NoVault {
     fn known(&self) -> &[KnownVault] {
         match self {
-            Self::Named { known, .. } | Self::None { known } | Self::Several { known } => known,
+            Self::Named { known, .. }
+            | Self::Ambiguous { known, .. }
+            | Self::None { known }
+            | Self::Several { known } => known,
         }
     }
 
     /// What to do about it, with the known vaults a line each.
     pub fn hint(&self) -> String {
         let known = self.known();
+        let first = match self {
+            Self::None { .. } => "run this inside a vault or pass `--vault PATH`",
+            Self::Ambiguous { .. } => "pass `--vault PATH`",
+            _ => "pass `--vault PATH`, or the name of a vault",
+        };
         if known.is_empty() {
-            return "name one with `--vault PATH`; Obsidian's own list holds none".to_owned();
+            return first.to_owned();
         }
-        let mut hint = "name one with `--vault PATH`; Obsidian knows these:".to_owned();
+        let mut hint = format!("{first}; these are known:");
         for vault in known {
             hint.push_str(&format!("\n  {}{}", vault.path.display(), marks(vault)));
         }
@@ -116,20 +129,23 @@ pub fn marks(vault: &KnownVault) -> &'static str {
     }
 }
 
-/// Chooses the vault: `named` is what flag, environment or settings say, the strongest one.
+/// Chooses the vault: `named` is what flag, environment or settings say, the strongest one; a path, or the
+/// name of a vault that Obsidian knows or that was served before.
 ///
 /// # Errors
 /// [`NoVault`] when the named one cannot be a vault, or when nothing or too much was found.
 pub fn choose(
     named: Option<(PathBuf, Origin)>,
     environment: &Environment,
+    folders: &Folders,
     known: &KnownVaults,
 ) -> Result<Choice, NoVault> {
     if let Some((path, origin)) = named {
+        let path = called(&path, environment, folders, known)?.unwrap_or(path);
         return self::named(path, origin, environment, known);
     }
     if let Some(root) = upward(environment) {
-        return Ok(Choice { root, origin: Origin::Folder, notices: Vec::new() });
+        return Ok(Choice { root, origin: Origin::Folder, is_vault: true, notices: Vec::new() });
     }
     let known = known.vaults.clone();
     let open: Vec<_> = known.iter().filter(|vault| vault.open).collect();
@@ -138,7 +154,8 @@ pub fn choose(
         [one] if too_wide(&one.path, environment) => Err(NoVault::None { known }),
         [one] => match dunce::canonicalize(&one.path) {
             Ok(root) if root.is_dir() => {
-                Ok(Choice { root, origin: Origin::Obsidian, notices: Vec::new() })
+                let is_vault = root.join(".obsidian").is_dir();
+                Ok(Choice { root, origin: Origin::Obsidian, is_vault, notices: Vec::new() })
             }
             _ => Err(NoVault::None { known }),
         },
@@ -176,13 +193,91 @@ fn named(
     if root.file_name().is_some_and(|name| name == ".obsidian") {
         return Err(refuse("is a configuration folder; name the folder it lies in".to_owned()));
     }
-    if !root.join(".obsidian").is_dir() {
+    let is_vault = root.join(".obsidian").is_dir();
+    if !is_vault {
         notices.push(format!(
             "`{}` holds no `.obsidian`: it works as a vault, with Obsidian's defaults",
             root.display()
         ));
     }
-    Ok(Choice { root, origin, notices })
+    Ok(Choice { root, origin, is_vault, notices })
+}
+
+/// The folder of the vault that is called so; `None` where `name` is a path, or nothing is called so. A
+/// folder of that name in the working folder comes first.
+fn called(
+    name: &Path,
+    environment: &Environment,
+    folders: &Folders,
+    known: &KnownVaults,
+) -> Result<Option<PathBuf>, NoVault> {
+    let Some(text) = name.to_str().filter(|text| !text.contains(['/', '\\']) && *text != ".")
+    else {
+        return Ok(None);
+    };
+    if environment.working_folder().is_some_and(|folder| folder.join(name).exists()) {
+        return Ok(None);
+    }
+    let wanted = text.to_lowercase();
+    let mut found = with_names(folders, known);
+    found.retain(|vault| vault.name.to_lowercase() == wanted);
+    match &found[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(one.path.clone())),
+        _ => Err(NoVault::Ambiguous { name: text.to_owned(), known: found }),
+    }
+}
+
+/// The vaults that are there and can be named by their name alone: those that Obsidian knows, and those that
+/// were served before.
+pub fn with_names(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
+    let mut found: Vec<_> = known.vaults.iter().filter(|vault| vault.exists).cloned().collect();
+    for (_, owner) in folders.remembered() {
+        let path = PathBuf::from(&owner.path);
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let vault = KnownVault {
+            name: name.unwrap_or_default(),
+            open: false,
+            exists: path.is_dir(),
+            last_opened: None,
+            path,
+        };
+        if vault.exists && !found.iter().any(|other| same_folder(&other.path, &vault.path)) {
+            found.push(vault);
+        }
+    }
+    found
+}
+
+/// Whether a folder that is no vault is more than anybody means to serve: the home folder, or one of the
+/// system's.
+pub fn is_everybodys(root: &Path, environment: &Environment) -> bool {
+    const SYSTEM: &[&str] = &[
+        "/bin",
+        "/boot",
+        "/dev",
+        "/etc",
+        "/lib",
+        "/lib64",
+        "/proc",
+        "/run",
+        "/sbin",
+        "/sys",
+        "/usr",
+        "/var",
+        "/home",
+        "/Users",
+        "/System",
+        "/Library",
+        "/Applications",
+        "/private",
+        "/opt",
+        "C:\\Windows",
+        "C:\\Users",
+        "C:\\Program Files",
+        "C:\\ProgramData",
+    ];
+    too_wide(root, environment) || SYSTEM.iter().any(|folder| Path::new(folder) == root)
 }
 
 /// The nearest folder upward that holds `.obsidian`.

@@ -39,6 +39,12 @@ impl Timeline {
         Moment(milliseconds(running).saturating_sub(milliseconds(self.running)))
     }
 
+    /// What the wall clock would say at this reading, had nobody set it since the beginning; for what
+    /// is noted for another run.
+    pub fn noted(&self, running: Duration) -> i64 {
+        self.wall.saturating_add(self.at(running).0)
+    }
+
     /// The moment of something that an earlier run noted by the wall clock. What would lie in the
     /// future was just now: a clock that was set back makes nothing old and nothing young for ever.
     pub fn earlier(&self, wall: i64) -> Moment {

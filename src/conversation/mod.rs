@@ -9,12 +9,13 @@
 //! message arrives, before any model is asked, and never by a wall clock that jumped.
 //!
 //! Reading order: [`record`] (conversation, turn, item), [`boundary`], [`title`] (titles and
-//! summaries), [`extract`] (both of them without a model), [`excerpt`] (what is shown of something
-//! found).
+//! summaries), [`extract`] (both of them without a model), [`question`] (what an answer ends with),
+//! [`excerpt`] (what is shown of something found).
 
 pub mod boundary;
 pub mod excerpt;
 pub mod extract;
+pub mod question;
 pub mod record;
 pub mod title;
 

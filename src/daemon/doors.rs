@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use crate::agent::ports::{Audience, Later, Told, What};
 use crate::agent::toolbox::Person;
 use crate::agent::turn::Show;
-use crate::calls::{Decision, Question};
+use crate::calls::{Answerer, Decision, Question};
 use crate::methods::told::shown;
 use crate::policy::Scope;
-use crate::server::approvals::Approvals;
+use crate::server::approvals::{Approvals, Patience};
 use crate::server::events::{Event, Events};
 
 /// Told of what happens in turns.
@@ -42,13 +42,14 @@ impl Doors {
 }
 
 impl Person for Doors {
-    fn ask(&self, question: &Question, call: String) -> Later<(Decision, String)> {
+    fn ask(&self, question: &Question, call: String) -> Later<(Decision, Answerer)> {
         let Some((_, approvals)) = self.server.get() else {
-            return Box::pin(std::future::ready((Decision::Nobody, String::new())));
+            return Box::pin(std::future::ready((Decision::Late, Answerer::default())));
         };
         // Who speaks to a microphone may be on the way to the screen; nobody else would come for it.
-        let waits = question.caller().scope == Scope::Voice;
-        Box::pin(approvals.ask_about(question, Some(call), waits))
+        let for_somebody = question.caller().scope == Scope::Voice;
+        let patience = Patience { limit: None, for_somebody };
+        Box::pin(approvals.ask_about(question, Some(call), patience))
     }
 }
 

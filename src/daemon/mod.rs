@@ -52,6 +52,7 @@ use crate::methods::conversations::KeptConversations;
 use crate::methods::host::HostDoor;
 use crate::methods::talk::Talk;
 use crate::methods::{self, Services, policy, settings, status};
+use crate::note::code::ErrorCode;
 use crate::policy::Scope;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::policy::ModeParams;
@@ -60,6 +61,7 @@ use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
 use crate::server::{Backend, Server, ServerError};
 use crate::smarthole::SmartHole;
+use crate::store::is_full;
 use crate::vault::{Vault, make_system_trash, system_trash};
 
 /// How long a start waits for another process that is just finishing a change.
@@ -98,6 +100,8 @@ pub struct Options<'a> {
     /// What is asked in the place of the models that the settings name, and where the traffic with
     /// models is recorded.
     pub tape: Tape,
+    /// How long it serves nobody until it ends; `None` for ever.
+    pub idle_exit: Option<Duration>,
     /// Takes another level for the log; none is the usual one.
     pub log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     /// Told how many entries the first scan has seen.
@@ -125,17 +129,18 @@ pub struct Ready {
 /// # Errors
 /// [`StartError`] when it cannot start; what is running is stopped by signals only.
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
-    let Options { root, folders, live, environment, tape, log_level, progress, ready } = options;
+    let Options { root, folders, live, environment, tape, idle_exit, log_level, progress, ready } =
+        options;
     let begun = Instant::now();
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    heap::bound();
     let state = folders.prepare(root)?;
     let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
+    let left_behind = folders.left_behind(root);
     // While there is one thread: those to come are confined as it is.
-    let confinement = held_in(root, &state, &live, tape.folder());
+    let confinement = held_in(root, &state, &folders.config, &live, tape.folder());
     let (mut context, prepared) = open_both(root, &state, &config, progress)?;
     tracing::debug!(since = ?begun.elapsed(), "the vault is open");
+    left_behind.into_iter().for_each(|sentence| context.vault.warn(sentence));
     for own in context.vault.protect(&folders.settings_and_keys(live.path())) {
         context.vault.warn(format!(
             "`{own}` holds the steward's own settings: no tool may touch it. It is safer outside of \
@@ -146,12 +151,21 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let text = context.index.text.clone();
     text.set_resident(config.search.resident_megabytes);
     text.start(&state);
+    let names = context.index.names.clone();
+    names.start(&state);
     let conversations = kept_conversations(context.journal.store().another(), &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let kept = conversations.store().clone();
     let host = Arc::new(HostDoor::default());
     context.host = Some(Arc::clone(&host) as _);
-    let recovered = context.journal.recover_prepared(prepared).map_err(not_recovered)?;
+    let recovered = match context.journal.recover_prepared(prepared) {
+        // Reading needs no room. The store is made sound before anything is recorded again.
+        Err(error) if error.code() == ErrorCode::StorageFull => {
+            tracing::error!(%error, "nothing can be changed");
+            Recovered::default()
+        }
+        recovered => recovered.map_err(not_recovered)?,
+    };
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let calls = calls(context, &state, &config);
@@ -170,13 +184,15 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .context("could not start the threads")?;
     let stopping = Arc::default();
     let ending = Arc::clone(&stopping);
-    let served = serve(calls.clone(), agent, services, &state, live, log_level, ready, ending);
+    let served =
+        serve(calls.clone(), agent, services, &state, live, idle_exit, log_level, ready, ending);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
     calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
     text.stop();
+    names.stop();
     calls.end();
     // The last of the store's connections: the next start finds that this one ended in peace.
     kept.database.end();
@@ -188,13 +204,17 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
 }
 
 /// Confines the process, unless the settings say not to.
-fn held_in(root: &Path, state: &Path, live: &Live, tape: Option<&Path>) -> Confinement {
+fn held_in(root: &Path, state: &Path, own: &Path, live: &Live, tape: Option<&Path>) -> Confinement {
     let config = &live.current().config;
     if !config.security.landlock {
         return confine::off();
     }
     prepare_places(root, live.path());
-    let mut bounds = confine::Bounds::new(root, state, live.path(), config);
+    let mut bounds = confine::Bounds::new(root, state, live.path(), own, config);
+    if cfg!(target_os = "linux") && confine::settings_folder(live.path(), own).is_none() {
+        let file = live.path().display();
+        tracing::info!(%file, "the settings lie among other files, so the daemon does not change them");
+    }
     bounds.writable.extend(tape.map(Path::to_path_buf));
     confine::confine(&bounds)
 }
@@ -335,6 +355,7 @@ async fn serve(
     services: Services,
     state: &Path,
     live: Arc<Live>,
+    idle_exit: Option<Duration>,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
     stopping: Arc<OnceLock<Instant>>,
@@ -385,6 +406,8 @@ async fn serve(
     let hears = Arc::clone(&fresh);
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
     tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    tokio::spawn(heap::give_back());
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
     // Before anybody says something new.
     agent.talk.agent().hear_left(agent.left).await;
@@ -399,7 +422,17 @@ async fn serve(
         vault: path.clone(),
         started_at: chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, false),
     };
-    let _published = running.publish(state).context("could not write `daemon.json`")?;
+    let _published = match running.publish(state) {
+        Err(error) if is_full(&error) => {
+            vault.warn(
+                "the disk of the state folder was full at the start: who looks for the daemon there \
+                 finds none. Free some space and restart it"
+                    .to_owned(),
+            );
+            None
+        }
+        published => Some(published.context("could not write `daemon.json`")?),
+    };
     let status = vault.status();
     ready(&Ready {
         vault: vault.name().to_owned(),
@@ -410,8 +443,18 @@ async fn serve(
     });
 
     // Bounded by itself: requests in flight have some seconds to finish.
+    let idle = idle_exit.map(|limit| server.idle(limit));
+    let idle = async {
+        match idle {
+            Some(idle) => idle.await,
+            None => std::future::pending().await,
+        }
+    };
     let asked = async move {
-        signals::asked_to_stop(stop).await;
+        tokio::select! {
+            () = signals::asked_to_stop(stop) => {}
+            () = idle => tracing::info!("nobody is served any more"),
+        }
         let _ = stopping.set(Instant::now());
         smarthole.stop();
         let _ = tokio::task::spawn_blocking(move || voice.stop()).await;

@@ -19,6 +19,7 @@ use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, JournalError, Origin, Recovered};
 use crate::note::path::VaultPath;
+use crate::policy::Permission;
 use crate::store::{Prepared, Store, StoreError};
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault, VaultError, Writer};
@@ -64,7 +65,9 @@ pub fn open(
     handles::raise_limit();
     let opened = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
     check_mounted(&opened.0, state)?;
-    Ok(context(opened, Store::at(state), config))
+    let context = context(opened, folders::memory(root, state), config);
+    context.index.names.remember(state);
+    Ok(context)
 }
 
 fn not_opened(error: VaultError) -> StartError {
@@ -83,6 +86,7 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
         index,
         settings,
         room: usize::MAX,
+        most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
@@ -100,7 +104,7 @@ pub(super) fn open_both(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<(Context, Result<Prepared, StoreError>), StartError> {
     handles::raise_limit();
-    let store = Store::at(state);
+    let store = folders::memory(root, state);
     // Both have ended when this does, whatever came of the vault: the state folder is nobody else's
     // for as long as somebody is at work in it.
     let (opened, prepared) = std::thread::scope(|scope| {

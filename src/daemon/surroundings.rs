@@ -156,8 +156,8 @@ impl Place for Surroundings {
         Moment { now, active_note, as_of, news: told }
     }
 
-    fn note(&self, path: &str) -> Option<(String, String)> {
-        let vault = self.vault();
+    fn note(&self, path: &str, scope: Scope) -> Option<(String, String)> {
+        let vault = self.vault().seen_through(self.calls.view(scope));
         let found = vault.resolve(path, Want::File).ok()?;
         let text = match vault.read(&found.path) {
             Ok(read) => String::from_utf8_lossy(&read.bytes).into_owned(),
@@ -167,5 +167,9 @@ impl Place for Surroundings {
             }
         };
         Some((found.path.as_str().to_owned(), text))
+    }
+
+    fn shows_all(&self, scope: Scope) -> bool {
+        self.calls.view(scope).holds(&VaultPath::root())
     }
 }

@@ -238,7 +238,9 @@ impl Voice {
             let mut unread = Vec::new();
             for row in left {
                 match self.turn_before(&row).await {
-                    Ok(Before::Answered(answer)) => self.answered(&row, &answer, "").await,
+                    Ok(Before::Answered(reason, answer)) => {
+                        self.answered(&row, reason, answer, "").await
+                    }
                     // It was deleted, with the conversation: nothing is left to show.
                     Ok(_) => self.settle(row.id, InboxState::Done, "").await,
                     Err(error) => {
@@ -279,7 +281,9 @@ impl Voice {
 
     async fn work(self: &Arc<Self>, row: InboxRow) {
         let resumed = match self.turn_before(&row).await {
-            Ok(Before::Answered(answer)) => return self.answered(&row, &answer, "").await,
+            Ok(Before::Answered(reason, answer)) => {
+                return self.answered(&row, reason, answer, "").await;
+            }
             Ok(Before::CutShort(conversation)) => Some(conversation),
             Ok(Before::Nothing) => None,
             Err(error) => {
@@ -315,9 +319,8 @@ impl Voice {
                 self.failed(&row, "its turn was cut short", None).await;
             }
             Ok(Answered { reason: Some(reason), answer, .. }) => {
-                let answer = spoken::answer(reason, answer);
                 let told = lock(&self.at_work).as_ref().map(|one| one.told.clone());
-                self.answered(&row, &answer, &told.unwrap_or_default()).await;
+                self.answered(&row, reason, answer, &told.unwrap_or_default()).await;
             }
             Err(error @ PromptError::Refused { failed: false, .. }) => {
                 self.set_aside(&row, &error.to_string(), None).await;
@@ -342,7 +345,7 @@ impl Voice {
         let kept = ended?;
         Ok(match kept.reason {
             None | Some(Reason::Failed) => Before::CutShort(kept.conversation),
-            Some(reason) => Before::Answered(spoken::answer(reason, kept.answer)),
+            Some(reason) => Before::Answered(reason, kept.answer),
         })
     }
 
@@ -387,7 +390,14 @@ impl Voice {
 
     /// A turn came to its end: the person is told, unless they were by the last that was sent, and the
     /// message is done once they are.
-    async fn answered(self: &Arc<Self>, row: &InboxRow, answer: &str, told: &str) {
+    async fn answered(
+        self: &Arc<Self>,
+        row: &InboxRow,
+        reason: Reason,
+        answer: String,
+        told: &str,
+    ) {
+        let answer = spoken::answer(reason, answer);
         if answer.trim().is_empty() || answer == told {
             return self.settle(row.id, InboxState::Done, "").await;
         }
@@ -396,7 +406,11 @@ impl Voice {
         let sent = move || {
             tokio::spawn(async move { voice.settle(number, InboxState::Done, "").await });
         };
-        self.notify(&AtWork::new(row), answer, Priority::Normal, Some(Box::new(sent)));
+        let priority = match reason {
+            Reason::Waiting => Priority::High,
+            _ => Priority::Normal,
+        };
+        self.notify(&AtWork::new(row), &answer, priority, Some(Box::new(sent)));
     }
 
     /// It came to nothing: it is tried again after a while, or set aside.
@@ -487,8 +501,8 @@ enum Before {
     Nothing,
     /// The turn failed, or was cut short by the end of the steward.
     CutShort(ConversationId),
-    /// It came to its end, with this answer.
-    Answered(String),
+    /// It came to this end, with this answer.
+    Answered(Reason, String),
 }
 
 impl AtWork {

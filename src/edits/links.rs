@@ -75,6 +75,7 @@ pub(super) fn follow(
     changes: &[Change],
     read_only: ReadOnly,
 ) -> Result<Followed, EditsError> {
+    rights::check_seen(vault, changes)?;
     rights::check_moves(vault, changes)?;
     let names = names(vault, changes);
     // The vault is not read for the sake of a new note with a new name.
@@ -88,7 +89,8 @@ pub(super) fn follow(
             _ => None,
         })
     };
-    let mut plan = rewrite::follow(&index.links, &names, vault.obsidian().link_format, &written);
+    let mut plan =
+        rewrite::follow(&index.links, &names, vault.obsidian().link_format, vault.view(), &written);
     rights::check(vault, &mut plan, read_only)?;
     Ok(Followed { names, plan })
 }
@@ -132,7 +134,7 @@ pub(super) fn follow_back(
     let refreshed = index.links.refresh(&Cancel::default());
     debug_assert!(refreshed.is_ok(), "nobody can withdraw");
     let format = vault.obsidian().link_format;
-    let mut plan = rewrite::follow(&index.links, &names, format, &|_| None);
+    let mut plan = rewrite::follow(&index.links, &names, format, vault.view(), &|_| None);
     let stays = |path: &VaultPath| names.after(path).is_none_or(|path| !written.contains(path));
     plan.rewrites.retain(|rewrite| stays(&rewrite.path));
     plan.stuck.retain(|stuck| stays(&stuck.path));

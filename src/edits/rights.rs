@@ -6,6 +6,7 @@ use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
 use crate::journal::{Change, JournalError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
+use crate::policy::Refusal;
 use crate::vault::{Vault, VaultError};
 
 /// What becomes of a change where a file may not be written whose links would have to follow.
@@ -16,6 +17,28 @@ pub enum ReadOnly {
     Refuse,
     /// It is made, and these links lead elsewhere then.
     Leave,
+}
+
+/// Refuses what is to be where the caller may not look: what would become of links there tells which
+/// names are taken.
+///
+/// # Errors
+/// [`EditsError::Refused`].
+pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsError> {
+    let is_hidden = |change: &Change| match change {
+        Change::Move { to, .. } => !vault.view().holds(to),
+        Change::Write { path, .. }
+        | Change::CreateFolder { path }
+        | Change::Delete { path, .. } => !vault.view().holds(path),
+    };
+    match changes.iter().any(is_hidden) {
+        false => Ok(()),
+        true => Err(EditsError::Refused(Refusal::denied(
+            "paths",
+            "it would change something where this caller may not look",
+            "`[policy] read` in the settings names the folders that it may see",
+        ))),
+    }
 }
 
 /// Refuses moves that the system would.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use crate::note::path::{PathRef, VaultPath};
-use crate::vault::{ChangeKind, Entry, Kind, Meta, Vault, VaultChange};
+use crate::vault::{ChangeKind, Entry, FileId, Kind, Meta, Vault, VaultChange};
 
 /// Renamed folders stored one by one; beyond, every file counts as changed.
 const MAX_FOLDERS: usize = 64;
@@ -26,6 +26,13 @@ pub(super) type Stamp = (u64, i64);
 
 pub(super) fn stamp(meta: &Meta) -> Stamp {
     (meta.size, meta.modified)
+}
+
+/// Which file it is on its disk, and when anything of it was last changed, as one number: whether one that
+/// nobody told of is still the one that was read. No program can set that time, so this tells of a text
+/// that has the size and the time of the one before.
+pub(super) fn identity(id: FileId, change_mark: u32) -> u64 {
+    id.inode ^ u64::from(change_mark) << 32
 }
 
 /// How long a file that was last changed at `modified` could still be changed again, after `now`,

@@ -1,18 +1,23 @@
 //! Finding things by what is in them. Derived from the vault and safe to lose.
 //!
 //! May import `note` and `vault`. [`search`] reads the files each time; [`text`] answers the same from
-//! signatures and texts that it keeps; [`links`] keeps what every note links to and its tags, built
-//! at first use and kept true from then on. Both listen to one feed of the vault's changes,
-//! `changes`. An [`Index`] is the handle to what is kept; clones share it.
+//! signatures and texts that it keeps; [`links`] keeps what every note links to and its tags, [`names`] what
+//! every file is called, both built at first use and kept true from then on (`fresh`). What lives from run to run is
+//! `sealed`. All listen to one feed
+//! of the vault's changes, `changes`. An [`Index`] is the handle to what is kept; clones share it.
 
 mod changes;
+mod fresh;
 pub mod links;
+pub mod names;
+mod sealed;
 pub mod search;
 pub mod text;
 
 use crate::vault::Vault;
 use changes::Feed;
 use links::Links;
+use names::Names;
 use text::Text;
 
 /// Everything that is kept about a vault beside its catalogue. A cheap clone.
@@ -20,6 +25,8 @@ use text::Text;
 pub struct Index {
     /// The link graph.
     pub links: Links,
+    /// What every file is called.
+    pub names: Names,
     /// What finds text.
     pub text: Text,
 }
@@ -28,6 +35,10 @@ impl Index {
     /// An index of `vault`. Nothing is read before something is asked.
     pub fn new(vault: Vault) -> Self {
         let feed = Feed::new(vault.clone());
-        Self { links: Links::new(vault.clone(), &feed), text: Text::new(vault, &feed) }
+        Self {
+            links: Links::new(vault.clone(), &feed),
+            names: Names::new(vault.clone(), &feed),
+            text: Text::new(vault, &feed),
+        }
     }
 }

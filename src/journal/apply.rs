@@ -1,6 +1,6 @@
 //! The order of every change: look, keep, record, do, record.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
 
@@ -69,9 +69,10 @@ impl Executor {
         }
     }
 
-    /// Waits until nobody else changes the vault.
-    pub fn alone(&self) -> MutexGuard<'_, ()> {
-        lock(&self.turn)
+    /// Waits until nobody else changes the vault. Its folder stays the one that it is for as long.
+    pub fn alone(&self) -> impl Sized {
+        let turn = lock(&self.turn);
+        (self.parts.vault().hold(), turn)
     }
 
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {

@@ -117,14 +117,10 @@ impl Trash<'_> {
             path: VaultPath::from_disk(item).unwrap_or_else(VaultPath::root),
         };
         let found = deleted(&self.0.parts)?.into_iter().find(|(one, ..)| one.is_called(item));
-        let (item, step, place) = found.ok_or_else(unknown)?;
+        let (_, step, place) = found.ok_or_else(unknown)?;
         let mut undoing = Undoing::new(&self.0.parts, &self.0.marks, false);
-        let mut undone = Vec::new();
-        let path = match (step, place) {
-            (Some(step), _) => {
-                undone.push(step.row.id);
-                undelete(&mut undoing, &step, to)?
-            }
+        let path = match (&step, place) {
+            (Some(step), _) => undelete(&mut undoing, step, to)?,
             (None, Some(place)) => {
                 let meta = self.0.parts.writer.look_at_trashed(&place).ok_or_else(unknown)?;
                 let root = VaultPath::root();
@@ -147,13 +143,12 @@ impl Trash<'_> {
         };
         let following = merging::follow(&mut undoing, follow)?;
         let (steps, notes) = undoing.finish()?;
-        if !review(prospects(&self.0.parts.writer, &steps, following)) {
+        let undone: Vec<Recorded> = step.into_iter().collect();
+        if !review(prospects(&self.0.parts.writer, &steps, following, &undone)) {
             return Err(UndoError::Refused);
         }
-        let title = match &item.was {
-            Some(was) => format!("restore `{was}`"),
-            None => format!("restore `{}`", item.id),
-        };
+        // Not where it was: who may see only where it is now is told the title too.
+        let title = format!("restore `{path}`");
         let job = Job {
             kind: "restore",
             title: &title,
@@ -161,7 +156,7 @@ impl Trash<'_> {
             joins_turn: false,
             undoes: None,
             steps: &steps,
-            undone: &undone,
+            undone: &undone.iter().map(|step| step.row.id).collect::<Vec<_>>(),
         };
         let (change_set, ends) = self.0.run(&job)?;
         let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();

@@ -44,10 +44,6 @@ pub struct Freed {
     pub bytes: u64,
 }
 
-/// On how many days smaller limits must have held before texts go by themselves for it: a settings
-/// file may be away for a moment, or half written.
-const HELD: usize = 3;
-
 /// Who lets texts go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -153,20 +149,17 @@ impl KeptTexts<'_> {
 
     /// The limits that texts go by now.
     fn limits(&self, asked: Asked) -> Result<Limits, StoreError> {
-        let limits = self.0.settings.load().limits();
-        let held = self.0.parts.rows.retention.limits_of_days(HELD)?;
-        let most = match held.len() {
-            HELD => held.into_iter().fold(limits, Limits::most),
-            // Nobody knows what held before.
-            _ => Limits { versions: 0, days: 0 },
-        };
+        let wanted = self.0.settings.load().limits();
+        let holding = self.0.parts.rows.retention.holding(wanted)?;
         if asked == Asked::Daily {
-            return Ok(most);
+            return Ok(holding);
         }
         let default = Settings::default().limits();
-        let versions = if limits.versions == default.versions { most } else { limits }.versions;
-        let days = if limits.days == default.days { most } else { limits }.days;
-        Ok(Limits { versions, days })
+        let chosen = |wanted, holding, default| if wanted == default { holding } else { wanted };
+        Ok(Limits {
+            versions: chosen(wanted.versions, holding.versions, default.versions),
+            days: chosen(wanted.days, holding.days, default.days),
+        })
     }
 
     /// What is done once a day: the database is copied, the day is counted, texts beyond the limits

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::change::{ChangeId, ChangeSetId, Target};
 use super::error::{JournalError, UndoError};
+use super::fate::fate;
 use super::step::{Deed, Place, Recorded, revision};
 use crate::note::diff;
 use crate::note::path::VaultPath;
@@ -20,6 +21,8 @@ pub struct Query {
     pub since: Option<DateTime<Utc>>,
     /// Those before this one: how to go on where a listing ended.
     pub before: Option<ChangeSetId>,
+    /// Those of which all can be seen through this.
+    pub seen: View,
     /// At most so many, the newest. 0: as many as there are.
     pub limit: usize,
 }
@@ -60,11 +63,11 @@ impl ListedSet {
         !self.changes.is_empty() && self.changes.iter().all(|change| change.undone_by.is_some())
     }
 
-    /// Whether all of it is of what can be seen.
+    /// Whether all of it is of what can be seen. Of one that cannot be read nobody knows.
     pub fn is_seen_through(&self, view: &View) -> bool {
         let mut paths =
             self.changes.iter().flat_map(|one| std::iter::once(&one.path).chain(&one.from));
-        paths.all(|path| view.holds(path))
+        view.is_all() || (!self.changes.is_empty() && paths.all(|path| view.holds(path)))
     }
 }
 
@@ -146,6 +149,9 @@ pub enum Difference {
 /// Bytes of both sides of a diff together, at most.
 const MOST_COMPARED: u64 = 20 << 20;
 
+/// Change sets read at once where one of them is looked for.
+const READ_AT_ONCE: usize = 100;
+
 /// Earlier names of a file that are followed.
 const NAMES: usize = 16;
 
@@ -166,31 +172,69 @@ impl History {
     /// # Errors
     /// [`JournalError::Store`].
     pub fn change_sets(&self, query: &Query) -> Result<Vec<ListedSet>, JournalError> {
-        let wanted = Wanted {
+        let most = if query.limit == 0 { usize::MAX } else { query.limit };
+        let everywhere = |folder: &VaultPath| (folder.as_str().to_owned(), i64::MAX);
+        let mut wanted = Wanted {
             paths: match &query.path {
                 Some(path) if !path.is_root() => self.names_of(path)?,
-                _ => Vec::new(),
+                _ if query.seen.is_all() => Vec::new(),
+                _ => query.seen.parts(&VaultPath::root()).iter().map(everywhere).collect(),
             },
             since: query.since.map(|since| since.timestamp_millis()),
             before: query.before.map(|before| before.0.cast_signed()),
-            limit: if query.limit == 0 { usize::MAX } else { query.limit },
+            limit: most,
         };
-        let sets = self.rows.sets(&wanted)?;
-        let mut listed = Vec::with_capacity(sets.len());
-        for set in sets {
-            let one = set.and_then(|set| {
-                let steps = self.rows.each_step(set.id)?;
-                list(set, steps)
-            });
-            match one {
-                Ok(set) => listed.push(set),
-                Err(error @ StoreError::Row { .. }) => {
-                    tracing::warn!(%error, "a change set cannot be listed");
+        let mut listed = Vec::new();
+        loop {
+            let sets = self.rows.sets(&wanted)?;
+            let (found, before) = (sets.len(), wanted.before);
+            for set in sets {
+                let one = set.and_then(|set| {
+                    wanted.before = Some(set.id);
+                    let steps = self.rows.each_step(set.id)?;
+                    list(set, steps)
+                });
+                match one {
+                    Ok(set) if set.is_seen_through(&query.seen) => listed.push(set),
+                    Ok(_) => {}
+                    Err(error @ StoreError::Row { .. }) => {
+                        tracing::warn!(%error, "a change set cannot be listed");
+                    }
+                    Err(error) => return Err(error.into()),
                 }
-                Err(error) => return Err(error.into()),
+            }
+            // What cannot be seen makes room for older ones.
+            let is_end = found < wanted.limit || wanted.before == before;
+            wanted.limit = most - listed.len();
+            if is_end || wanted.limit == 0 {
+                return Ok(listed);
             }
         }
-        Ok(listed)
+    }
+
+    /// The newest change set of all that is `wanted`, of those that can be seen through `seen`, stand and
+    /// are no undo, however many are newer.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn newest_standing(
+        &self,
+        seen: &View,
+        mut wanted: impl FnMut(&ListedSet) -> bool,
+    ) -> Result<Option<ListedSet>, JournalError> {
+        let mut query = Query { limit: READ_AT_ONCE, seen: seen.clone(), ..Query::default() };
+        let is_standing =
+            |set: &ListedSet| !matches!(set.kind, SetKind::Undo(_)) && !set.is_undone();
+        loop {
+            let sets = self.change_sets(&query)?;
+            query.before = sets.last().map(|oldest| oldest.id);
+            if let Some(found) = sets.into_iter().find(|set| is_standing(set) && wanted(set)) {
+                return Ok(Some(found));
+            }
+            if query.before.is_none() {
+                return Ok(None);
+            }
+        }
     }
 
     /// A path and the names that its file had before, each with the newest step that may count.
@@ -243,19 +287,30 @@ impl History {
         list(row, steps).map(Some)
     }
 
+    /// The step of a change that is of the file itself: it comes after those of the folders that were
+    /// made for it.
+    fn step(&self, change: ChangeId) -> Result<Recorded, UndoError> {
+        let steps = self.rows.steps(change.set.0.cast_signed())?;
+        let own = steps.into_iter().rfind(|step| step.number == change.number);
+        Ok(Recorded::read(own.ok_or(UndoError::Unknown(Target::Change(change)))?)?)
+    }
+
+    /// Where the file of a change is by now, as far as the journal has moved it, and whether it was
+    /// deleted for good since.
+    ///
+    /// # Errors
+    /// [`UndoError::Unknown`], the store's.
+    pub fn fate(&self, change: ChangeId) -> Result<(VaultPath, bool), UndoError> {
+        let (at, deletion) = fate(&self.rows, &self.step(change)?)?;
+        Ok((at, deletion.is_some_and(|deletion| deletion.is_for_good())))
+    }
+
     /// What a change did to a file's text.
     ///
     /// # Errors
     /// [`UndoError::Unknown`], [`UndoError::NotKept`] for a damaged text, the store's.
     pub fn diff(&self, change: ChangeId) -> Result<Difference, UndoError> {
-        let steps = self.rows.steps(change.set.0.cast_signed())?;
-        let mut own = steps.into_iter().filter(|step| step.number == change.number).peekable();
-        if own.peek().is_none() {
-            return Err(UndoError::Unknown(Target::Change(change)));
-        }
-        // The file itself comes after the folders that were made for it.
-        let Some(step) = own.last() else { return Ok(Difference::None) };
-        let recorded = Recorded::read(step)?;
+        let recorded = self.step(change)?;
         let (before, after) = match (&recorded.deed, recorded.row.before, recorded.row.after) {
             (Deed::Write { .. }, before, after) => (before, after),
             (Deed::Delete { thing }, before, _) if thing.kind() == Kind::File => match before {

@@ -17,7 +17,7 @@
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
 //! `recovery`, `standing` and `rollback` over `remains` (after a crash), `undo` over `undoing` (the plan),
-//! `picture`, `obstacle`, `marks` and `whereabouts`, `follow` and `merging`, `opposite`, `prospect` (what
+//! `picture`, `obstacle`, `marks`, `fate` and `whereabouts`, `follow` and `merging`, `opposite`, `prospect` (what
 //! an undo is about to do), `deleted` and `emptying` over `trashed`, `listing`, `keeping`.
 
 mod apply;
@@ -26,6 +26,7 @@ mod deleted;
 mod emptying;
 mod error;
 mod execute;
+mod fate;
 mod follow;
 mod keeping;
 mod listing;

@@ -158,8 +158,15 @@ fn unmove(
         return Err(not_there(undoing, step)?);
     }
     let respelt = from.fold_key() == to.fold_key();
-    if !respelt && (!undoing.picture.is_free(from) || undoing.picture.has_twin(from)) {
-        return Err(UndoError::Taken { path: to.clone(), taken: from.clone() });
+    if !respelt {
+        let taken = match undoing.picture.is_free(from) {
+            true if thing.had_twin => None,
+            true => undoing.picture.twin(from),
+            false => Some(from.clone()),
+        };
+        if let Some(taken) = taken {
+            return Err(UndoError::Taken { path: to.clone(), taken });
+        }
     }
     undoing.make_parent(from);
     let planned = match undoing.picture.at(to) {
@@ -186,7 +193,10 @@ pub(super) fn undelete(
         return Err(UndoError::NotInTrash { path: step.path.clone() });
     };
     let wanted = to.unwrap_or(&step.path);
-    let path = undoing.free_name(wanted);
+    let path = match to.is_none() && thing.had_twin && undoing.picture.is_free(wanted) {
+        true => wanted.clone(),
+        false => undoing.free_name(wanted),
+    };
     if path.name() != wanted.name() {
         undoing.notes.push(format!("`{wanted}` is taken, so it comes back as `{path}`"));
     }

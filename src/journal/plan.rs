@@ -140,11 +140,12 @@ pub(super) fn steps(
                 }));
             }
             Change::Move { from, to } => {
-                let (thing, text) = match (written.get(from), moved.get(from)) {
+                let (mut thing, text) = match (written.get(from), moved.get(from)) {
                     (Some((text, size)), _) => (Thing::written(*size), Some(*text)),
                     (None, Some(thing)) => (*thing, None),
                     (None, None) => (Thing::of(&parts.vault().stat(from)?), None),
                 };
+                thing.had_twin = has_twin(parts, from);
                 first.extend(folders.make_parent(to)?.into_iter().map(step));
                 moved.insert(to, thing);
                 let counted = files(parts, from, thing.kind());
@@ -208,15 +209,23 @@ pub(super) fn deletion(
         }
         Kind::File | Kind::Link | Kind::Other => {}
     }
+    let mut thing = Thing::of(&meta);
+    thing.had_twin = has_twin(parts, path);
     Ok(Deletion {
         path: path.clone(),
         before,
-        thing: Thing::of(&meta),
+        thing,
         text,
         counted: self::files(parts, path, meta.kind),
         files,
         keeping: Keeping::new(),
     })
+}
+
+/// Whether something has this path but for the case, as on a disk that tells the two apart.
+fn has_twin(parts: &Parts, path: &VaultPath) -> bool {
+    let catalogue = parts.vault().catalogue();
+    catalogue.folded(&path.fold_key()).iter().any(|entry| entry.path() != path.borrowed())
 }
 
 /// Keeps the text that a write replaces, whatever its size.

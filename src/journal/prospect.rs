@@ -2,7 +2,7 @@
 //! for names a number or a thing in the trash, and says neither paths nor texts.
 
 use super::Journal;
-use super::step::{Act, Step};
+use super::step::{Act, Recorded, Step};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{Kind, Trashed, Writer};
@@ -23,6 +23,8 @@ pub struct Prospect {
     pub new: Vec<(VaultPath, Text)>,
     /// Whether it is a text that only follows what is done to names.
     pub follows: bool,
+    /// Whether it brings back what was deleted for good.
+    pub was_gone: bool,
 }
 
 /// What a step does.
@@ -66,9 +68,23 @@ impl Text {
 /// can change the vault through the journal.
 pub type Review<'r> = &'r mut dyn FnMut(Vec<Prospect>) -> bool;
 
-/// The steps as they are shown; the first `following` changes are those that follow.
-pub(super) fn prospects(writer: &Writer, steps: &[Step], following: usize) -> Vec<Prospect> {
-    steps.iter().map(|step| prospect(writer, step, step.change < following)).collect()
+/// The steps as they are shown; the first `following` changes are those that follow, and `undone` are
+/// the recorded steps that are taken back.
+pub(super) fn prospects(
+    writer: &Writer,
+    steps: &[Step],
+    following: usize,
+    undone: &[Recorded],
+) -> Vec<Prospect> {
+    let was_gone = |step: &Step| {
+        let mut gone = undone.iter().filter(|one| one.is_for_good());
+        gone.any(|one| step.undoes == Some(one.row.id))
+    };
+    let shown = |step| Prospect {
+        was_gone: was_gone(step),
+        ..prospect(writer, step, step.change < following)
+    };
+    steps.iter().map(shown).collect()
 }
 
 fn prospect(writer: &Writer, step: &Step, follows: bool) -> Prospect {
@@ -80,6 +96,7 @@ fn prospect(writer: &Writer, step: &Step, follows: bool) -> Prospect {
         old: None,
         new: Vec::new(),
         follows,
+        was_gone: false,
     };
     match &step.act {
         Act::Folder { path } => plain(Prospected::Folder, path),

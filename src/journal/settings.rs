@@ -30,6 +30,6 @@ impl Default for Settings {
 impl Settings {
     /// How many texts are kept.
     pub(super) fn limits(&self) -> Limits {
-        Limits { versions: self.versions, days: self.days }
+        Limits { versions: u32::try_from(self.versions).unwrap_or(0), days: self.days }
     }
 }

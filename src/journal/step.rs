@@ -70,6 +70,9 @@ pub(super) struct Thing {
     inode: u64,
     pub size: u64,
     modified: i64,
+    /// Whether something had its path but for the case, which then may have it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub had_twin: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,12 +93,14 @@ impl Thing {
             Kind::Other => ThingKind::Other,
         };
         let FileId { device, inode } = meta.id;
-        Self { kind, device, inode, size: meta.size, modified: meta.modified }
+        let (size, modified) = (meta.size, meta.modified);
+        Self { kind, device, inode, size, modified, had_twin: false }
     }
 
     /// A file that will be written before its turn comes: only its text can tell it.
     pub fn written(size: u64) -> Self {
-        Self { kind: ThingKind::File, device: 0, inode: 0, size, modified: 0 }
+        let kind = ThingKind::File;
+        Self { kind, device: 0, inode: 0, size, modified: 0, had_twin: false }
     }
 
     pub fn kind(&self) -> Kind {
@@ -181,6 +186,9 @@ pub(super) struct Detail {
     pub place: Option<Place>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeping: Option<String>,
+    /// It was deleted past the trash.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub past_trash: bool,
     /// What was deleted was removed from its trash for good, by its name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub emptied: bool,
@@ -222,6 +230,7 @@ impl Step {
                 detail.thing = Some(deletion.thing);
                 detail.temp = Some(deletion.keeping.aside.clone());
                 detail.keeping = Some(deletion.keeping.folder.clone());
+                detail.past_trash = deletion.keeping.past_trash;
                 (DELETE, &deletion.path)
             }
             Act::Restore { from, to, thing, text, temp } => {
@@ -297,6 +306,12 @@ impl Recorded {
             other => return Err(row.fault(format!("`{other}` is no step"))),
         };
         Ok(Self { path: path(&row.path)?, deed, detail, row })
+    }
+
+    /// Whether it deleted something for good, past a trash or out of it, and nobody took that back.
+    pub fn is_for_good(&self) -> bool {
+        let is_standing = self.row.kind == DELETE && self.row.undone_by.is_none();
+        is_standing && (self.detail.past_trash || self.detail.emptied)
     }
 
     /// The names that a deletion used.

@@ -60,8 +60,8 @@ pub(super) fn undo(
     for row in rows.into_iter().rev() {
         for row in as_last_done(changes, row)?.into_iter().rev() {
             let step = Recorded::read(row)?;
-            undone.push(step.row.id);
             take_back(&mut undoing, &step)?;
+            undone.push(step);
         }
     }
     let following = merging::follow(&mut undoing, follow)?;
@@ -73,7 +73,7 @@ pub(super) fn undo(
     if steps.is_empty() {
         return Err(UndoError::Nothing { target, notes });
     }
-    if !review(prospects(&executor.parts.writer, &steps, following)) {
+    if !review(prospects(&executor.parts.writer, &steps, following, &undone)) {
         return Err(UndoError::Refused);
     }
     let job = Job {
@@ -83,7 +83,7 @@ pub(super) fn undo(
         joins_turn: false,
         undoes: Some(target),
         steps: &steps,
-        undone: &undone,
+        undone: &undone.iter().map(|step| step.row.id).collect::<Vec<_>>(),
     };
     let (change_set, ends) = executor.run(&job)?;
     for (step, ended) in steps.iter().zip(&ends) {

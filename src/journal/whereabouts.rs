@@ -1,15 +1,15 @@
 //! Where a file is by now that a step wrote: others may have renamed it, or taken it away.
 
 use super::error::UndoError;
+use super::fate::{fate, moved_on};
 use super::lock;
 use super::merging;
 use super::obstacle::not_there;
 use super::picture::There;
-use super::step::{Act, DELETE, MOVE, Recorded};
+use super::step::{Act, Recorded};
 use super::undoing::Undoing;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::store::journal::StepRow;
 use crate::vault::temp_name;
 
 /// Where the file is that a step wrote: at its path, or where it was moved through the journal
@@ -21,35 +21,12 @@ pub(super) fn whereabouts(
     if let There::File { .. } = undoing.picture.at(&step.path) {
         return Ok(Some(step.path.clone()));
     }
-    let (at, last) = moved_on(undoing, step)?;
+    let rows = &undoing.parts.rows.changes;
+    let (at, last) = moved_on(rows, step)?;
     let mark = lock(undoing.marks).of(last.operation);
     let at = undoing.parts.vault().renamed_since(&at, mark).unwrap_or(at);
     let at = undoing.picture.now_at(&at);
     Ok(matches!(undoing.picture.at(&at), There::File { .. }).then_some(at))
-}
-
-/// Where the journal has moved what a step wrote, and the row that did so last; its own if none
-/// did.
-fn moved_on(undoing: &Undoing, step: &Recorded) -> Result<(VaultPath, StepRow), UndoError> {
-    let (mut at, mut last) = (step.path.clone(), step.row.clone());
-    let rows = &undoing.parts.rows.changes;
-    while let Some(row) = rows.later_steps(MOVE, at.as_str(), last.id)?.into_iter().next() {
-        let Some(next) = row.other.as_deref().and_then(|to| {
-            let rest = at.as_str().strip_prefix(row.path.as_str())?;
-            VaultPath::from_disk(&format!("{to}{rest}"))
-        }) else {
-            break;
-        };
-        (at, last) = (next, row);
-    }
-    Ok((at, last))
-}
-
-/// Whether the journal itself has deleted what a step wrote, and nobody took that back.
-fn is_deleted(undoing: &Undoing, step: &Recorded) -> Result<bool, UndoError> {
-    let (at, last) = moved_on(undoing, step)?;
-    let rows = undoing.parts.rows.changes.later_steps(DELETE, at.as_str(), last.id)?;
-    Ok(rows.iter().any(|row| row.undone_by.is_none()))
 }
 
 /// Plans the opposite of writing a file that is nowhere any more: its text from before the
@@ -60,7 +37,7 @@ pub(super) fn unwrite_gone(
     before: BlobHash,
     after: BlobHash,
 ) -> Result<(), UndoError> {
-    if is_deleted(undoing, step)? {
+    if fate(&undoing.parts.rows.changes, step)?.1.is_some() {
         return Err(not_there(undoing, step)?);
     }
     let path = undoing.picture.spelt(&step.path);

@@ -1,8 +1,9 @@
 //! Several models in a row: the first that answers wins.
 //!
-//! A model is asked again, or the next one is, only while nobody has seen anything of an answer:
-//! two halves of two answers are never put together. The vendor's own delay is kept to; one that is
-//! too long to wait for leads to the next model at once.
+//! A model is asked again where an answer broke off, also one that was seen by then: that counts for
+//! nothing. The next one is asked only where nobody has seen anything, so that two halves of two
+//! answers are never put together. The vendor's own delay is kept to; one that is too long to wait for
+//! leads to the next model at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,13 +187,14 @@ impl Running {
         let wait = self.pause_for(&error);
         let has_time = wait <= self.patience.max_wait
             && self.waited.saturating_add(wait) <= self.patience.budget;
-        if !self.was_seen && error.retry_same() && self.retried < self.patience.retries && has_time
-        {
+        if error.retry_same() && self.retried < self.patience.retries && has_time {
             self.retried += 1;
             self.waited += wait;
             self.pause = wait;
-            tracing::info!(model = error.provider, kind = ?error.kind, ?wait, "asking again");
-            return Ok(again(error.provider.clone(), wait, error.kind));
+            self.was_seen = false;
+            let conversation = &self.request.conversation;
+            tracing::info!(model = error.provider, conversation, kind = ?error.kind, ?wait, "asking again");
+            return Ok(again(error.provider.clone(), wait, &error));
         }
         let now = self.clock.now();
         if let Some(link) = self.link() {
@@ -205,7 +207,7 @@ impl Running {
             if let Some(next) = self.link() {
                 let next = self.links[next].provider.id().to_owned();
                 tracing::warn!(model = error.provider, kind = ?error.kind, next, "asking the next");
-                return Ok(again(next, Duration::ZERO, error.kind));
+                return Ok(again(next, Duration::ZERO, &error));
             }
             self.before.pop();
         }
@@ -231,6 +233,7 @@ impl Running {
     }
 }
 
-fn again(provider: String, wait: Duration, reason: ErrorKind) -> Item {
-    Item::Event(TurnEvent::Again { provider, wait, reason })
+fn again(provider: String, wait: Duration, failed: &LlmError) -> Item {
+    let (reason, usage) = (failed.kind, failed.detail.usage);
+    Item::Event(TurnEvent::Again { provider, wait, reason, usage })
 }

@@ -25,8 +25,11 @@ pub struct TurnRequest {
     pub effort: Option<Effort>,
     /// Whether to ask for prompt caching where it has to be asked for.
     pub cache: Cache,
-    /// The conversation's id, by which some vendors find their cache.
+    /// The conversation's id, for the log.
     pub conversation: String,
+    /// A random name that no other installation has, by which some vendors find their cache; empty
+    /// where there is nothing to be found.
+    pub installation: Arc<str>,
     /// Who hears its bytes.
     pub tap: Tap,
 }
@@ -43,6 +46,7 @@ impl TurnRequest {
             effort: None,
             cache: Cache::Off,
             conversation: String::new(),
+            installation: "".into(),
             tap: Tap::default(),
         }
     }

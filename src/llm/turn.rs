@@ -51,6 +51,9 @@ pub enum TurnEvent {
         wait: Duration,
         /// Why.
         reason: ErrorKind,
+        /// What was begun has cost so much, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
     },
 }
 

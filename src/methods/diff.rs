@@ -1,27 +1,107 @@
-//! What a change set did, text by text, for a person to look at.
+//! What a change set did, or what a question is about, text by text, for a person to look at.
 
+use super::policy;
+use crate::calls::call::word;
 use crate::journal::{ChangeSetId, Difference, Journal, JournalError, ListedChange, UndoError};
 use crate::protocol::diff::{DiffChange, DiffParams, DiffResult};
 use crate::protocol::error::{ErrorObject, Kind};
+use crate::server::approvals::Approvals;
 use crate::tools;
 use crate::vault::Kind as EntryKind;
 
 /// Bytes that stand around each diff.
 const AROUND: usize = 400;
 
-/// The changes of one set from `first` on, in an answer of about `most` bytes; one at least.
+/// The changes of one set, or of one question, from `first` on, in an answer of about `most` bytes;
+/// one at least.
 ///
 /// # Errors
-/// Kind `not_found`: no such change set. Kind `failed`: the journal cannot be read.
-pub fn diff(journal: &Journal, params: &DiffParams, most: u64) -> Result<DiffResult, ErrorObject> {
-    let set =
-        journal.history().change_set(ChangeSetId(params.change_set)).map_err(|e| failed(&e))?;
+/// Kind `not_found`: no such change set, or no such question waits. Kind `invalid_params`: neither or
+/// both were named. Kind `failed`: the journal cannot be read.
+pub fn diff(
+    journal: &Journal,
+    approvals: &Approvals,
+    params: &DiffParams,
+    most: u64,
+) -> Result<DiffResult, ErrorObject> {
+    match (params.change_set, params.question) {
+        (Some(number), None) => made(journal, number, params, most),
+        (None, Some(number)) => asked(approvals, number, params, most),
+        _ => Err(ErrorObject::new(Kind::InvalidParams, "name a change set or a question")
+            .hint("give `changeSet` or `question`")),
+    }
+}
+
+/// What a question is about. A diff goes on where the answer before ended within it.
+fn asked(
+    approvals: &Approvals,
+    number: i64,
+    params: &DiffParams,
+    most: u64,
+) -> Result<DiffResult, ErrorObject> {
+    let Some((title, changes)) = approvals.changes(number) else {
+        return Err(policy::no_question(number));
+    };
+    let first = first(params);
+    let mut line = usize::try_from(params.line.unwrap_or(0)).unwrap_or(usize::MAX);
+    let mut room = usize::try_from(most).unwrap_or(usize::MAX);
+    let (mut shown, mut next_line) = (Vec::new(), None);
+    for (at, change) in changes.iter().enumerate().skip(first) {
+        let part = change.part(std::mem::take(&mut line));
+        let size = 2 * part.text.len() + AROUND;
+        if size > room && !shown.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(size);
+        let is_kept = change.content.is_some() || change.more == 0;
+        let reason = (!is_kept).then(|| "it is more text than is held for a question".to_owned());
+        shown.push(DiffChange {
+            id: (at + 1).to_string(),
+            action: word(change.action).to_owned(),
+            path: change.path.clone(),
+            from: change.from.clone(),
+            diff: Some(part.text).filter(|diff| !diff.is_empty()),
+            reason,
+            added: change.added as u64,
+            removed: change.removed as u64,
+            undone_by: None,
+        });
+        next_line = part.next;
+        if next_line.is_some() {
+            break;
+        }
+    }
+    let next = match next_line {
+        Some(_) => first + shown.len() - 1,
+        None => first + shown.len(),
+    };
+    Ok(DiffResult {
+        title,
+        total: changes.len() as u64,
+        next: (next < changes.len()).then_some(next as u64 + 1),
+        next_line: next_line.map(|line| line as u64),
+        changes: shown,
+    })
+}
+
+/// The place of the first change that is shown, from 0.
+fn first(params: &DiffParams) -> usize {
+    usize::try_from(params.first.unwrap_or(1).max(1)).unwrap_or(usize::MAX) - 1
+}
+
+fn made(
+    journal: &Journal,
+    number: u64,
+    params: &DiffParams,
+    most: u64,
+) -> Result<DiffResult, ErrorObject> {
+    let set = journal.history().change_set(ChangeSetId(number)).map_err(|e| failed(&e))?;
     let set = set.ok_or_else(|| {
-        let message = format!("there is no change set {}", params.change_set);
-        ErrorObject::new(Kind::NotFound, message).hint("`list_changes` shows what there is")
+        ErrorObject::new(Kind::NotFound, format!("there is no change set {number}"))
+            .hint("`list_changes` shows what there is")
     })?;
     let total = set.changes.len();
-    let first = usize::try_from(params.first.unwrap_or(1).max(1)).unwrap_or(usize::MAX) - 1;
+    let first = first(params);
     let mut room = usize::try_from(most).unwrap_or(usize::MAX);
     let mut changes = Vec::new();
     for change in set.changes.iter().skip(first) {
@@ -36,7 +116,7 @@ pub fn diff(journal: &Journal, params: &DiffParams, most: u64) -> Result<DiffRes
     }
     let next = first.saturating_add(changes.len());
     let next = (next < total).then_some(next as u64 + 1);
-    Ok(DiffResult { title: set.title, changes, total: total as u64, next })
+    Ok(DiffResult { title: set.title, changes, total: total as u64, next, next_line: None })
 }
 
 fn told(journal: &Journal, change: &ListedChange) -> DiffChange {

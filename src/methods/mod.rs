@@ -53,7 +53,9 @@ use crate::protocol::host::HostRequestParams;
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, InboxRetryParams};
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::models::ModelsParams;
-use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
+use crate::protocol::policy::{
+    AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
+};
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
@@ -102,7 +104,9 @@ pub fn table() -> Table<Services> {
     Table::<Services>::default()
         .now::<ToolsListParams>(Anyone, |it, _, _| Ok(tools::list(&it.calls)))
         .on::<StatusParams>(Anyone, Read, |it, _, by| Ok(status::status(it, by)))
-        .on::<SettingsGetParams>(Anyone, Read, |it, _, by| Ok(settings::get(&it.live, by.scope())))
+        .on::<SettingsGetParams>(Anyone, Read, |it, _, by| {
+            Ok(settings::get(&it.live, by.scope(), &it.calls.view(by.scope())))
+        })
         .on::<SettingsSetParams>(Person, Setting, |it, params, by| {
             settings::set(&it.live, by.scope(), &params.key, &params.value)
         })
@@ -113,13 +117,21 @@ pub fn table() -> Table<Services> {
             policy::change_mode(&it.calls, &params, by.events())
         })
         .on::<ApprovalsParams>(Person, Read, |it, params, _| policy::approvals(&it.calls, &params))
+        .on::<PendingParams>(Person, Read, |_, params, by| policy::pending(by.approvals(), &params))
+        .on::<AnswerParams>(Person, Setting, |_, params, by| {
+            policy::answer(by.approvals(), &params, &by.client.name)
+        })
         .on::<AuditParams>(Person, Read, |it, params, _| policy::audit(&it.calls, params))
         .on_change::<TrashEmptyParams>(
             Person,
             |params| params.dry_run,
             |it, params, _| keeping::empty_trash(&it.calls, &params),
         )
-        .on::<JournalVerifyParams>(Anyone, Search, |it, _, _| {
+        .on::<JournalVerifyParams>(Anyone, Search, |it, _, by| {
+            // Numbers and hashes of all texts that there are.
+            if !it.calls.view(by.scope()).is_all() {
+                Person.admit(by.scope())?;
+            }
             keeping::verify_journal(it.calls.context())
         })
         .on_change::<JournalGcParams>(
@@ -128,7 +140,7 @@ pub fn table() -> Table<Services> {
             |it, params, _| keeping::free_journal(it.calls.context(), &params),
         )
         .on::<DiffParams>(Person, Read, |it, params, by| {
-            diff::diff(&it.calls.context().journal, &params, by.max_bytes / 2)
+            diff::diff(&it.calls.context().journal, by.approvals(), &params, by.max_bytes / 2)
         })
         .on::<CompleteParams>(Person, Read, |it, params, _| {
             Ok(complete::complete(&it.calls.context().vault, &params))
@@ -145,7 +157,7 @@ pub fn table() -> Table<Services> {
         })
         .on::<SessionNewParams>(Anyone, Setting, |it, params, by| it.talk.new_session(&params, by))
         .later::<SessionPromptParams>(Anyone, |it, params, by| it.talk.prompt(params, by))
-        .on_cancel(|it, params| it.talk.cancel(params))
+        .on_cancel(|it, params, by| it.talk.cancel(params, by))
         .on_writing::<SessionListParams>(Person, Read, |it, params, by, json| {
             let most = by.max_bytes.saturating_sub(listing::FRAME);
             it.conversations.list(params, most, json)

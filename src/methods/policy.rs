@@ -6,9 +6,11 @@ use crate::calls::Calls;
 use crate::policy::Mode;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::policy::{
-    Approval, ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, AuditedCall, ModeParams,
-    ModeResult,
+    AnswerParams, AnswerResult, Approval, ApprovalsParams, ApprovalsResult, AuditParams,
+    AuditResult, AuditedCall, ModeParams, ModeResult, PendingParams, PendingQuestion,
+    PendingResult,
 };
+use crate::server::approvals::{Approvals, Pending};
 use crate::server::events::{Event, Events};
 use crate::store::StoreError;
 use crate::store::audit::AuditWanted;
@@ -90,6 +92,67 @@ pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsRes
         time: local(row.time),
     };
     Ok(ApprovalsResult { approvals: rows.into_iter().map(approval).collect(), revoked })
+}
+
+/// Lists the questions that wait for a person, or shows one of them.
+///
+/// # Errors
+/// Kind `not_found`.
+pub fn pending(
+    approvals: &Approvals,
+    params: &PendingParams,
+) -> Result<PendingResult, ErrorObject> {
+    let waiting = approvals.pending(params.id);
+    if let Some(id) = params.id.filter(|_| waiting.is_empty()) {
+        return Err(no_question(id));
+    }
+    let shown = |one: Pending| {
+        let ours = &one.params.meta.vault;
+        PendingQuestion {
+            id: one.number,
+            since: local(one.time),
+            session_id: one.params.session_id.clone(),
+            title: one.params.tool_call.title.clone(),
+            tool: ours.tool.clone(),
+            caller: ours.caller.clone(),
+            scope: ours.scope.clone(),
+            reasons: ours.reasons.clone(),
+            changes: u32::try_from(ours.changes.len()).unwrap_or(u32::MAX),
+            shown: one.is_shown,
+            waits: one.has_call,
+            asked: params.id.is_some().then_some(one.params),
+        }
+    };
+    Ok(PendingResult { pending: waiting.into_iter().map(shown).collect() })
+}
+
+/// Answers a question in the name of the person who uses `program`.
+///
+/// # Errors
+/// Kind `not_found` where no such question waits, `invalid_params` for an answer that is not offered.
+pub fn answer(
+    approvals: &Approvals,
+    params: &AnswerParams,
+    program: &str,
+) -> Result<AnswerResult, ErrorObject> {
+    let AnswerParams { id, option_id, words } = params;
+    let waiting = approvals.pending(Some(*id)).pop();
+    let asked = waiting.ok_or_else(|| no_question(*id))?.params;
+    if !asked.options.iter().any(|option| option.option_id == *option_id) {
+        let offered: Vec<String> =
+            asked.options.iter().map(|option| format!("`{}`", option.option_id)).collect();
+        let message = format!("question {id} cannot be answered so");
+        return Err(ErrorObject::new(Kind::InvalidParams, message)
+            .hint(format!("it is {}", offered.join(" or "))));
+    }
+    let decided = approvals.decide(*id, option_id, program, words, None);
+    let waited = decided.ok_or_else(|| no_question(*id))?;
+    Ok(AnswerResult { title: asked.tool_call.title, waited })
+}
+
+pub(super) fn no_question(id: i64) -> ErrorObject {
+    ErrorObject::new(Kind::NotFound, format!("no question {id} waits"))
+        .hint("it was answered or withdrawn, or nobody came; `steward approvals pending` lists what waits")
 }
 
 /// Calls, and what was decided on them.

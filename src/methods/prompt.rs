@@ -8,7 +8,7 @@ use crate::agent::{foreign_source, is_foreign};
 use crate::conversation::ConversationId;
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::protocol::session::{PromptContent, SessionPromptParams};
+use crate::protocol::session::{EmbeddedResource, PromptContent, SessionPromptParams};
 use crate::server::table::Client;
 
 /// The longest message, in characters.
@@ -35,10 +35,15 @@ pub(super) fn said(
             PromptContent::ResourceLink { uri, .. } => {
                 format!("(the note `{}` is meant)", in_vault(&uri, root)?)
             }
+            PromptContent::Resource { resource } if resource.uri == EmbeddedResource::STDIN => {
+                let chars = resource.text.chars().count();
+                attached.excerpts.push(Excerpt { path: None, text: resource.text });
+                format!("(with a text of {chars} characters)")
+            }
             PromptContent::Resource { resource } => {
                 let path = in_vault(&resource.uri, root)?;
                 let named = format!("(a part of the note `{path}` is meant)");
-                attached.excerpts.push(Excerpt { path, text: resource.text });
+                attached.excerpts.push(Excerpt { path: Some(path), text: resource.text });
                 named
             }
             PromptContent::Image { mime_type, data } => {
@@ -102,7 +107,7 @@ fn unfit(reason: BadAttachment) -> ErrorObject {
         }
         BadAttachment::NoBase64 => "`data` is standard base64 with padding, without line breaks",
         BadAttachment::TooMany => "send the others with the next message",
-        BadAttachment::TooLong { .. } => "name the note with a `resource_link` instead",
+        BadAttachment::TooLong { .. } => "put a long text into a note and name the note",
     };
     invalid(reason.to_string()).hint(hint)
 }

@@ -1,8 +1,10 @@
 //! The settings as clients see and change them.
 
+use std::io;
+
 use serde_json::Value;
 
-use crate::config::change::ChangeError;
+use crate::config::change::{self, ChangeError};
 use crate::config::keys::{self, Setter, Takes};
 use crate::config::layers::Source;
 use crate::config::live::{Live, Look, News, Problem};
@@ -14,14 +16,18 @@ use crate::protocol::settings::{
 };
 use crate::protocol::status::SettingsState;
 use crate::server::events::Event;
+use crate::vault::View;
 
-/// Every setting, after a look at the file, for a program of this scope.
-pub fn get(live: &Live, scope: Scope) -> SettingsGetResult {
+/// Every setting, after a look at the file, for a program of this scope that sees this much of the
+/// vault. Who does not see all of it is told numbers and switches: what a person wrote as a text or a
+/// list may name what they may not see.
+pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
     live.look(Look::Early);
     let current = live.current();
     let (now, default) = (keys::values(&current.config), keys::values(&Config::default()));
     let later = keys::values(&live.wanted());
     let docs = keys::docs();
+    let is_writable = scope.is_person() && change::is_writable(live.path());
     let setting = |(key, value): (String, Value)| {
         let decided = keys::find(&key);
         let (source, from) = match current.sources.get(&key) {
@@ -31,13 +37,19 @@ pub fn get(live: &Live, scope: Scope) -> SettingsGetResult {
             Some(Source::Flag(name)) => (SettingSource::Flag, Some(*name)),
         };
         let after_restart = later.get(&key).filter(|later| **later != value).cloned();
+        let default = default.get(&key).cloned().unwrap_or_default();
+        let names_nothing = |value: &Value| {
+            view.is_all() || value.is_number() || value.is_boolean() || *value == default
+        };
+        let after_restart = after_restart.filter(names_nothing);
         // The file's own path is not the one that counts where a flag names the vault.
         let value = match (key.as_str(), &current.vault) {
             ("vault.path", Some((path, _))) => path.to_string_lossy().into(),
             _ => value,
         };
+        let value = if names_nothing(&value) { value } else { Value::Null };
         Setting {
-            default: default.get(&key).cloned().unwrap_or_default(),
+            default,
             source,
             from: from.map(str::to_owned),
             takes_effect: match keys::takes(&key) {
@@ -46,7 +58,7 @@ pub fn get(live: &Live, scope: Scope) -> SettingsGetResult {
                 Takes::Restart => TakesEffect::Restart,
             },
             after_restart,
-            settable: decided.is_some_and(|key| may_set(key.setter, scope)),
+            settable: is_writable && decided.is_some_and(|key| may_set(key.setter, scope)),
             doc: docs.get(&key).cloned().unwrap_or_default(),
             key,
             value,
@@ -55,7 +67,7 @@ pub fn get(live: &Live, scope: Scope) -> SettingsGetResult {
     SettingsGetResult {
         file: live.path().to_string_lossy().into_owned(),
         exists: file::exists(live.path()),
-        problem: live.standing().problem.as_ref().map(problem),
+        problem: live.standing().problem.as_ref().map(|found| problem(found, view)),
         settings: now.into_iter().map(setting).collect(),
     }
 }
@@ -98,7 +110,17 @@ pub(super) fn refused(error: &ChangeError, invalid: Kind) -> ErrorObject {
         _ => Kind::Failed,
     };
     let refused = ErrorObject::new(kind, error.to_string());
-    match error.hint() {
+    let hint = match error {
+        ChangeError::Unwritable { source, .. }
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            let words = "a confined daemon changes settings in the steward's own folder alone: \
+                         `steward config set` in a terminal changes these, or an editor";
+            Some(words.to_owned())
+        }
+        error => error.hint(),
+    };
+    match hint {
         Some(hint) => refused.hint(hint),
         None => refused,
     }
@@ -111,12 +133,12 @@ fn may_set(setter: Setter, scope: Scope) -> bool {
     }
 }
 
-/// How the file stands, for `status`.
-pub fn state(live: &Live) -> SettingsState {
+/// How the file stands, for the `status` of a program that sees this much of the vault.
+pub fn state(live: &Live, view: &View) -> SettingsState {
     let standing = live.standing();
     SettingsState {
         file: live.path().to_string_lossy().into_owned(),
-        problem: standing.problem.as_ref().map(problem),
+        problem: standing.problem.as_ref().map(|found| problem(found, view)),
         needs_restart: standing.needs_restart,
     }
 }
@@ -128,11 +150,23 @@ pub fn event(news: &News) -> Option<Event> {
         News::Reloaded { changed, needs_restart } => {
             Some(Event::ConfigReloaded { changed, needs_restart })
         }
-        News::Rejected(rejected) => Some(Event::ConfigRejected(problem(&rejected))),
+        News::Rejected(rejected) => {
+            Some(Event::ConfigRejected(problem(&rejected, &View::default())))
+        }
     }
 }
 
-fn problem(problem: &Problem) -> ConfigProblem {
+/// What is wrong with the file. The words may quote it, so they are for whoever sees all.
+fn problem(problem: &Problem, view: &View) -> ConfigProblem {
+    if !view.is_all() {
+        return ConfigProblem {
+            file: problem.file.to_string_lossy().into_owned(),
+            line: None,
+            column: None,
+            message: "the settings file is wrong, and the old settings hold".to_owned(),
+            hint: None,
+        };
+    }
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     ConfigProblem {
         file: problem.file.to_string_lossy().into_owned(),

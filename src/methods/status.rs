@@ -1,14 +1,25 @@
 //! How the daemon and its vault are.
 
 use super::{Services, memory, policy, settings};
+use crate::config::folders;
+use crate::note::path::VaultPath;
 use crate::protocol::policy::ModeParams;
-use crate::protocol::status::{StatusResult, VaultState, Watching as Shown};
+use crate::protocol::status::{MemoryState, StatusResult, VaultState, Watching as Shown};
 use crate::server::table::Context;
-use crate::vault::{Abilities, Watching};
+use crate::store::is_full;
+use crate::vault::{Abilities, View, Watching};
 
 /// How the daemon is. Looks at the vault, so it may take a while.
 pub fn status(services: &Services, context: &Context) -> StatusResult {
     let (server, calls) = (context.server(), &services.calls);
+    let view = calls.view(context.scope());
+    let mut host = context.hosts().state();
+    if let Some(host) = &mut host {
+        // It is the other program's word, and may lead anywhere.
+        let is_seen =
+            |path: &String| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
+        host.active_note = host.active_note.take().filter(|path| view.is_all() || is_seen(path));
+    }
     StatusResult {
         version: server.version,
         pid: std::process::id(),
@@ -16,45 +27,65 @@ pub fn status(services: &Services, context: &Context) -> StatusResult {
         connections: server.connections,
         epoch: context.events().epoch().to_owned(),
         seq: context.events().seq(),
-        settings: settings::state(&services.live),
+        settings: settings::state(&services.live, &view),
         confinement: services.confinement.clone(),
         smarthole: services.voice.state(),
         mode: policy::mode(calls, &ModeParams::default()).ok(),
-        host: context.hosts().state(),
-        memory: memory::of(calls.context(), &services.store().database),
-        vault: vault(services),
+        host,
+        // How much is known tells how much there is.
+        memory: match view.is_all() {
+            true => memory::of(calls.context(), &services.store().database),
+            false => MemoryState::default(),
+        },
+        vault: vault(services, view),
     }
 }
 
-fn vault(services: &Services) -> VaultState {
-    let vault = &services.calls.context().vault;
+fn vault(services: &Services, view: View) -> VaultState {
+    let sees_all = view.is_all();
+    let vault = services.calls.context().vault.seen_through(view);
+    let database = &services.calls.context().journal.store().database;
     let status = vault.status();
+    let full = folders::probe(database.folder()).is_err_and(|error| is_full(&error)).then(|| {
+        format!(
+            "the disk of the state folder `{}` is full: nothing can be recorded, so changes are \
+             refused. Reading goes on; free some space",
+            database.folder().display()
+        )
+    });
     let unreadable = status.unreadable.iter().map(|(folder, reason)| {
         format!("the folder `{}` could not be listed: {reason}", folder.as_str())
     });
+    // They name folders, commands and disks.
+    let warnings = services
+        .warnings
+        .iter()
+        .cloned()
+        .chain(unreadable.take(20))
+        .chain(status.warnings)
+        .chain(services.calls.hooks().complaints())
+        .chain(services.talk.conversations().goes_soon().ok().flatten())
+        .chain(database.found_later())
+        .chain(full)
+        .filter(|_| sees_all)
+        .collect();
+    let catalogue = vault.catalogue();
+    let counts = catalogue.counts();
     VaultState {
         name: vault.name().to_owned(),
         path: vault.root().to_string_lossy().into_owned(),
-        notes: status.counts.notes as u64,
-        files: status.counts.files as u64,
-        folders: status.counts.folders as u64,
-        links: status.counts.links as u64,
-        conflicts: vault.catalogue().conflicts().count() as u64,
+        notes: counts.notes as u64,
+        files: counts.files as u64,
+        folders: counts.folders as u64,
+        links: counts.links as u64,
+        conflicts: catalogue.conflicts().count() as u64,
         scanned_ms: status.scan_milliseconds,
         watching: match status.watching {
             Watching::Events { .. } => Shown::Events,
             Watching::Polling { seconds, reason } => Shown::Polling { seconds, reason },
             Watching::Off => Shown::Off,
         },
-        warnings: services
-            .warnings
-            .iter()
-            .cloned()
-            .chain(unreadable.take(20))
-            .chain(status.warnings)
-            .chain(services.calls.hooks().complaints())
-            .chain(services.calls.context().journal.store().database.found_later())
-            .collect(),
+        warnings,
     }
 }
 

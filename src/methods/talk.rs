@@ -9,6 +9,7 @@ use super::told::stop_reason;
 use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
 use crate::agent::{Agent, Answered, Conversations, PromptError, foreign_source};
+use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
     PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
@@ -83,17 +84,31 @@ impl Talk {
         Ok(SessionNewResult { session_id: begun.id.to_string() })
     }
 
-    /// Stops the turn of a conversation; of one where none is at work there is nothing to stop.
-    pub fn cancel(&self, params: &SessionCancelParams) {
-        if let Ok(id) = params.session_id.parse() {
-            // Behind the messages that came before it, so that it stops their turn too.
-            let stopped = self.agent.stop(id);
-            tokio::spawn(async move {
-                if let Err(error) = stopped.await {
-                    tracing::error!(%error, conversation = %id, "a turn could not be given up");
+    /// Stops the turn of a conversation in which such a caller may speak; of one where none is at work
+    /// there is nothing to stop.
+    pub fn cancel(&self, params: &SessionCancelParams, by: Scope) {
+        let Ok(id) = params.session_id.parse() else { return };
+        let agent = self.agent.clone();
+        // Behind the messages that came before it, so that it stops their turn too.
+        let at_once = by.is_person().then(|| agent.stop(id));
+        let conversations = self.conversations.clone();
+        tokio::spawn(async move {
+            let stopped = match at_once {
+                Some(stopped) => stopped.await,
+                None => {
+                    let theirs = move || {
+                        conversations.get(id).is_ok_and(|one| one.source == foreign_source(by))
+                    };
+                    if !tokio::task::spawn_blocking(theirs).await.unwrap_or(false) {
+                        return;
+                    }
+                    agent.stop(id).await
                 }
-            });
-        }
+            };
+            if let Err(error) = stopped {
+                tracing::error!(%error, conversation = %id, "a turn could not be given up");
+            }
+        });
     }
 
     /// Says something to the agent; the answer comes when the turn is over. It has its place in the
@@ -120,7 +135,7 @@ fn result(answered: Answered) -> Result<SessionPromptResult, ErrorObject> {
     let Some(reason) = reason else {
         let text = "the steward ended in the middle of the turn";
         return Err(ErrorObject::new(Kind::Failed, text)
-            .hint("what was changed by then stands: see list_changes; ask it to go on")
+            .hint("what was changed by then stands and can be undone; ask it to go on")
             .detail(detail));
     };
     let Some(stop_reason) = stop_reason(reason) else {

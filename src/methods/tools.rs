@@ -1,8 +1,9 @@
 //! The tools, as clients list them.
 
 use crate::calls::Calls;
-use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::tools::{Definition, Tier};
+use crate::mcp::listed::annotations;
+use crate::protocol::tools::{Tool, ToolsListResult};
+use crate::tools::Definition;
 
 /// Those that are offered, sorted by name.
 pub fn list(calls: &Calls) -> ToolsListResult {
@@ -16,12 +17,6 @@ fn shown(tool: &Definition) -> Tool {
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
         output_schema: tool.output_schema.clone(),
-        annotations: ToolAnnotations {
-            title: tool.title.clone(),
-            read_only_hint: tool.tier == Tier::Safe,
-            destructive_hint: tool.tier != Tier::Safe,
-            idempotent_hint: tool.idempotent,
-            open_world_hint: false,
-        },
+        annotations: annotations(tool),
     }
 }

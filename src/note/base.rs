@@ -3,6 +3,9 @@
 
 use super::fold::fold_key;
 
+/// What a text in a base's formulas stands between.
+const QUOTES: [char; 4] = ['"', '\'', '`', '['];
+
 /// A line that mentions a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
@@ -11,26 +14,44 @@ pub struct Mention {
     pub text: String,
 }
 
-/// The lines of a base in which the name of the file at `path` stands as a word of its own, with
-/// its extension or, for notes, without. Case does not count.
+/// The lines of a base in which a text in quotes, or a link, names what is at `path`: by all of its
+/// path or the end of it, with the extension or, for notes, without; a folder also by what is in it.
+/// Case does not count. The name of a view is no file's.
 pub fn mentions(base: &str, path: &str) -> Vec<Mention> {
-    let name = fold_key(path.rsplit('/').next().unwrap_or_default());
-    let name = name.strip_suffix(".md").unwrap_or(&name);
-    if name.is_empty() {
+    let path = fold_key(path);
+    if path.is_empty() {
         return Vec::new();
     }
     let lines = base.lines().enumerate();
     lines
-        .filter(|(_, line)| mentions_name(&fold_key(line), name))
+        .filter(|(_, line)| !is_label(line) && names(&fold_key(line), &path))
         .map(|(at, line)| Mention { line: at + 1, text: line.trim().to_owned() })
         .collect()
 }
 
-fn mentions_name(line: &str, name: &str) -> bool {
+/// Whether the line says how a view or a column is called.
+fn is_label(line: &str) -> bool {
+    let item = line.trim_start().trim_start_matches("- ").trim_start();
+    ["name:", "displayName:"].iter().any(|key| item.starts_with(key))
+}
+
+fn names(line: &str, path: &str) -> bool {
+    let bare = path.strip_suffix(".md");
+    let wanted = bare.unwrap_or(path);
+    let name = wanted.rsplit('/').next().unwrap_or_default();
+    let ends = |after: &str| match after.chars().next() {
+        Some('/') => bare.is_none(),
+        Some(c) => QUOTES.contains(&c) || matches!(c, ']' | '#' | '|' | '\\'),
+        None => false,
+    };
     line.match_indices(name).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        let after = line[at + name.len()..].chars().next();
-        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+        let Some(start) = line[..at].rfind(QUOTES) else { return false };
+        // `Other/Note` is not `Folder/Note`.
+        let written = line[start + 1..at + name.len()].trim_start_matches('/');
+        let above = wanted.strip_suffix(written);
+        let after = &line[at + name.len()..];
+        above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
+            && (ends(after) || after.strip_prefix(".md").is_some_and(ends))
     })
 }
 
@@ -38,13 +59,28 @@ fn mentions_name(line: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[track_caller]
+    fn check(base: &str, path: &str, expected: &[usize]) {
+        let lines: Vec<_> = mentions(base, path).into_iter().map(|found| found.line).collect();
+        assert_eq!(lines, expected, "{path} in {base}");
+    }
+
     #[test]
     fn names_are_whole_words() {
         let base = "filters:\n  - link(\"People/Tante Grete\")\n  - file.hasLink(\"tante grete.md\")\n\
-                    \x20 - tante gretes\nviews: []\n";
-        let lines: Vec<_> =
-            mentions(base, "People/Tante Grete.md").into_iter().map(|found| found.line).collect();
-        assert_eq!(lines, [2, 3]);
-        assert!(mentions(base, "").is_empty());
+                    \x20 - tante gretes\n  - link(\"Old Tante Grete\")\nviews: []\n";
+        check(base, "People/Tante Grete.md", &[2, 3]);
+        check(base, "", &[]);
+    }
+
+    #[test]
+    fn only_what_is_meant_is_named() {
+        let base = "views:\n  - type: table\n    name: Evergreen\n    name: \"Evergreen\"\n    filters:\n\
+                    \x20     - 'up == \"[[Evergreen|x]]\"'\n      - kind == evergreen\n\
+                    \x20     - file.hasLink(\"Other/Evergreen\")\n      - file.inFolder(\"Notes\")\n\
+                    \x20     - file.path.startsWith('Notes/Sub')\n      - link('/Notes/Evergreen')\n";
+        check(base, "Notes/Evergreen.md", &[6, 11]);
+        check(base, "Notes", &[9, 10, 11]);
+        check(base, "Notes.md", &[9]);
     }
 }

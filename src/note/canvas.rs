@@ -142,6 +142,45 @@ fn escapes(raw: &str) -> Vec<(usize, usize)> {
     found
 }
 
+/// A string anywhere in a canvas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// The key before it, its own or that of the list it is in; empty where there is none.
+    pub key: String,
+    /// What it says.
+    pub value: String,
+    /// Its line in the JSON, from 1.
+    pub line: usize,
+}
+
+/// The values of a canvas that are strings, in their order; `None` if it is no JSON. An empty file
+/// has none.
+pub fn strings(text: &str) -> Option<Vec<Text>> {
+    let json = text.trim_start_matches('\u{feff}');
+    if !json.trim().is_empty() {
+        serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
+    }
+    let (mut strings, mut key) = (Vec::new(), String::new());
+    let (mut at, mut line) = (0, 1);
+    while let Some(quote) = json[at..].find('"').map(|found| at + found) {
+        line += json[at..quote].matches('\n').count();
+        let mut end = quote + 1;
+        while !json[end..].starts_with('"') {
+            end += if json[end..].starts_with('\\') { 2 } else { 1 };
+            while !json.is_char_boundary(end) {
+                end += 1;
+            }
+        }
+        at = end + 1;
+        let value: String = serde_json::from_str(&json[quote..at]).ok()?;
+        match json[at..].trim_start().starts_with(':') {
+            true => key = value,
+            false => strings.push(Text { key: key.clone(), value, line }),
+        }
+    }
+    Some(strings)
+}
+
 /// Reads a canvas.
 ///
 /// # Errors
@@ -209,6 +248,21 @@ mod tests {
         let found = read(group).expect("a canvas").links;
         assert_eq!((found.len(), found[0].node.as_str()), (1, "nodes[0].background"));
         assert!(read("[]").is_err() && read("{").is_err());
+    }
+
+    #[test]
+    fn every_string_has_its_key_and_line() {
+        let json =
+            "{\"nodes\":[{\"te\\u0078t\":\"a \\\" é\\\\\",\n\"n\":1,\"list\":[\"b\",\n\"\"]}]}";
+        let found: Vec<_> = strings(json)
+            .expect("it is JSON")
+            .into_iter()
+            .map(|text| (text.key, text.value, text.line))
+            .collect();
+        let text = |key: &str, value: &str, line| (key.to_owned(), value.to_owned(), line);
+        assert_eq!(found, [text("text", "a \" é\\", 1), text("list", "b", 2), text("list", "", 3)]);
+        assert_eq!(strings("{\"a\": \"b}"), None);
+        assert_eq!(strings(" "), Some(Vec::new()));
     }
 
     #[test]

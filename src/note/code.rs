@@ -54,6 +54,8 @@ pub enum ErrorCode {
     Denied,
     /// A person has to agree first; the caller can ask for that agreement itself.
     ApprovalNeeded,
+    /// A person has to agree first and has not answered yet; the same call may succeed once they have.
+    ApprovalPending,
     /// It was called too often in too short a time.
     RateLimited,
     /// The caller withdrew the call.
@@ -66,7 +68,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of the reference.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::NotFound,
         Self::AmbiguousPath,
         Self::ProtectedPath,
@@ -88,6 +90,7 @@ impl ErrorCode {
         Self::IoError,
         Self::Denied,
         Self::ApprovalNeeded,
+        Self::ApprovalPending,
         Self::RateLimited,
         Self::Cancelled,
         Self::Timeout,
@@ -118,6 +121,7 @@ impl ErrorCode {
             Self::IoError => "io_error",
             Self::Denied => "denied",
             Self::ApprovalNeeded => "approval_needed",
+            Self::ApprovalPending => "approval_pending",
             Self::RateLimited => "rate_limited",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timeout",

@@ -31,35 +31,76 @@ const LINE_CHARS: usize = 1_000;
 /// [`MAX_DIFF_BYTES`] bytes, then a line that says how many more there are. Empty if they are equal;
 /// one sentence if either is not UTF-8. `path` is the file's, as vault paths are spelt.
 pub fn unified(old: &[u8], new: &[u8], path: &str) -> String {
-    if old == new {
-        return String::new();
-    }
-    let (Ok(old), Ok(new)) = (std::str::from_utf8(old), std::str::from_utf8(new)) else {
-        return format!("Binary files a/{path} and b/{path} differ\n");
-    };
-    let hunks = hunks(old, new);
-    let file = FilePatch { path: path.to_owned(), action: Action::Modify, hunks: Vec::new() };
-    let mut text = file.to_string();
-    let (mut shown, mut left_out) = (2, 0);
-    for hunk in &hunks {
-        let lines = hunk.lines.iter().map(|line| cut(&line.to_string()));
-        for line in std::iter::once(hunk.header()).chain(lines) {
-            let full = shown >= MAX_DIFF_LINES || text.len() + line.len() > MAX_DIFF_BYTES;
-            // Once something is missing, nothing after it is shown.
-            if full || left_out > 0 {
-                left_out += 1;
-            } else {
-                shown += line.matches('\n').count();
-                text.push_str(&line);
-            }
-        }
-    }
-    match left_out {
+    let part = part(old, new, path, 0, false);
+    let mut text = part.text;
+    match part.more {
         0 => {}
         1 => text.push_str("[1 more line of the diff is left out]\n"),
-        _ => text.push_str(&format!("[{left_out} more lines of the diff are left out]\n")),
+        more => text.push_str(&format!("[{more} more lines of the diff are left out]\n")),
     }
     text
+}
+
+/// A piece of a diff.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Its lines, headers and all.
+    pub text: String,
+    /// How many lines come after it.
+    pub more: usize,
+    /// Which of all lines is the first of those: where to go on. `None` where there are none.
+    pub next: Option<usize>,
+    /// Lines in it of which only the beginning is shown.
+    pub cut: usize,
+    /// Lines that the whole diff adds.
+    pub added: usize,
+    /// Lines that the whole diff takes away.
+    pub removed: usize,
+}
+
+/// The diff between a file's old and new bytes from its line `first` on, from 0, as many lines as
+/// [`unified`] shows, and one at least. Of an overlong line the beginning, unless lines are to be
+/// `whole`.
+pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> Part {
+    if old == new {
+        return Part::default();
+    }
+    let (Ok(old), Ok(new)) = (std::str::from_utf8(old), std::str::from_utf8(new)) else {
+        let text = format!("Binary files a/{path} and b/{path} differ\n");
+        return Part { text: if first == 0 { text } else { String::new() }, ..Part::default() };
+    };
+    let file = FilePatch { path: path.to_owned(), action: Action::Modify, hunks: Vec::new() };
+    let mut part = Part::default();
+    let (mut shown, mut at) = (0, 0);
+    if first == 0 {
+        part.text = file.to_string();
+    }
+    for hunk in &hunks(old, new) {
+        let of =
+            |wanted: fn(&HunkLine) -> bool| hunk.lines.iter().filter(|line| wanted(line)).count();
+        part.added += of(|line| matches!(line, HunkLine::Add(_)));
+        part.removed += of(|line| matches!(line, HunkLine::Remove(_)));
+        let lines = hunk.lines.iter().map(ToString::to_string);
+        for line in std::iter::once(hunk.header()).chain(lines) {
+            at += 1;
+            if at <= first {
+                continue;
+            }
+            let shorter = if whole { line.clone() } else { cut(&line) };
+            let is_full =
+                shown >= MAX_DIFF_LINES - 2 || part.text.len() + shorter.len() > MAX_DIFF_BYTES;
+            // Once something is missing, nothing after it is shown.
+            if part.more > 0 || (is_full && shown > 0) {
+                part.next.get_or_insert(at - 1);
+                part.more += 1;
+                continue;
+            }
+            shown += shorter.matches('\n').count();
+            part.cut += usize::from(shorter != line);
+            part.text.push_str(&shorter);
+        }
+    }
+    part
 }
 
 /// Cuts an overlong line, keeping what ends it.
@@ -215,6 +256,31 @@ mod tests {
         assert!(text.len() < 2_000 && text.contains("x…\n\\ No newline"), "{text}");
         let wide = format!("{}\n", "é".repeat(900)).repeat(100);
         assert!(unified(b"", wide.as_bytes(), "n.md").len() < MAX_DIFF_BYTES + 100);
+    }
+
+    #[test]
+    fn parts_make_the_whole() {
+        let old: String = (0..1_000).map(|line| format!("{line}\n")).collect();
+        let long = "x".repeat(50_000);
+        let new = old.replace("7\n", "seven\n").replace("500\n", &format!("{long}\n")) + "end";
+        let first = part(old.as_bytes(), new.as_bytes(), "n.md", 0, true);
+        let (mut text, mut at) = (first.text.clone(), first.clone());
+        while let Some(next) = at.next {
+            at = part(old.as_bytes(), new.as_bytes(), "n.md", next, true);
+            assert_eq!((at.added, at.removed, at.cut), (first.added, first.removed, 0));
+            text.push_str(&at.text);
+        }
+        let whole: String = hunks(&old, &new)
+            .iter()
+            .flat_map(|hunk| {
+                let lines = hunk.lines.iter().map(ToString::to_string);
+                std::iter::once(hunk.header()).chain(lines).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(text, format!("--- a/n.md\n+++ b/n.md\n{whole}"));
+        assert_eq!((first.added, first.removed), (102, 101));
+        let cut = part(b"", long.as_bytes(), "n.md", 0, false);
+        assert_eq!((cut.cut, cut.more, cut.added), (1, 0, 1));
     }
 
     #[test]

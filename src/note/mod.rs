@@ -10,7 +10,8 @@
 //! - Cost is bounded by the size of the input, never by its shape.
 //! - Every error says its [`code::ErrorCode`] and, where there is something to do, a hint.
 //!
-//! In reading order: what names are ([`fold`], [`spelling`], [`path`], [`names`], [`glob`], [`conflict`]), what a
+//! In reading order: what names are ([`fold`], [`spelling`], [`path`], [`names`], [`glob`],
+//! [`conflict`]; [`spoken`] as they are said), what a
 //! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
 //! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`extent`], [`merge`], [`patch`];
 //! [`relink`] for links, [`raw_links`] where a text is too large to be read), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
@@ -19,6 +20,8 @@ pub mod fold;
 
 pub mod path;
 pub mod spelling;
+
+pub mod spoken;
 
 pub mod names;
 

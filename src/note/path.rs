@@ -166,6 +166,16 @@ impl VaultPath {
         self.borrowed().extension()
     }
 
+    /// Whether the name ends in an extension, and not in what is said behind a dot: `v2.0`, `Dr. Who`.
+    pub fn has_type(&self) -> bool {
+        let is_type = |extension: &str| {
+            extension.len() <= 12
+                && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                && !extension.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        self.extension().is_some_and(is_type)
+    }
+
     /// Whether this names a Markdown note (`.md` in any case).
     pub fn is_note(&self) -> bool {
         self.borrowed().is_note()
@@ -384,12 +394,53 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A character as it is safe to print: control and invisible ones escaped. U+200D and U+200C stay,
+/// A character as it is safe to print: a control character, one that is drawn as nothing, and one
+/// that turns the writing direction or ends a line, is escaped (`\u{202e}`). U+200C and U+200D stay,
 /// since emoji and several scripts are spelt with them.
 pub fn show(c: char) -> impl Iterator<Item = char> {
-    let escape = c.is_control() || (is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}'));
-    let (escaped, plain) = if escape { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+    let (escaped, plain) =
+        if is_hidden(c) { (Some(c.escape_default()), None) } else { (None, Some(c)) };
     escaped.into_iter().flatten().chain(plain)
+}
+
+/// A text of one line, each character as [`show`] shows it.
+pub fn visible(text: &str) -> String {
+    text.chars().flat_map(show).collect()
+}
+
+/// A text of several lines so; line breaks, one with a carriage return too, and tabs stay.
+pub fn visible_lines(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix("\r\n") {
+            Some(line) => (line, "\r\n"),
+            None => line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n")),
+        };
+        for (at, piece) in line.split('\t').enumerate() {
+            shown.push_str(if at > 0 { "\t" } else { "" });
+            shown.push_str(&visible(piece));
+        }
+        shown.push_str(end);
+    }
+    shown
+}
+
+fn is_hidden(c: char) -> bool {
+    // Fillers that have the width of nothing, or of a letter that is not there; other line ends.
+    let is_blank = matches!(
+        c,
+        '\u{34f}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{17b4}'
+            | '\u{17b5}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{3164}'
+            | '\u{ffa0}'
+    );
+    let joins = matches!(c, '\u{200c}' | '\u{200d}');
+    c.is_control() || is_blank || (is_invisible(c) && !joins)
 }
 
 fn strip_quotes(input: &str) -> &str {

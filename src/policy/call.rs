@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::active::Find;
 use super::caller::Caller;
 use super::settings::{Mode, Permission};
 use crate::note::code::ErrorCode;
@@ -70,8 +71,10 @@ pub struct Effect {
     pub bytes: u64,
     /// Of these the bytes that differ from what was there.
     pub changed: u64,
-    /// Something in the new text, not in the old, that Obsidian would load or run by itself.
-    pub remote: Option<String>,
+    /// Whether it brings back what was deleted for good.
+    pub was_gone: bool,
+    /// What is in the new text, and not in the old, that loads or runs by itself.
+    pub active: Vec<Find>,
 }
 
 impl Effect {
@@ -122,8 +125,8 @@ impl Refusal {
 pub enum Verdict {
     /// Nothing against it.
     Pass,
-    /// A person has to agree.
-    Ask(Reason),
+    /// A person has to agree, for each of these reasons.
+    Ask(Vec<Reason>),
     /// No.
     Refuse(Refusal),
 }

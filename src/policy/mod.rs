@@ -9,12 +9,13 @@
 //! new layer is one file in `layers/` and one line in its list.
 //!
 //! In reading order: [`caller`], [`settings`], [`call`] (what a layer sees and says), [`layers`],
-//! [`schema`] and [`remote`] (what two of them need).
+//! [`schema`] and [`active`] (what two of them need).
 
+pub mod active;
+mod bucket;
 pub mod call;
 pub mod caller;
 pub mod layers;
-pub mod remote;
 pub mod schema;
 pub mod settings;
 
@@ -111,7 +112,7 @@ impl Policy {
         for layer in &self.state().layers {
             match layer.judge(call, effects) {
                 Verdict::Pass => {}
-                Verdict::Ask(reason) => reasons.push(reason),
+                Verdict::Ask(asked) => reasons.extend(asked),
                 Verdict::Refuse(refusal) => return Err(refusal),
             }
         }
@@ -121,9 +122,9 @@ impl Policy {
         Ok(reasons)
     }
 
-    /// Says that what was judged has been done, and how many bytes it wrote.
-    pub fn applied(&self, call: &Call, bytes: u64) {
-        self.state().layers.iter().for_each(|layer| layer.applied(call, bytes));
+    /// Says that what was judged has been done.
+    pub fn applied(&self, call: &Call, effects: &[Effect]) {
+        self.state().layers.iter().for_each(|layer| layer.applied(call, effects));
     }
 
     /// Says that a call that was admitted did nothing after all, so that it counts for nothing.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::caller::Scope;
+
 /// How far callers are trusted with changes. A person changes it at any time; it holds from the
 /// next call on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -131,14 +133,33 @@ pub struct Settings {
     pub bulk_bytes: u64,
     /// Bytes that one turn may write, whole texts, before a person is asked. 0: no limit.
     pub turn_bytes: u64,
-    /// Seconds that a question waits for a person's answer before it counts as refused.
-    pub approval_seconds: u32,
+    /// Files that callers with one kind of token may move and delete in an hour, outside of turns, before
+    /// a person is asked. 0: no limit. Persons have none.
+    pub hour_files: usize,
+    /// Seconds that a question waits for a person's answer while no program of theirs shows it, and
+    /// that an answer is kept for the call to be repeated. `approval_seconds` was its name, for two
+    /// versions it still is.
+    #[serde(alias = "approval_seconds")]
+    pub pending_seconds: u32,
     /// Seconds that a tool may work. 0: no limit but the server's own.
     pub call_seconds: u32,
     /// Days that the audit is kept.
     pub audit_days: u32,
     /// Calls that the audit keeps at most.
     pub audit_calls: u32,
+}
+
+impl Settings {
+    /// The most that a caller of this kind may do.
+    pub fn most(&self, scope: Scope) -> Permission {
+        match scope {
+            _ if self.off.contains(&Switch::Permission) => Permission::Permanent,
+            Scope::Person => Permission::Permanent,
+            Scope::Client => self.client,
+            Scope::Mcp => self.mcp,
+            Scope::Voice => self.voice,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -156,7 +177,8 @@ impl Default for Settings {
             bulk_files: 10,
             bulk_bytes: 4 << 20,
             turn_bytes: 32 << 20,
-            approval_seconds: 120,
+            hour_files: 100,
+            pending_seconds: 600,
             call_seconds: 60,
             audit_days: 90,
             audit_calls: 200_000,

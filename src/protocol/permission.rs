@@ -89,6 +89,9 @@ pub struct PermissionMeta {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionVaultMeta {
+    /// The question's number: `_vault/diff` has all of its texts, `_vault/approvals/answer` takes it.
+    #[serde(default)]
+    pub question: i64,
     /// The tool.
     pub tool: String,
     /// The name the caller gave of itself.
@@ -101,8 +104,6 @@ pub struct PermissionVaultMeta {
     pub changes: Vec<PermissionChange>,
     /// The folder for which `allow_always` would hold.
     pub folder: Option<String>,
-    /// Seconds until it counts as refused.
-    pub seconds: u32,
 }
 
 /// One change.
@@ -114,8 +115,17 @@ pub struct PermissionChange {
     pub path: String,
     /// For a move, its path before.
     pub from: Option<String>,
-    /// The change of its text as a unified diff.
+    /// The change of its text as a unified diff; `more` says whether that is all of it.
     pub diff: String,
+    /// Lines that it adds.
+    #[serde(default)]
+    pub added: u64,
+    /// Lines that it takes away.
+    #[serde(default)]
+    pub removed: u64,
+    /// Lines of the diff that are not here, or not to their end: `_vault/diff` has them.
+    #[serde(default)]
+    pub more: u64,
 }
 
 /// A person's answer.
@@ -123,6 +133,26 @@ pub struct PermissionChange {
 pub struct RequestPermissionResult {
     /// The answer.
     pub outcome: PermissionOutcome,
+    /// What ACP has no place for.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub meta: Option<PermissionAnswerMeta>,
+}
+
+/// What ACP has no place for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct PermissionAnswerMeta {
+    /// Ours.
+    pub vault: PermissionAnswerVaultMeta,
+}
+
+/// What goes with an answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct PermissionAnswerVaultMeta {
+    /// What the person said with it, such as why not; the caller hears it with a refusal.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[ts(optional, as = "Option<String>")]
+    pub words: String,
 }
 
 /// A person's answer.

@@ -1,10 +1,11 @@
-//! `_vault/mode`, `_vault/approvals`, `_vault/audit`: what may run and what ran. For a person's own
-//! programs alone. `_vault/mode_changed`: another mode holds.
+//! `_vault/mode`, `_vault/approvals` with what is below it, `_vault/audit`: what may run and what ran. For
+//! a person's own programs alone. `_vault/mode_changed`: another mode holds.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::events::EventMeta;
+use super::permission::RequestPermissionParams;
 
 /// Asks for the mode, or sets it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
@@ -69,6 +70,77 @@ pub struct Approval {
     pub agreed_by: String,
     /// When, as local time.
     pub time: String,
+}
+
+/// Asks for the questions that wait for a person.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct PendingParams {
+    /// Only this one, with all that a person is shown of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub id: Option<i64>,
+}
+
+/// The questions that wait for a person.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct PendingResult {
+    /// Oldest first.
+    pub pending: Vec<PendingQuestion>,
+}
+
+/// A question that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingQuestion {
+    /// Its number: that of the call in the audit, until it is answered.
+    pub id: i64,
+    /// Since when, as local time.
+    pub since: String,
+    /// The conversation; `direct` for a call outside of one.
+    pub session_id: String,
+    /// What would be done.
+    pub title: String,
+    /// The tool.
+    pub tool: String,
+    /// The name the caller gave of itself.
+    pub caller: String,
+    /// What kind of caller it is.
+    pub scope: String,
+    /// Why a person is asked.
+    pub reasons: Vec<String>,
+    /// How many changes it would make.
+    pub changes: u32,
+    /// Whether a connected program shows it; then it waits for as long as one is there.
+    pub shown: bool,
+    /// Whether its call still waits; else a yes is kept for the call to be repeated.
+    pub waits: bool,
+    /// All of it, where it was asked for by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub asked: Option<RequestPermissionParams>,
+}
+
+/// Answers a question that waits for a person.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerParams {
+    /// The question.
+    pub id: i64,
+    /// `allow_once`, `allow_always` where it is offered, or `reject_once`.
+    pub option_id: String,
+    /// What the person says with it, such as why not; the caller hears it with a refusal.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[ts(optional, as = "Option<String>")]
+    pub words: String,
+}
+
+/// A question that was answered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct AnswerResult {
+    /// What was asked about.
+    pub title: String,
+    /// Whether its call waited for the answer; else the answer is kept for the call to be repeated.
+    pub waited: bool,
 }
 
 /// Which calls are asked for; all conditions hold together.

@@ -65,7 +65,8 @@ pub enum PromptContent {
         #[serde(default)]
         name: String,
     },
-    /// A part of a note that is meant, such as what is selected; the model is given it as data.
+    /// A part of a note that is meant, such as what is selected, or a text from elsewhere; the model is
+    /// given it as data.
     Resource {
         /// The part.
         resource: EmbeddedResource,
@@ -87,10 +88,16 @@ pub enum PromptContent {
 /// A part of a note.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct EmbeddedResource {
-    /// The note's address: a path in the vault, or a `file:` address of one.
+    /// The note's address: a path in the vault, or a `file:` address of one; [`Self::STDIN`] for a text
+    /// that is no part of a note.
     pub uri: String,
-    /// The part.
+    /// The part, or the text.
     pub text: String,
+}
+
+impl EmbeddedResource {
+    /// The address of a text that lies nowhere, such as one that was piped to a program.
+    pub const STDIN: &str = "stdin:";
 }
 
 /// What goes with a message.

@@ -48,7 +48,8 @@ pub struct Setting {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub after_restart: Option<Value>,
-    /// Whether `_vault/settings/set` may change it. What loosens security is for the file alone.
+    /// Whether `_vault/settings/set` can change it: what loosens security is for the file alone, and the
+    /// daemon has to be able to write that.
     pub settable: bool,
     /// What it is for.
     pub doc: String,

@@ -146,7 +146,7 @@ pub fn generate() -> String {
 }
 
 const HEAD: &str = r#"// Written by the daemon's own tests from src/protocol; do not edit.
-// After a change there: UPDATE_GENERATED=1 cargo test --test protocol_types
+// After a change there: UPDATE_GENERATED=1 cargo test --test protocol
 
 /** The version of the protocol that these types describe. */
 export const PROTOCOL_VERSION = 1;

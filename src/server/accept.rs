@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -24,7 +24,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Peer};
 use super::http::{self, LetIn};
-use super::{Shared, challenge, connection, page};
+use super::{Shared, challenge, connection, lock, mcp, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
@@ -50,6 +50,7 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
+                *lock(&shared.last_came) = Instant::now();
                 let most = shared.settings.load().max_pending_handshakes as usize;
                 // All peers are this machine, so that none can be told from the owner: the oldest goes.
                 waiting.retain(|one| one.strong_count() > 0);
@@ -101,6 +102,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .merge(http::routes())
         .merge(challenge::routes())
         .merge(page::routes())
+        .merge(mcp::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(shared), gate::check))
         .with_state(Arc::clone(shared))
 }

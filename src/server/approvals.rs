@@ -1,18 +1,24 @@
 //! Questions to a person: put to every client that can ask one, decided by the first valid answer.
+//!
+//! A question may outlive its call. While a program is there that shows it, it waits; while none is, for
+//! as long as the settings say. An answer that comes when no call waits is kept for the same call
+//! ([`SavedAnswers`]).
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::outbox::Outbox;
 use super::{lock, permission};
-use crate::calls::{Answerer, Decision, Question};
+use crate::calls::saved_answers::{Key, SavedAnswers};
+use crate::calls::{Answerer, Decision, Left, Question, ShownChange};
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::permission::{
@@ -22,139 +28,309 @@ use crate::protocol::permission::{
 /// What every id of a question begins with.
 const PREFIX: &str = "permission-";
 
+/// Questions of callers of one kind that may wait at a time, and the bytes they may have together.
+const MOST: (usize, usize) = (32, 16 << 20);
+
+/// Characters of what a person says with an answer.
+const MAX_WORDS: usize = 1_000;
+
+/// What comes of a call that was asked about.
+type Answer = (Decision, Answerer);
+
+/// How long a call waits for an answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Patience {
+    /// Then it ends, and its question goes on waiting. `None`: for as long as the question waits.
+    pub limit: Option<Duration>,
+    /// Whether it waits where nobody is there as well.
+    pub for_somebody: bool,
+}
+
+/// A question as it is put.
+struct Asked {
+    number: i64,
+    /// When its call came, in milliseconds since the Unix epoch.
+    time: i64,
+    key: Key,
+    params: RequestPermissionParams,
+    /// What would be done, whole.
+    changes: Arc<[ShownChange]>,
+    /// How long it waits while nobody is there, and an answer is kept.
+    kept: Duration,
+    left: Option<Left>,
+}
+
 /// The questions that wait, and the clients that can answer. A clone is the same.
 #[derive(Clone, Default)]
 pub struct Approvals(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    last: u64,
+    last_call: u64,
     clients: HashMap<u64, (Arc<Outbox>, String)>,
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<i64, Waiting>,
+    saved: SavedAnswers,
 }
 
 struct Waiting {
+    time: i64,
+    key: Key,
     params: RequestPermissionParams,
-    /// When it counts as refused.
-    end: Instant,
-    lasting: bool,
-    tell: oneshot::Sender<(Decision, String)>,
+    changes: Arc<[ShownChange]>,
+    /// Of its text, and of what would be changed.
+    bytes: usize,
+    kept: Duration,
+    /// The calls that wait for its answer.
+    calls: Vec<(u64, oneshot::Sender<Answer>)>,
+    /// What is left of the call that put it, once that is over.
+    left: Option<Left>,
+    /// Ends it, while nobody is there.
+    lapse: Option<Lapse>,
+}
+
+/// A question that waits, as a person's program asks for it.
+pub struct Pending {
+    pub number: i64,
+    /// When its call came, in milliseconds since the Unix epoch.
+    pub time: i64,
+    pub params: RequestPermissionParams,
+    /// Whether a connected program shows it.
+    pub is_shown: bool,
+    /// Whether a call waits for its answer.
+    pub has_call: bool,
 }
 
 impl Approvals {
     /// From now on this client is asked too, beginning with what waits already.
     pub fn join(&self, connection: u64, outbox: &Arc<Outbox>, name: &str) {
         let mut state = lock(&self.0);
-        for (number, waiting) in &state.waiting {
-            let mut params = waiting.params.clone();
-            params.meta.vault.seconds =
-                seconds(waiting.end.saturating_duration_since(Instant::now()));
-            outbox.push(Utf8Bytes::from(envelope::request(&id(*number), &params)));
-        }
+        state.waiting.values_mut().for_each(|waiting| waiting.lapse = None);
+        let texts = state.waiting.iter().map(|(number, waiting)| waiting.text(*number));
+        outbox.push_replay(texts);
         state.clients.insert(connection, (Arc::clone(outbox), name.to_owned()));
     }
 
     /// The client is gone. What waits goes on waiting: others may answer, or it may come back.
     pub fn leave(&self, connection: u64) {
-        lock(&self.0).clients.remove(&connection);
-    }
-
-    /// Asks whether a call may go on, as [`Approvals::ask`] does, for as long as the settings say;
-    /// `call` names the call where it has a name.
-    pub fn ask_about(
-        &self,
-        question: &Question,
-        call: Option<String>,
-        waits: bool,
-    ) -> impl Future<Output = (Decision, Answerer)> + Send + use<> {
-        let mut params = permission::params(question);
-        params.tool_call.tool_call_id = call.unwrap_or_default();
-        self.ask(params, question.patience(), waits)
-    }
-
-    /// Asks, and waits for the first valid answer at most `patience`; who gave it. Where nobody can
-    /// answer at the moment it comes to nothing at once, unless it `waits` for somebody to come.
-    pub fn ask(
-        &self,
-        params: RequestPermissionParams,
-        patience: Duration,
-        waits: bool,
-    ) -> impl Future<Output = (Decision, String)> + Send + use<> {
-        let asked = self.put(params, patience, waits);
-        let approvals = self.clone();
-        async move {
-            let Some((guard, answer)) = asked else { return (Decision::Nobody, String::new()) };
-            let answered = tokio::time::timeout_at(guard.end, answer).await;
-            // However it ends, whoever still shows the question is told to take it away.
-            drop(guard);
-            drop(approvals);
-            match answered {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => (Decision::Withdrawn, String::new()),
-                Err(_) => (Decision::Late, String::new()),
+        let mut state = lock(&self.0);
+        if state.clients.remove(&connection).is_some() && state.clients.is_empty() {
+            for (number, waiting) in &mut state.waiting {
+                waiting.lapse = Some(self.lapse_after(waiting.kept, *number));
             }
         }
     }
 
+    /// Asks whether a call may go on; `call` names the call where it has a name. The first valid answer
+    /// counts.
+    pub fn ask_about(
+        &self,
+        question: &Question,
+        call: Option<String>,
+        patience: Patience,
+    ) -> impl Future<Output = Answer> + Send + use<> {
+        let number = question.number();
+        let mut params = permission::params(question);
+        params.tool_call.tool_call_id = call.unwrap_or_else(|| format!("call-{number}"));
+        let asked = Asked {
+            number,
+            time: question.time(),
+            key: question.key(),
+            params,
+            changes: Arc::clone(question.changes()),
+            kept: question.patience(),
+            left: Some(question.left()),
+        };
+        self.ask(asked, patience)
+    }
+
+    fn ask(&self, asked: Asked, patience: Patience) -> impl Future<Output = Answer> + Send + use<> {
+        let put = self.put(asked, patience.for_somebody);
+        async move {
+            let (mut open, mut answer) = match put {
+                Ok(waits) => waits,
+                Err(decided) => return decided,
+            };
+            let withdrawn = |_| (Decision::Withdrawn, Answerer::default());
+            let Some(limit) = patience.limit else { return answer.await.unwrap_or_else(withdrawn) };
+            if let Ok(answer) = tokio::time::timeout(limit, &mut answer).await {
+                return answer.unwrap_or_else(withdrawn);
+            }
+            match open.end() {
+                Some(decision) => (decision, Answerer::default()),
+                // It came in this moment.
+                None => answer.await.unwrap_or_else(withdrawn),
+            }
+        }
+    }
+
+    /// Puts a question, or joins the call to the same one that waits; else what comes of the call.
     fn put(
         &self,
-        mut params: RequestPermissionParams,
-        patience: Duration,
-        waits: bool,
-    ) -> Option<(Open, oneshot::Receiver<(Decision, String)>)> {
+        asked: Asked,
+        for_somebody: bool,
+    ) -> Result<(Open, oneshot::Receiver<Answer>), Answer> {
         let mut state = lock(&self.0);
-        if state.clients.is_empty() && !waits {
-            return None;
+        if let Some(answer) = state.saved.take(asked.key) {
+            return Err(answer);
         }
-        state.last += 1;
-        let number = state.last;
-        if params.tool_call.tool_call_id.is_empty() {
-            params.tool_call.tool_call_id = format!("call-{number}");
+        let same = state.waiting.iter().find(|(_, waiting)| waiting.key == asked.key);
+        let (number, mut left) = match same.map(|(number, _)| *number) {
+            Some(number) => (number, None),
+            None => (asked.number, asked.left),
+        };
+        if number == asked.number {
+            let mut waiting = Waiting {
+                time: asked.time,
+                key: asked.key,
+                params: asked.params,
+                changes: asked.changes,
+                bytes: 0,
+                kept: asked.kept,
+                calls: Vec::new(),
+                left: None,
+                lapse: None,
+            };
+            let ours = &mut waiting.params;
+            ours.options = options(ours.meta.vault.folder.as_deref(), &ours.meta.vault.tool);
+            let text = waiting.text(number);
+            waiting.bytes = text.len() + held(&waiting.changes);
+            if state.is_crowded(&waiting) {
+                return Err((Decision::Crowded, Answerer::default()));
+            }
+            for (outbox, _) in state.clients.values() {
+                outbox.push(text.clone());
+            }
+            if state.clients.is_empty() {
+                waiting.lapse = Some(self.lapse_after(waiting.kept, number));
+            }
+            state.waiting.insert(number, waiting);
         }
-        params.meta.vault.seconds = seconds(patience);
-        let lasting = params.meta.vault.folder.is_some();
-        params.options = options(params.meta.vault.folder.as_deref(), &params.meta.vault.tool);
-        let text = Utf8Bytes::from(envelope::request(&id(number), &params));
-        for (outbox, _) in state.clients.values() {
-            outbox.push(text.clone());
+        let shown = !state.clients.is_empty();
+        state.last_call += 1;
+        let call = state.last_call;
+        let Some(waiting) = state.waiting.get_mut(&number) else {
+            return Err((Decision::Withdrawn, Answerer::default()));
+        };
+        if !shown && !for_somebody {
+            waiting.left = waiting.left.take().or(left.take());
+            return Err((Decision::Pending { question: number, shown }, Answerer::default()));
         }
         let (tell, answer) = oneshot::channel();
-        let end = Instant::now() + patience;
-        state.waiting.insert(number, Waiting { params, end, lasting, tell });
-        Some((Open { approvals: self.clone(), number, end }, answer))
+        waiting.calls.push((call, tell));
+        Ok((Open { approvals: self.clone(), number, call, left }, answer))
     }
 
     /// Takes a client's answer; what answers no question, or not as it can be answered, counts for
     /// nothing.
     pub fn answer(&self, connection: u64, id: &RequestId, result: Option<Value>) {
         let RequestId::Text(id) = id else { return };
-        let number = id.strip_prefix(PREFIX).and_then(|number| number.parse::<u64>().ok());
+        let number = id.strip_prefix(PREFIX).and_then(|number| number.parse::<i64>().ok());
         let Some(number) = number else { return };
         let result = result.and_then(|result| serde_json::from_value(result).ok());
-        let Some(RequestPermissionResult { outcome }) = result else { return };
+        let Some(RequestPermissionResult { outcome, meta }) = result else { return };
+        let PermissionOutcome::Selected { option_id } = outcome else { return };
+        let name = lock(&self.0).clients.get(&connection).map(|(_, name)| name.clone());
+        let Some(name) = name else { return };
+        let words = meta.unwrap_or_default().vault.words;
+        self.decide(number, &option_id, &name, &words, Some(connection));
+    }
+
+    /// Decides a question in the name of a person who uses `program`, and tells everyone but `except`
+    /// that it needs no answer any more; whether a call waited for it. `None` where no such question
+    /// waits, or it cannot be answered so.
+    pub fn decide(
+        &self,
+        number: i64,
+        option: &str,
+        program: &str,
+        words: &str,
+        except: Option<u64>,
+    ) -> Option<bool> {
         let mut state = lock(&self.0);
-        let Some((_, name)) = state.clients.get(&connection) else { return };
-        let name = name.clone();
-        let Some(waiting) = state.waiting.get(&number) else { return };
-        let decision = match outcome {
-            PermissionOutcome::Selected { option_id } => match option_id.as_str() {
-                "allow_once" => Decision::Once,
-                "allow_always" if waiting.lasting => Decision::Always,
-                "reject_once" => Decision::Reject,
-                _ => return,
-            },
-            PermissionOutcome::Cancelled => return,
+        let offered = &state.waiting.get(&number)?.params.options;
+        offered.iter().find(|one| one.option_id == option)?;
+        let decision = match option {
+            "allow_once" => Decision::Once,
+            "allow_always" => Decision::Always,
+            _ => Decision::Reject,
         };
-        if let Some(waiting) = state.waiting.remove(&number) {
-            let _ = waiting.tell.send((decision, name));
-            state.withdraw(number, Some(connection));
+        let by = Answerer { program: program.to_owned(), words: spoken(words) };
+        let Waiting { key, kept, calls, left, .. } = state.waiting.remove(&number)?;
+        state.withdraw(number, except);
+        let (mut told, agreed) = (false, decision != Decision::Reject);
+        // A yes is for one of them: the last, since who repeats a call may have given up the one before.
+        for (_, tell) in calls.into_iter().rev() {
+            let answer = match agreed && told {
+                true => (Decision::Anew, Answerer::default()),
+                false => (decision, by.clone()),
+            };
+            told |= tell.send(answer).is_ok();
         }
+        if !told {
+            let once = if agreed { Decision::Once } else { Decision::Reject };
+            state.saved.put(key, once, by.clone(), Instant::now() + kept);
+        }
+        drop(state);
+        settle(left, decision, by);
+        Some(told)
+    }
+
+    /// The questions that wait, oldest first, or just this one.
+    #[must_use]
+    pub fn pending(&self, only: Option<i64>) -> Vec<Pending> {
+        let state = lock(&self.0);
+        let is_shown = !state.clients.is_empty();
+        let pending = |(number, waiting): (&i64, &Waiting)| Pending {
+            number: *number,
+            time: waiting.time,
+            params: waiting.params.clone(),
+            is_shown,
+            has_call: !waiting.calls.is_empty(),
+        };
+        let wanted = |(number, _): &(&i64, &Waiting)| only.is_none_or(|only| only == **number);
+        state.waiting.iter().filter(wanted).map(pending).collect()
+    }
+
+    /// The title of a question that waits, and all that would be done.
+    #[must_use]
+    pub fn changes(&self, number: i64) -> Option<(String, Arc<[ShownChange]>)> {
+        let state = lock(&self.0);
+        let waiting = state.waiting.get(&number)?;
+        Some((waiting.params.tool_call.title.clone(), Arc::clone(&waiting.changes)))
+    }
+
+    fn lapse_after(&self, kept: Duration, number: i64) -> Lapse {
+        let state = Arc::downgrade(&self.0);
+        let lapse = async move {
+            tokio::time::sleep(kept).await;
+            lapse(&state, number);
+        };
+        Lapse(tokio::spawn(lapse).abort_handle())
+    }
+}
+
+impl Waiting {
+    /// As clients are asked it.
+    fn text(&self, number: i64) -> Utf8Bytes {
+        Utf8Bytes::from(envelope::request(&id(number), &self.params))
+    }
+
+    fn scope(&self) -> &str {
+        &self.params.meta.vault.scope
     }
 }
 
 impl State {
+    /// Whether callers of its kind have too much waiting for one more.
+    fn is_crowded(&self, one: &Waiting) -> bool {
+        let others = self.waiting.values().filter(|waiting| waiting.scope() == one.scope());
+        let (count, bytes) =
+            others.fold((1, one.bytes), |(count, bytes), other| (count + 1, bytes + other.bytes));
+        count > MOST.0 || (count > 1 && bytes > MOST.1)
+    }
+
     /// Tells everyone but `except` that a question needs no answer any more.
-    fn withdraw(&self, number: u64, except: Option<u64>) {
+    fn withdraw(&self, number: i64, except: Option<u64>) {
         let params = CancelParams { request_id: id(number) };
         let text = Utf8Bytes::from(envelope::notification(&params));
         for (connection, (outbox, _)) in &self.clients {
@@ -165,28 +341,88 @@ impl State {
     }
 }
 
-/// A question that is being shown; taken away when nobody waits for its answer any more.
+/// Ends a question that waits for somebody to come; dropped when somebody does.
+struct Lapse(AbortHandle);
+
+impl Drop for Lapse {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Nobody came to answer it.
+fn lapse(state: &Weak<Mutex<State>>, number: i64) {
+    let Some(state) = state.upgrade() else { return };
+    let mut state = lock(&state);
+    if !state.clients.is_empty() {
+        return;
+    }
+    let Some(waiting) = state.waiting.remove(&number) else { return };
+    drop(state);
+    for (_, tell) in waiting.calls {
+        let _ = tell.send((Decision::Late, Answerer::default()));
+    }
+    settle(waiting.left, Decision::Late, Answerer::default());
+}
+
+/// Has it written down how a question was decided whose call is over.
+fn settle(left: Option<Left>, decision: Decision, by: Answerer) {
+    if let Some(left) = left {
+        tokio::task::spawn_blocking(move || left.settle(decision, &by));
+    }
+}
+
+/// A call that waits for an answer. Dropped, it was withdrawn, or has its answer; a question that only it
+/// had is then taken away.
 struct Open {
     approvals: Approvals,
-    number: u64,
-    end: Instant,
+    number: i64,
+    call: u64,
+    /// Of the call that put the question.
+    left: Option<Left>,
+}
+
+impl Open {
+    /// The call waits no longer, and its question goes on waiting. `None` where it has its answer.
+    fn end(&mut self) -> Option<Decision> {
+        let mut state = lock(&self.approvals.0);
+        let shown = !state.clients.is_empty();
+        let waiting = state.waiting.get_mut(&self.number)?;
+        let at = waiting.calls.iter().position(|(call, _)| *call == self.call)?;
+        waiting.calls.remove(at);
+        waiting.left = waiting.left.take().or(self.left.take());
+        Some(Decision::Pending { question: self.number, shown })
+    }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         let mut state = lock(&self.approvals.0);
-        if state.waiting.remove(&self.number).is_some() {
+        let Some(waiting) = state.waiting.get_mut(&self.number) else { return };
+        let Some(at) = waiting.calls.iter().position(|(call, _)| *call == self.call) else {
+            return;
+        };
+        waiting.calls.remove(at);
+        if waiting.calls.is_empty() && waiting.left.is_none() {
+            state.waiting.remove(&self.number);
             state.withdraw(self.number, None);
         }
     }
 }
 
-/// What is left of the time, in seconds that have begun.
-fn seconds(left: Duration) -> u32 {
-    u32::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u32::MAX)
+/// Bytes of the texts that are held for who wants to see all of a question.
+fn held(changes: &[ShownChange]) -> usize {
+    let contents = changes.iter().filter_map(|change| change.content.as_deref());
+    contents.map(|content| content.old.as_ref().map_or(0, Vec::len) + content.new.len()).sum()
 }
 
-fn id(number: u64) -> RequestId {
+/// What a person says with an answer, on one line and within its limit.
+fn spoken(words: &str) -> String {
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|c| !c.is_control()).take(MAX_WORDS).collect()
+}
+
+fn id(number: i64) -> RequestId {
     RequestId::Text(format!("{PREFIX}{number}"))
 }
 
@@ -206,43 +442,165 @@ fn options(folder: Option<&str>, tool: &str) -> Vec<PermissionOption> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use serde_json::json;
 
     use super::super::outbox::Next;
     use super::*;
 
-    /// The question that was put last: its id, and the seconds that it says are left.
-    async fn put(outbox: &Outbox) -> (String, u64) {
-        let Next::Send { text, .. } = outbox.next().await else {
-            panic!("nothing was put");
-        };
-        let asked: Value = serde_json::from_str(&text).unwrap();
-        let seconds = &asked["params"]["_meta"]["vault"]["seconds"];
-        (asked["id"].as_str().unwrap().to_owned(), seconds.as_u64().unwrap())
-    }
+    const KEPT: Duration = Duration::from_secs(600);
+    const MINUTE: Patience = Patience { limit: Some(Duration::from_secs(60)), for_somebody: false };
 
-    #[tokio::test(start_paused = true)]
-    async fn who_comes_later_is_told_what_is_left_of_the_time() {
-        let params: RequestPermissionParams = serde_json::from_value(json!({
+    fn asked(number: i64, call: &str) -> Asked {
+        let params = serde_json::from_value(json!({
             "sessionId": "1",
             "toolCall": {"toolCallId": "1", "title": "delete `Garden`", "kind": "delete",
                 "status": "pending", "locations": [], "content": []},
             "options": [],
-            "_meta": {"vault": {"tool": "delete", "caller": "", "scope": "", "reasons": [],
-                "changes": [], "folder": null, "seconds": 0}},
-        }))
-        .unwrap();
+            "_meta": {"vault": {"tool": "delete", "caller": "", "scope": "client", "reasons": [],
+                "changes": [], "folder": null}},
+        }));
+        let (key, params) = (Key::named(call), params.unwrap());
+        Asked { number, time: 0, key, params, changes: Arc::from([]), kept: KEPT, left: None }
+    }
+
+    /// The message that was put last.
+    async fn put(outbox: &Outbox) -> Value {
+        let Next::Send { text, .. } = outbox.next().await else {
+            panic!("nothing was put");
+        };
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn client() -> Arc<Outbox> {
+        Arc::new(Outbox::new(99, 99_999))
+    }
+
+    fn said(by: &str, words: &str) -> Answerer {
+        Answerer { program: by.to_owned(), words: words.to_owned() }
+    }
+
+    fn numbers(approvals: &Approvals) -> Vec<i64> {
+        approvals.pending(None).iter().map(|one| one.number).collect()
+    }
+
+    async fn pass(seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_somebody_is_shown_it_a_question_outlives_its_call_and_does_not_lapse() {
         let approvals = Approvals::default();
-        let (first, second) = (Arc::new(Outbox::new(9, 9_999)), Arc::new(Outbox::new(9, 9_999)));
+        let (first, later) = (client(), client());
         approvals.join(1, &first, "first");
-        let asking = tokio::spawn(approvals.ask(params, Duration::from_secs(120), false));
-        let (id, seconds) = put(&first).await;
-        assert_eq!(seconds, 120);
-        tokio::time::advance(Duration::from_millis(80_500)).await;
-        approvals.join(2, &second, "second");
-        assert_eq!(put(&second).await, (id, 40));
-        tokio::time::advance(Duration::from_millis(39_499)).await;
-        assert!(!asking.is_finished());
-        assert_eq!(asking.await.unwrap().0, Decision::Late);
+        let begun = Instant::now();
+        let (decision, _) = approvals.ask(asked(7, "a"), MINUTE).await;
+        assert_eq!(decision, Decision::Pending { question: 7, shown: true });
+        assert_eq!(begun.elapsed(), Duration::from_secs(60));
+        let shown = put(&first).await;
+        assert_eq!(shown["id"], "permission-7");
+        pass(100_000).await;
+        assert_eq!(numbers(&approvals), [7]);
+        // Who comes later is shown the very same.
+        approvals.join(2, &later, "later");
+        assert_eq!(put(&later).await, shown);
+
+        // The same call again shares it, and another one has its own.
+        let mut same = pin!(approvals.ask(asked(8, "a"), MINUTE));
+        let other = approvals.ask(asked(9, "b"), MINUTE);
+        assert_eq!(put(&first).await["id"], "permission-9");
+        drop(other);
+        assert_eq!(put(&first).await["method"], "$/cancel_request");
+        let waits = tokio::time::timeout(Duration::from_secs(59), &mut same).await;
+        assert!(waits.is_err());
+        assert_eq!(
+            approvals.decide(7, "reject_once", "later", "only\n the old ones", None),
+            Some(true)
+        );
+        assert_eq!(same.await, (Decision::Reject, said("later", "only the old ones")));
+        assert_eq!(put(&first).await["params"]["requestId"], "permission-7");
+        assert_eq!(approvals.decide(7, "allow_once", "first", "", None), None);
+        assert!(numbers(&approvals).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_nobody_is_there_it_waits_its_time_for_somebody() {
+        let approvals = Approvals::default();
+        let begun = Instant::now();
+        let (decision, _) = approvals.ask(asked(1, "a"), MINUTE).await;
+        assert_eq!(decision, Decision::Pending { question: 1, shown: false });
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        pass(599).await;
+        let person = client();
+        approvals.join(1, &person, "chat");
+        assert_eq!(put(&person).await["id"], "permission-1");
+        pass(10_000).await;
+        assert_eq!(numbers(&approvals), [1]);
+        // Who never could be asked is nobody to leave.
+        approvals.leave(2);
+        approvals.leave(1);
+        pass(599).await;
+        assert_eq!(numbers(&approvals), [1]);
+        pass(2).await;
+        assert!(numbers(&approvals).is_empty());
+        assert_eq!(approvals.decide(1, "allow_once", "chat", "", None), None);
+
+        // A call that waits for somebody to come hears that nobody did.
+        let stays = Patience { limit: None, for_somebody: true };
+        let begun = Instant::now();
+        assert_eq!(approvals.ask(asked(2, "a"), stays).await.0, Decision::Late);
+        assert_eq!(begun.elapsed(), KEPT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_later_answer_is_good_once_in_its_time_and_for_its_own_call() {
+        let approvals = Approvals::default();
+        let ask = |number, call| approvals.ask(asked(number, call), MINUTE);
+        let waits = |question| (Decision::Pending { question, shown: false }, Answerer::default());
+        assert_eq!(ask(1, "a").await, waits(1));
+        assert_eq!(ask(2, "a").await, waits(1));
+        assert_eq!(approvals.decide(1, "allow_always", "cli", "", None), None, "it is not offered");
+        assert_eq!(approvals.decide(1, "allow_once", "cli", "", None), Some(false));
+        pass(599).await;
+        assert_eq!(ask(3, "b").await, waits(3));
+        assert_eq!(ask(4, "a").await, (Decision::Once, said("cli", "")));
+        assert_eq!(ask(5, "a").await, waits(5), "it was good once");
+
+        approvals.decide(5, "allow_once", "cli", "", None);
+        pass(601).await;
+        assert_eq!(ask(6, "a").await, waits(6), "it was good for its time");
+        approvals.decide(6, "reject_once", "cli", "no", None);
+        assert_eq!(ask(7, "a").await, (Decision::Reject, said("cli", "no")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_yes_lets_one_of_the_calls_go_on_that_wait() {
+        let approvals = Approvals::default();
+        approvals.join(1, &client(), "chat");
+        let (first, second) =
+            (approvals.ask(asked(1, "a"), MINUTE), approvals.ask(asked(2, "a"), MINUTE));
+        assert_eq!(approvals.decide(1, "allow_once", "chat", "", None), Some(true));
+        assert_eq!(first.await, (Decision::Anew, Answerer::default()));
+        assert_eq!(second.await, (Decision::Once, said("chat", "")));
+        assert_eq!(
+            approvals.ask(asked(3, "a"), MINUTE).await.0,
+            Decision::Pending { question: 3, shown: true }
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_of_one_kind_cannot_fill_the_table_for_others() {
+        let approvals = Approvals::default();
+        for number in 1..=32 {
+            approvals.ask(asked(number, &number.to_string()), MINUTE).await;
+        }
+        assert_eq!(approvals.ask(asked(33, "33"), MINUTE).await.0, Decision::Crowded);
+        let mut other = asked(34, "34");
+        other.params.meta.vault.scope = "mcp".to_owned();
+        assert_eq!(
+            approvals.ask(other, MINUTE).await.0,
+            Decision::Pending { question: 34, shown: false }
+        );
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::approvals::Patience;
 use super::outbox::{Outbox, STUCK_DEADLINE};
 use super::table::{Client, Context, Later, Write};
 use super::{Settings, Shared, lock};
@@ -93,12 +94,15 @@ impl Calls {
         }
         let task = self.admit(id, work)?;
         let (shared, most) = (Arc::clone(&self.shared), self.settings.max_reply_bytes);
+        // As long as the client was told that a request may take.
+        let limit = Some(self.settings.request_deadline());
+        let patience = Patience { limit, for_somebody: false };
         let answer_to = id.clone();
         let done = self.shared.backend.runner.call(
             &task,
             Arc::clone(&self.shared.backend.tools),
             request,
-            move |question| shared.approvals.ask_about(question, None, false),
+            move |question| shared.approvals.ask_about(question, None, patience),
             // Written once, on the thread that ran it.
             move |answered| bounded(&answer_to, answered, most),
         );

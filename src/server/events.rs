@@ -139,6 +139,8 @@ impl Event {
             // What is said in a conversation, or was spoken, may quote any note.
             Self::Session { .. } | Self::Inbox(_) => None,
             event if view.is_all() => Some(event),
+            // The words quote the settings file.
+            Self::ConfigRejected(_) => None,
             Self::Changed { kind, path, from: Some(from), entry } => {
                 match (shows(&path), shows(&from)) {
                     (true, true) => Some(Self::Changed { kind, path, from: Some(from), entry }),
@@ -195,6 +197,11 @@ impl SessionTold {
             }
         }
     }
+}
+
+/// That the event of this number is not for who hears of it.
+fn hidden(seq: u64) -> String {
+    envelope::notification(&HiddenParams { meta: EventMeta { vault: EventVaultMeta { seq } } })
 }
 
 /// The events of one run of the daemon. A clone is the same.
@@ -255,9 +262,22 @@ impl Events {
         Self(Arc::new(Inner { epoch, state: Mutex::default(), view: ArcSwap::default() }))
     }
 
-    /// From now on whoever is no person hears of what this view shows, and of nothing else.
+    /// From now on whoever is no person hears of what this view shows, and of nothing else: of what is
+    /// kept from before, where another view held, of nothing at all.
     pub fn limit(&self, view: View) {
+        // An event is laid down for the view that holds under the same lock.
+        let mut state = lock(&self.0.state);
+        if **self.0.view.load() == view {
+            return;
+        }
         self.0.view.store(Arc::new(view));
+        let first = state.seq + 1 - state.ring.len() as u64;
+        let mut bytes = 0;
+        for (seq, kept) in (first..).zip(&mut state.ring) {
+            kept.instead = Some(Utf8Bytes::from(hidden(seq)));
+            bytes += kept.bytes();
+        }
+        state.bytes = bytes;
     }
 
     /// This run of the daemon.
@@ -275,9 +295,9 @@ impl Events {
     /// Numbers an event, keeps it and hands it to every subscriber. Never waits for one: a
     /// subscriber that is behind by more than its queue holds is closed.
     pub fn publish(&self, event: Event) {
-        let theirs = event.clone().seen_through(&self.0.view.load());
         // All under one lock: the order of numbers is the order of every queue.
         let mut state = lock(&self.0.state);
+        let theirs = event.clone().seen_through(&self.0.view.load());
         state.seq += 1;
         let meta = EventMeta { vault: EventVaultMeta { seq: state.seq } };
         let hears = |(connection, subscriber): &(&u64, &Subscriber)| {
@@ -290,7 +310,7 @@ impl Events {
             Utf8Bytes::from(match theirs {
                 Some(theirs) => theirs.tell(meta),
                 // The numbers go on without gaps for everybody.
-                None => envelope::notification(&HiddenParams { meta }),
+                None => hidden(state.seq),
             })
         });
         let kept = Kept { text: Utf8Bytes::from(event.tell(meta)), instead };
@@ -400,6 +420,31 @@ mod tests {
         for (epoch, after) in [("e", 10), ("other", total), ("e", total + 9)] {
             let outbox = subscribe(&events, epoch, after);
             assert_eq!(take(&outbox).await, format!("Snapshot {}", total + 1));
+        }
+    }
+
+    #[tokio::test]
+    async fn who_sees_another_part_from_now_on_hears_nothing_of_before() {
+        let events = Events::new("e".into());
+        let view = |folder: &str| View::of(VaultPath::from_disk(folder).into_iter().collect());
+        events.limit(view("Open"));
+        let changed = |path: &str| Event::Changed {
+            kind: ChangedKind::Modified,
+            path: path.into(),
+            from: None,
+            entry: EntryKind::File,
+        };
+        events.publish(changed("Open/a.md"));
+        events.limit(view("Elsewhere"));
+        events.publish(changed("Elsewhere/b.md"));
+        for (is_person, told) in [(true, "Open/a.md"), (false, "_vault/hidden")] {
+            let outbox = Arc::new(Outbox::new(10, 10_000));
+            let params = SubscribeParams { epoch: Some("e".into()), after: Some(0) };
+            events.subscribe(1, &outbox, is_person, &params, |_| String::new());
+            take(&outbox).await;
+            let first = take(&outbox).await;
+            assert!(first.contains(told) && first.contains("\"seq\":1}"), "{first}");
+            assert!(take(&outbox).await.contains("Elsewhere/b.md"));
         }
     }
 

@@ -34,7 +34,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// Nobody is there who could.
-    #[error("no program that has the vault open and can do `{}` is connected", .operation.word())]
+    #[error("Obsidian is not connected, or cannot do `{}`", .operation.word())]
     Unavailable {
         /// What was asked for.
         operation: HostOperation,

@@ -53,10 +53,10 @@ pub fn routes() -> Router<Arc<Shared>> {
 }
 
 /// A request that has the token, has been read, and has a place among the connections.
-struct Entered {
-    shared: Arc<Shared>,
-    scope: Scope,
-    body: Vec<u8>,
+pub(super) struct Entered {
+    pub(super) shared: Arc<Shared>,
+    pub(super) scope: Scope,
+    pub(super) body: Vec<u8>,
     _place: Guard,
 }
 
@@ -160,7 +160,7 @@ fn named(id: String) -> Option<String> {
 }
 
 /// Lets a request in: its token, its kind, all of its body, a place.
-async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal> {
+pub(super) async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal> {
     let (parts, body) = request.into_parts();
     let entry = gate::authorize(&shared, &parts.headers, &parts.uri).await;
     let scope = entry.map_err(Refusal::Plain)?.scope;

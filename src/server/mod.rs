@@ -13,7 +13,7 @@
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
-//! [`events`], [`http`], [`page`] with [`page_keys`]; [`outbox`], [`pace`], `reply`, [`meter`] and
+//! [`events`], [`http`], [`mcp`], [`page`] with [`page_keys`]; [`outbox`], [`pace`], `reply`, [`meter`] and
 //! [`close`] are its parts.
 
 pub mod accept;
@@ -26,6 +26,7 @@ pub mod events;
 pub mod gate;
 pub mod hosts;
 pub mod http;
+pub mod mcp;
 pub mod meter;
 pub mod outbox;
 pub mod pace;
@@ -109,6 +110,8 @@ pub struct Shared {
     /// What clients prove themselves with.
     challenges: Challenges,
     next_connection: AtomicU64,
+    /// When somebody connected last.
+    last_came: Mutex<Instant>,
     /// Connections that have not finished their handshake.
     handshakes: Tracker,
     /// How fast HTTP requests may come, of all callers together: each has a connection of its own.
@@ -152,6 +155,7 @@ impl Server {
             challenges: Challenges::new(secret, Instant::now()),
             requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
+            last_came: Mutex::new(Instant::now()),
             handshakes: Tracker::default(),
             approvals: Approvals::default(),
             hosts: Hosts::default(),
@@ -190,6 +194,21 @@ impl Server {
     #[must_use]
     pub fn settings(&self) -> Arc<ArcSwap<Settings>> {
         Arc::clone(&self.shared.settings)
+    }
+
+    /// Waits until nobody has been connected for `limit`.
+    pub fn idle(&self, limit: Duration) -> impl Future<Output = ()> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            loop {
+                shared.connections.idle().await;
+                let since = lock(&shared.last_came).elapsed();
+                if since >= limit {
+                    return;
+                }
+                tokio::time::sleep(limit - since).await;
+            }
+        }
     }
 
     /// Serves until `shutdown`, then stops: no new connections and requests, up to 8 seconds for

@@ -109,7 +109,8 @@ impl Outbox {
             state.bytes += text.len();
             state.queue.push_back(text);
         }
-        state.replayed = (state.queue.len() - before, state.bytes - bytes_before);
+        state.replayed.0 += state.queue.len() - before;
+        state.replayed.1 += state.bytes - bytes_before;
         wake_writer(state);
     }
 

@@ -9,17 +9,27 @@ use crate::protocol::permission::{
 };
 use crate::protocol::tools::Content;
 
-/// What a person is asked, but for ids, options and time, which are the server's.
+/// Bytes of both texts of a file up to which a program gets them whole.
+const MAX_TEXT: usize = 64 << 10;
+
+/// Bytes of all texts that it gets so.
+const MAX_TEXTS: usize = 1 << 20;
+
+/// What a person is asked, but for ids and options, which are the server's.
 pub fn params(question: &Question) -> RequestPermissionParams {
     let root = question.calls().context().vault.root();
     let absolute = |path: &str| root.join(path).to_string_lossy().into_owned();
     let changes = question.changes();
-    let content = changes.iter().filter_map(|change| match &change.texts {
-        Some((old_text, new_text)) => Some(PermissionContent::Diff {
-            path: absolute(&change.path),
-            old_text: old_text.clone(),
-            new_text: new_text.clone(),
-        }),
+    let mut room = MAX_TEXTS;
+    let content = changes.iter().filter_map(|change| match change.texts(room.min(MAX_TEXT)) {
+        Some((old_text, new_text)) => {
+            room -= old_text.map_or(0, str::len) + new_text.len();
+            Some(PermissionContent::Diff {
+                path: absolute(&change.path),
+                old_text: old_text.map(str::to_owned),
+                new_text: new_text.to_owned(),
+            })
+        }
         None if change.diff.is_empty() => None,
         None => Some(PermissionContent::Content {
             content: Content::Text { text: change.diff.clone() },
@@ -45,6 +55,7 @@ pub fn params(question: &Question) -> RequestPermissionParams {
         options: Vec::new(),
         meta: PermissionMeta {
             vault: PermissionVaultMeta {
+                question: question.number(),
                 tool: question.tool().to_owned(),
                 caller: question.caller().name.clone(),
                 scope: question.caller().scope.word().to_owned(),
@@ -56,10 +67,12 @@ pub fn params(question: &Question) -> RequestPermissionParams {
                         path: change.path.clone(),
                         from: change.from.clone(),
                         diff: change.diff.clone(),
+                        added: change.added as u64,
+                        removed: change.removed as u64,
+                        more: change.more as u64,
                     })
                     .collect(),
                 folder: question.folder().map(str::to_owned),
-                seconds: 0,
             },
         },
     }

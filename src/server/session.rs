@@ -131,7 +131,7 @@ impl Session {
                         self.calls.cancel(&request_id);
                     }
                     Some(ClientNotification::SessionCancel(params)) if self.open => {
-                        self.shared.backend.methods.cancel_turn(&params);
+                        self.shared.backend.methods.cancel_turn(&params, self.scope);
                     }
                     // Those who never said that they have the vault open are no hosts.
                     Some(ClientNotification::HostFocus(params)) => {

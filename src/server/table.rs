@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::approvals::Approvals;
 use super::events::Events;
 use super::hosts::Hosts;
 use super::outbox::Outbox;
@@ -41,7 +42,10 @@ pub enum Who {
 
 impl Who {
     /// Lets nobody pass who is not one of them.
-    fn admit(self, scope: Scope) -> Result<(), ErrorObject> {
+    ///
+    /// # Errors
+    /// Kind `forbidden`.
+    pub fn admit(self, scope: Scope) -> Result<(), ErrorObject> {
         if self == Self::Anyone || scope.is_person() {
             return Ok(());
         }
@@ -103,6 +107,12 @@ impl Context {
         &self.shared.hosts
     }
 
+    /// The questions that wait for a person.
+    #[must_use]
+    pub fn approvals(&self) -> &Approvals {
+        &self.shared.approvals
+    }
+
     /// How the server is.
     #[must_use]
     pub fn server(&self) -> ServerState {
@@ -159,15 +169,17 @@ type Read = Result<Prepared, ErrorObject>;
 type Prepare<S> = Box<dyn Fn(&Arc<S>, Params) -> Read + Send + Sync>;
 type Bound = Box<dyn Fn(Params) -> Read + Send + Sync>;
 
+type CancelTurn = Box<dyn Fn(&SessionCancelParams, Scope) + Send + Sync>;
+
 /// The methods of a server whose handlers work on an `S`.
 pub struct Table<S> {
     rows: BTreeMap<&'static str, (Who, Prepare<S>)>,
-    cancel_turn: fn(&S, &SessionCancelParams),
+    cancel_turn: fn(&S, &SessionCancelParams, Scope),
 }
 
 impl<S: Send + Sync + 'static> Default for Table<S> {
     fn default() -> Self {
-        Self { rows: BTreeMap::new(), cancel_turn: |_, _| {} }
+        Self { rows: BTreeMap::new(), cancel_turn: |_, _, _| {} }
             .now::<PingParams>(Who::Anyone, |_, _, context| ping(context))
             .now::<PageCodeParams>(Who::Person, |_, _, context| page_code(context))
             .row::<SubscribeParams>(Who::Anyone, |_, params| Prepared::Subscribe(params))
@@ -250,7 +262,7 @@ impl<S: Send + Sync + 'static> Table<S> {
 
     /// What stops the turn of a conversation, for which no answer is wanted.
     #[must_use]
-    pub fn on_cancel(mut self, handler: fn(&S, &SessionCancelParams)) -> Self {
+    pub fn on_cancel(mut self, handler: fn(&S, &SessionCancelParams, Scope)) -> Self {
         self.cancel_turn = handler;
         self
     }
@@ -281,14 +293,17 @@ impl<S: Send + Sync + 'static> Table<S> {
         let rows = self.rows.into_iter();
         let rows = rows.map(|(name, (who, prepare))| (name, (who, bound(prepare)))).collect();
         let cancel_turn = self.cancel_turn;
-        Methods { rows, cancel_turn: Box::new(move |params| cancel_turn(&services, params)) }
+        Methods {
+            rows,
+            cancel_turn: Box::new(move |params, by| cancel_turn(&services, params, by)),
+        }
     }
 }
 
 /// The methods of a server.
 pub struct Methods {
     rows: BTreeMap<&'static str, (Who, Bound)>,
-    cancel_turn: Box<dyn Fn(&SessionCancelParams) + Send + Sync>,
+    cancel_turn: CancelTurn,
 }
 
 impl Methods {
@@ -310,9 +325,9 @@ impl Methods {
         Ok(prepared)
     }
 
-    /// Stops the turn of a conversation.
-    pub fn cancel_turn(&self, params: &SessionCancelParams) {
-        (self.cancel_turn)(params);
+    /// Stops the turn of a conversation in which a caller of this kind may speak.
+    pub fn cancel_turn(&self, params: &SessionCancelParams, by: Scope) {
+        (self.cancel_turn)(params, by);
     }
 }
 

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Transaction};
 
 use super::error::StoreError;
 use super::file::{DATABASE, DatabaseFile};
+use super::owner::Owner;
 use super::repair::{self, Prepared};
 use super::sound;
 
@@ -23,6 +24,8 @@ pub struct Database(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     folder: PathBuf,
+    /// The vault that it has to be of.
+    owner: Option<Owner>,
     /// Opened at the first use: who only reads notes waits for no database.
     database: Mutex<Option<DatabaseFile>>,
     /// Whether its connection is for who adds rows and reads hardly any.
@@ -41,6 +44,8 @@ struct Soundness {
     found: Mutex<Vec<String>>,
     /// Whether it found what could not be repaired: nothing is written from then on.
     is_beyond_repair: AtomicBool,
+    /// Whether it could not be made sound at the start: it is before anything is written.
+    is_unprepared: AtomicBool,
     /// All connections there are. Before the database is moved aside each has to be closed: one that is
     /// closed later takes away the log by its name, which is another's then.
     all: Mutex<Vec<Weak<Inner>>>,
@@ -48,18 +53,25 @@ struct Soundness {
 
 impl Database {
     /// The database in this state folder. Touches nothing yet.
-    pub(super) fn at(folder: &Path) -> Self {
-        Self::with_connection(folder.to_owned(), false, Arc::default())
+    pub(super) fn at(folder: &Path, owner: Option<Owner>) -> Self {
+        Self::with_connection(folder.to_owned(), owner, false, Arc::default())
     }
 
     /// The same database with a connection of its own; `only_adds` is for who adds rows and reads
     /// hardly any.
     pub(super) fn another(&self, only_adds: bool) -> Self {
-        Self::with_connection(self.0.folder.clone(), only_adds, Arc::clone(&self.0.soundness))
+        let soundness = Arc::clone(&self.0.soundness);
+        Self::with_connection(self.0.folder.clone(), self.0.owner.clone(), only_adds, soundness)
     }
 
-    fn with_connection(folder: PathBuf, only_adds: bool, soundness: Arc<Soundness>) -> Self {
-        let inner = Arc::new(Inner { folder, database: Mutex::default(), only_adds, soundness });
+    fn with_connection(
+        folder: PathBuf,
+        owner: Option<Owner>,
+        only_adds: bool,
+        soundness: Arc<Soundness>,
+    ) -> Self {
+        let inner = Inner { folder, owner, database: Mutex::default(), only_adds, soundness };
+        let inner = Arc::new(inner);
         let mut all = inner.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|one| one.strong_count() > 0);
         all.push(Arc::downgrade(&inner));
@@ -90,8 +102,16 @@ impl Database {
     /// nothing is ever written to a damaged one. What that finds is told by [`Self::found_later`].
     ///
     /// # Errors
-    /// [`StoreError::Newer`] with nothing touched; [`StoreError`] where it cannot be used.
+    /// [`StoreError::Newer`] and [`StoreError::Foreign`] with nothing touched; [`StoreError`] where it
+    /// cannot be used.
     pub fn prepare(&self) -> Result<Prepared, StoreError> {
+        self.0.soundness.is_unprepared.store(false, Ordering::Relaxed);
+        let prepared = self.prepare_now();
+        self.0.soundness.is_unprepared.store(prepared.is_err(), Ordering::Relaxed);
+        prepared
+    }
+
+    fn prepare_now(&self) -> Result<Prepared, StoreError> {
         self.wait_for_look();
         self.0.soundness.is_sound.store(false, Ordering::Relaxed);
         self.0.soundness.is_beyond_repair.store(false, Ordering::Relaxed);
@@ -108,6 +128,7 @@ impl Database {
             Some(database) => database,
             None => DatabaseFile::open(&self.0.folder)?,
         };
+        let says_so = self.check_owner(&database)?;
         // Never of one that may be damaged: it would take the place of a good one.
         if !look_later && let Err(error) = repair::back_up(&database, &self.0.folder) {
             prepared.warnings.push(format!("{NOT_COPIED}: {error}"));
@@ -117,7 +138,22 @@ impl Database {
             true => self.look_later(),
             false => self.0.soundness.is_sound.store(true, Ordering::Relaxed),
         }
+        if let (false, Some(owner)) = (says_so, &self.0.owner) {
+            // After the look, as anything that is written.
+            self.set_owner(owner)?;
+        }
         Ok(prepared)
+    }
+
+    /// Whether the database is of our vault and says so.
+    fn check_owner(&self, database: &DatabaseFile) -> Result<bool, StoreError> {
+        let place = self.0.folder.join(DATABASE);
+        self.0.owner.as_ref().map_or(Ok(true), |owner| owner.check(database.read(), &place))
+    }
+
+    /// Has the database say whose memory it is, whatever it said.
+    pub fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
+        self.change("say whose memory it is", |change| owner.note(change))
     }
 
     /// Closes this connection at the end of a run, after everything else. With the last one of them a
@@ -241,7 +277,7 @@ impl Database {
     ) -> Result<T, StoreError> {
         let mut open = self.database();
         if open.is_none() {
-            *open = self.sized(DatabaseFile::open_if_there(&self.0.folder)?)?;
+            *open = self.opened(DatabaseFile::open_if_there(&self.0.folder)?)?;
         }
         match open.as_ref() {
             Some(database) => {
@@ -268,6 +304,10 @@ impl Database {
         work: impl FnOnce(&mut DatabaseFile) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.wait_for_look();
+        if self.0.soundness.is_unprepared.load(Ordering::Relaxed) {
+            let prepared = self.prepare()?;
+            self.found().extend(prepared.warnings);
+        }
         let mut open = self.database();
         if self.0.soundness.is_beyond_repair.load(Ordering::Relaxed) {
             let place = self.0.folder.join(DATABASE);
@@ -282,15 +322,18 @@ impl Database {
                 None => Some(DatabaseFile::open(&self.0.folder)?),
                 there => there,
             };
-            *open = self.sized(opened)?;
+            *open = self.opened(opened)?;
         }
         let database = open.as_mut().expect("it was opened above");
         database.check_there()?;
         self.noted(work(database))
     }
 
-    /// One that was just opened, keeping as much in memory as it is for.
-    fn sized(&self, database: Option<DatabaseFile>) -> Result<Option<DatabaseFile>, StoreError> {
+    /// One that was just opened: of our vault, keeping as much in memory as it is for.
+    fn opened(&self, database: Option<DatabaseFile>) -> Result<Option<DatabaseFile>, StoreError> {
+        if let Some(database) = &database {
+            self.check_owner(database)?;
+        }
         if let (Some(database), true) = (&database, self.0.only_adds) {
             database.keep_little()?;
         }

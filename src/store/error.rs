@@ -8,6 +8,26 @@ use super::blobs::BlobError;
 /// Rows, each by itself: a damaged one is its own error and hides no other.
 pub type Each<T> = Vec<Result<T, StoreError>>;
 
+/// Whether the system says that the disk or the quota is full.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+fn has_no_room(error: &rusqlite::Error) -> bool {
+    // Not for what the connections share, either.
+    let shared =
+        |code: &rusqlite::ffi::Error| code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+        || error.sqlite_error().is_some_and(shared)
+}
+
+fn said(error: &rusqlite::Error) -> String {
+    match has_no_room(error) {
+        true => "database or disk is full".to_owned(),
+        false => error.to_string(),
+    }
+}
+
 /// A failure of the store. Nothing that was asked for has been recorded then.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -33,6 +53,14 @@ pub enum StoreError {
     /// It is not there, though copies of it or texts that it named are.
     #[error("`{}` is missing", place.display())]
     Missing { place: PathBuf },
+    /// It is the memory of another vault.
+    #[error("`{}` is the memory of the vault at `{vault}`, not of `{here}`", place.display())]
+    Foreign {
+        place: PathBuf,
+        /// Where that vault was last.
+        vault: String,
+        here: String,
+    },
     /// A row holds what cannot be.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
     Row {
@@ -53,7 +81,7 @@ pub enum StoreError {
     #[error("a turn is at work in conversation {conversation}")]
     Conflict { conversation: i64 },
     /// The database refused.
-    #[error("the journal's database failed: {0}")]
+    #[error("the journal's database failed: {}", said(.0))]
     Sqlite(#[source] rusqlite::Error),
     /// Bytes could not be kept or fetched.
     #[error(transparent)]
@@ -79,10 +107,8 @@ impl StoreError {
     /// Whether the disk or the quota is full.
     pub fn is_full(&self) -> bool {
         match self {
-            Self::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
-            Self::Blob(BlobError::Io { source, .. }) | Self::Io { source, .. } => {
-                matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-            }
+            Self::Sqlite(error) => has_no_room(error),
+            Self::Blob(BlobError::Io { source, .. }) | Self::Io { source, .. } => is_full(source),
             _ => false,
         }
     }
@@ -125,6 +151,11 @@ impl StoreError {
             }
             Self::Missing { .. } => {
                 "start the daemon: it takes the last good copy; nothing was changed".to_owned()
+            }
+            Self::Foreign { .. } => {
+                "nothing was touched. If that vault was moved or restored to here, `steward journal \
+                 adopt` says so; else move the file and `backups` beside it away, and a history begins"
+                    .to_owned()
             }
             Self::Gone { .. } => "restart the steward; nothing was changed".to_owned(),
             Self::Row { .. } => {

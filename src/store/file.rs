@@ -39,6 +39,7 @@ const LADDER: &[&str] = &[
     include_str!("format_3.sql"),
     include_str!("format_4.sql"),
     include_str!("format_5.sql"),
+    include_str!("format_6.sql"),
 ];
 
 /// The newest format this program knows.

@@ -12,6 +12,8 @@
 //! - [`blobs`]: bytes by their hash, checked on every read.
 //! - [`journal`]: the rows of the journal.
 //! - [`audit`]: what was decided on calls, and what a person agreed to or set.
+//! - [`Owner`]: the vault that it is the memory of.
+//! - [`Held`]: limits, of which a smaller one holds only after a while.
 //! - [`conversations`]: what was said, in which turn of which conversation, and search over it.
 //! - [`inbox`]: messages as they came, kept before they are acknowledged.
 //! - [`usage`]: what models were used for.
@@ -33,8 +35,10 @@ mod database;
 mod error;
 mod file;
 mod head;
+mod held;
 pub mod inbox;
 pub mod journal;
+mod owner;
 mod query;
 mod repair;
 mod sound;
@@ -44,8 +48,10 @@ use std::path::Path;
 
 pub use blobs::{BlobError, BlobHash, Blobs};
 pub use database::Database;
-pub use error::{Each, StoreError};
+pub use error::{Each, StoreError, is_full};
 pub use file::DATABASE;
+pub use held::Held;
+pub use owner::{Owner, owner_of};
 pub use repair::{Prepared, REPLACED};
 
 use audit::{Approvals, Audit, SetValues};
@@ -77,9 +83,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store in this state folder. Touches nothing yet.
+    /// The store in this state folder, whosever it is. Touches nothing yet.
     pub fn at(folder: &Path) -> Self {
-        Self::on(Database::at(folder), Blobs::at(&folder.join("blobs")))
+        Self::on(Database::at(folder, None), Blobs::at(&folder.join("blobs")))
+    }
+
+    /// The store of this vault in this state folder: a database of another vault is refused.
+    pub fn of(owner: Owner, folder: &Path) -> Self {
+        Self::on(Database::at(folder, Some(owner)), Blobs::at(&folder.join("blobs")))
     }
 
     /// The same store with a connection of its own, for who should not wait for what others write.

@@ -11,6 +11,7 @@ use super::{Answer, Context, Learnt, Tier, Tool, ToolError};
 use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
+use crate::note::diff;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Place, VaultError};
@@ -21,13 +22,17 @@ pub(super) struct ApplyPatch;
 const CREATED: &str = "created";
 const DELETED: &str = "deleted";
 
+/// Bytes of diffs in one answer, after which no further one begins.
+const MAX_DIFFS: usize = 100 << 10;
+
 /// Files in one patch: each is held open and whole until all are written.
 const MAX_FILES: usize = 200;
 
 /// Applies a unified diff to one or more files, creations (`--- /dev/null`) and deletions
 /// (`+++ /dev/null`) included. All of it or nothing: if one hunk does not fit, no file changes.
 /// The lines around a change must be in the file as given; a hunk is also found some lines away
-/// from where its header says.
+/// from where its header says, if they are nowhere else near. The answer tells where each hunk went
+/// and shows a diff.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -59,8 +64,22 @@ pub struct FileResult {
     action: &'static str,
     /// Hunks applied to it.
     hunks: usize,
+    /// Where each hunk went, in their order.
+    places: Vec<HunkPlace>,
+    /// What changed in a modified file, as a unified diff; long ones are cut and say so. Empty for other
+    /// files, and once the answer is full.
+    diff: String,
     /// Identity of what is there now; none for a deleted file.
     revision: Option<String>,
+}
+
+/// Where a hunk went.
+#[derive(Serialize, JsonSchema)]
+pub struct HunkPlace {
+    /// The line at which it begins in the file as it was, from 1.
+    line: usize,
+    /// How many lines further down that is than its header says; negative: further up.
+    drift: i64,
 }
 
 impl Tool for ApplyPatch {
@@ -68,6 +87,7 @@ impl Tool for ApplyPatch {
     const TITLE: &'static str = "Apply a patch";
     const TIER: Tier = Tier::Dangerous;
     const IDEMPOTENT: bool = false;
+    const SELDOM: bool = true;
     const EXAMPLE: &'static str =
         r#"{"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"}"#;
     type Input = Input;
@@ -113,11 +133,24 @@ impl Tool for ApplyPatch {
             }
         }
         let hunks_applied = files.iter().map(|file| file.hunks).sum();
-        let mut lines: Vec<String> = files
-            .iter()
-            .map(|file| format!("{} `{}` ({})", file.action, file.path, count(file.hunks, "hunk")))
-            .collect();
+        let mut lines: Vec<String> = files.iter().map(line).collect();
         lines.extend(links.text(false));
+        let (mut left_out, mut bytes) = (0, 0);
+        for file in files.iter_mut().filter(|file| !file.diff.is_empty()) {
+            if bytes > MAX_DIFFS {
+                file.diff.clear();
+                left_out += 1;
+                continue;
+            }
+            bytes += file.diff.len();
+            lines.push(file.diff.trim_end().to_owned());
+        }
+        if left_out > 0 {
+            let left = count(left_out, "diff");
+            lines.push(format!(
+                "[{left} left out; list_changes with change_set: {change_set} and diff shows them]"
+            ));
+        }
         let data = Output { files, hunks_applied, change_set, links };
         Ok(Answer::new(lines.join("\n"), data))
     }
@@ -137,6 +170,25 @@ impl Tool for ApplyPatch {
         };
         patched.files.iter().filter_map(learnt).collect()
     }
+}
+
+/// What became of a file, with where its hunks went that were not where their headers say.
+fn line(file: &FileResult) -> String {
+    let drifted = file.places.iter().enumerate().filter(|(_, place)| place.drift != 0);
+    let drifted: Vec<String> = drifted
+        .map(|(at, place)| {
+            let way = if place.drift < 0 { "above" } else { "below" };
+            let lines =
+                count(usize::try_from(place.drift.unsigned_abs()).unwrap_or(usize::MAX), "line");
+            format!(
+                "; hunk {} went to line {}, {lines} {way} where its header says",
+                at + 1,
+                place.line
+            )
+        })
+        .collect();
+    let hunks = count(file.hunks, "hunk");
+    format!("{} `{}` ({hunks}{})", file.action, file.path, drifted.concat())
 }
 
 /// What the patch makes that is not there yet. Nothing else keeps two spellings of one name apart.
@@ -169,11 +221,16 @@ fn plan(
     patch: &FilePatch,
     new: &mut New,
 ) -> Result<(VaultPath, Change, FileResult), ToolError> {
-    let result = |path: &VaultPath, action, content: Option<&[u8]>| FileResult {
-        path: path.as_str().to_owned(),
-        action,
-        hunks: patch.hunks.len(),
-        revision: content.map(|content| crate::vault::Revision::of(content).to_string()),
+    let result = |path: &VaultPath, action, places: Vec<patch::Place>, content: Option<&[u8]>| {
+        let places = places.into_iter();
+        FileResult {
+            path: path.as_str().to_owned(),
+            action,
+            hunks: patch.hunks.len(),
+            places: places.map(|one| HunkPlace { line: one.line, drift: one.drift }).collect(),
+            diff: String::new(),
+            revision: content.map(|content| crate::vault::Revision::of(content).to_string()),
+        }
     };
     if patch.action == Action::Create {
         let path = match context.vault.resolve_new(&patch.path)? {
@@ -182,13 +239,13 @@ fn plan(
             }
             Place::Free(path) => new.spelt_as_before(context, &path),
         };
-        let content = patch::apply(None, patch).map_err(|error| failed(&error))?.bytes;
-        let content = content.unwrap_or_default();
-        let result = result(&path, CREATED, Some(&content));
+        let applied = patch::apply(None, patch).map_err(|error| failed(&error))?;
+        let content = applied.bytes.unwrap_or_default();
+        let result = result(&path, CREATED, applied.places, Some(&content));
         let change = Change::Write { path: path.clone(), content, before: Before::Absent };
         return Ok((path, change, result));
     }
-    let file = text_file::read(&context.vault, &patch.path)?;
+    let file = text_file::read(context, &patch.path)?;
     file.text()?;
     let applied = patch::apply(Some(&file.content.bytes), patch).map_err(|error| failed(&error))?;
     let path = file.path.clone();
@@ -196,12 +253,14 @@ fn plan(
     let (change, result) = match applied.bytes {
         Some(content) => {
             fits(&context.vault, &path, content.len())?;
-            let result = result(&path, "modified", Some(&content));
+            let diff = diff::unified(&file.content.bytes, &content, path.as_str());
+            let result =
+                FileResult { diff, ..result(&path, "modified", applied.places, Some(&content)) };
             (Change::Write { path: path.clone(), content, before }, result)
         }
         None => (
             Change::Delete { path: path.clone(), before, past_trash: false },
-            result(&path, DELETED, None),
+            result(&path, DELETED, applied.places, None),
         ),
     };
     Ok((path, change, result))

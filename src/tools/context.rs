@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::clock::Clock;
 use super::conversations::ConversationView;
+use super::error::ToolError;
 use super::host::Host;
 use crate::edits::{Editor, Gate};
+use crate::index::names::Asking;
 use crate::index::{Index, search};
 use crate::journal::{Journal, Origin};
-use crate::vault::{Cancel, Vault};
+use crate::note::code::ErrorCode;
+use crate::note::fold::fold_key;
+use crate::note::path::VaultPath;
+use crate::policy::Permission;
+use crate::vault::{Cancel, Found, Vault, VaultError, Want};
 
 /// How the tools behave; a section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,6 +44,8 @@ pub struct Context {
     pub cancel: Cancel,
     /// Who calls.
     pub origin: Origin,
+    /// The most that the caller may do.
+    pub most: Permission,
     /// What time it is.
     pub clock: Clock,
     /// Decides on changes before they are made; without it all are.
@@ -48,6 +57,55 @@ pub struct Context {
 }
 
 impl Context {
+    /// Finds what a caller names: a path, or the name of a note wherever it lies.
+    ///
+    /// # Errors
+    /// As [`Names::resolve`](crate::index::names::Names::resolve).
+    pub fn find(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
+        self.index.names.resolve(self.asking(), asked, want)
+    }
+
+    /// Finds what is to be moved or deleted. A path whose file was deleted is not the name of another
+    /// file, so that a call that is repeated takes one file and not two; nor is a path that says a folder or
+    /// an extension the name of a file that only sounds like it.
+    ///
+    /// # Errors
+    /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with what sounds alike; the trash cannot be read.
+    pub(super) fn find_to_take(&self, asked: &str) -> Result<Found, ToolError> {
+        let path = match self.vault.resolve(asked, Want::Entry) {
+            Err(VaultError::NotFound { path, .. }) => path,
+            other => return Ok(other?),
+        };
+        let found = self.find(asked, Want::Entry)?;
+        let (key, note) = (path.fold_key(), format!("{path}.md"));
+        let note = VaultPath::from_disk(&note).map(|note| note.fold_key());
+        let was_there = |was: &VaultPath| {
+            let was_key = was.fold_key();
+            self.vault.view().shows(was) && (was_key == key || Some(was_key) == note)
+        };
+        match self
+            .journal
+            .trash()
+            .list()?
+            .iter()
+            .filter_map(|item| item.was.as_ref())
+            .any(was_there)
+        {
+            true => Err(VaultError::NotFound { path, near: vec![found.path] }.into()),
+            false if is_spelt_so(&path, &found.path) => Ok(found),
+            false => Err(only_sounds_alike(&path, &found.path)),
+        }
+    }
+
+    /// What answers already to the name of something new.
+    pub(super) fn answering(&self, path: &VaultPath, want: Want) -> Vec<VaultPath> {
+        self.index.names.answering(self.asking(), path, want)
+    }
+
+    pub(super) fn asking(&self) -> Asking<'_> {
+        Asking { vault: &self.vault, now: self.clock.now(), cancel: &self.cancel }
+    }
+
     /// What makes changes in the caller's name.
     pub(super) fn editor(&self) -> Editor<'_> {
         Editor {
@@ -58,5 +116,25 @@ impl Context {
             origin: &self.origin,
             cancel: &self.cancel,
         }
+    }
+}
+
+/// Whether what was found has the name that was asked for, where that was a path and not said.
+fn is_spelt_so(asked: &VaultPath, found: &VaultPath) -> bool {
+    // A path with folders would have been found as one.
+    !asked.as_str().contains('/')
+        && (!asked.has_type() || fold_key(asked.name()) == fold_key(found.name()))
+}
+
+fn only_sounds_alike(asked: &VaultPath, found: &VaultPath) -> ToolError {
+    ToolError {
+        data: Some(json!({ "did_you_mean": [found.as_str()] })),
+        ..ToolError::new(
+            ErrorCode::AmbiguousPath,
+            format!(
+                "`{asked}` does not exist, and `{found}` only sounds like it; nothing was done"
+            ),
+            format!("did you mean `{found}`? Then give that path"),
+        )
     }
 }

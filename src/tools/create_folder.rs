@@ -4,19 +4,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch};
+use super::{Answer, Context, Tier, Tool, ToolError, Touch, twins};
 use crate::journal::{Change, Outcome};
 use crate::vault::{VaultError, Want};
 
 pub(super) struct CreateFolder;
 
 /// Makes a folder, and those above it that are missing. A folder that is there already, in
-/// whatever case, is no error. write_file and move make the folders they need by themselves.
+/// whatever case, is no error; where a folder or a note elsewhere answers to the name, nothing is made
+/// and the answer says which (`create` makes it all the same). write_file and move make the folders they
+/// need by themselves.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The folder, from the vault's root.
     path: String,
+    /// Make it although a folder or a note answers to this name already.
+    #[serde(default)]
+    create: bool,
 }
 
 /// What is there now.
@@ -35,6 +40,7 @@ impl Tool for CreateFolder {
     const TITLE: &'static str = "Create a folder";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "New"}"#;
     type Input = Input;
@@ -45,6 +51,9 @@ impl Tool for CreateFolder {
             Ok(found) => (found.path, None),
             Err(VaultError::NotFound { .. }) => {
                 let path = context.vault.new_path(&input.path)?;
+                if !input.create {
+                    twins::refuse(context, &path, Want::Any)?;
+                }
                 let applied = context.editor().apply(
                     format!("create the folder `{path}`"),
                     vec![Change::CreateFolder { path: path.clone() }],

@@ -1,6 +1,6 @@
 //! `daily_note`
 
-use chrono::{DateTime, Days, FixedOffset, NaiveDate, TimeZone};
+use chrono::{DateTime, FixedOffset, NaiveDate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,9 @@ use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::edit::{Edit, apply_edit};
-use crate::note::moment::{self, Formatted};
+use crate::note::moment::Formatted;
 use crate::note::path::VaultPath;
+use crate::note::spoken::day::{self, Day as SpokenDay};
 use crate::note::template::{self, Variables};
 use crate::note::text::Text;
 use crate::vault::{Before, DailyNotes, Found, Kind, Place, VaultError, Want};
@@ -19,10 +20,14 @@ use crate::vault::{Before, DailyNotes, Found, Kind, Place, VaultError, Want};
 /// How often the note is looked at again because it changed meanwhile.
 const ATTEMPTS: usize = 5;
 
+/// Days within which a day that was said without its year is surely the nearest.
+const SURELY_MEANT: i64 = 92;
+
 /// Bytes of the note's text in an answer.
 const MAX_CONTENT_BYTES: usize = 20 << 10;
 
-pub(super) struct DailyNote;
+/// Reads or makes the note of a day.
+pub struct DailyNote;
 
 /// Opens the daily note of a day as Obsidian's settings name it (folder, date format, template),
 /// makes it if it is not there yet, and adds text at its end. The answer holds the note's path and
@@ -31,7 +36,8 @@ pub(super) struct DailyNote;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The day: `today`, `tomorrow`, `yesterday`, or a date such as `2026-11-21`. Left out: today.
+    /// The day: a date such as `2026-11-21`, or as it is said: `yesterday`, `last friday`, `three days
+    /// ago`, `november fourteenth`. Left out: today.
     #[serde(default)]
     date: Option<String>,
     /// Lines to add at the end of the note.
@@ -98,7 +104,7 @@ impl Tool for DailyNote {
                 "give the lines to add, or leave it out",
             ));
         }
-        let time = day(input.date.as_deref().unwrap_or("today"), context.clock.now())?;
+        let time = day_asked(context, input.date.as_deref().unwrap_or("today"))?;
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -124,30 +130,47 @@ impl Tool for DailyNote {
     }
 }
 
-/// The day that `asked` names, at the present time of day.
-fn day(asked: &str, now: DateTime<FixedOffset>) -> Result<DateTime<FixedOffset>, ToolError> {
-    let today = now.date_naive();
-    let date = match asked.trim().to_lowercase().as_str() {
-        "today" => Some(today),
-        "tomorrow" => today.checked_add_days(Days::new(1)),
-        "yesterday" => today.checked_sub_days(Days::new(1)),
-        date if date.len() == 10 => NaiveDate::parse_from_str(date, "%Y-%m-%d").ok(),
-        _ => None,
-    };
-    let time = date
-        .and_then(|date| now.timezone().from_local_datetime(&date.and_time(now.time())).single());
-    time.ok_or_else(|| {
+/// The day that `asked` names, at the present time of day. Of a day that was said without its year the one
+/// that has a note, else the nearest, as long as nobody could mean the other.
+fn day_asked(context: &Context, asked: &str) -> Result<DateTime<FixedOffset>, ToolError> {
+    let now = context.clock.now();
+    let unknown = || {
         ToolError::new(
             ErrorCode::InvalidInput,
-            format!("`{asked}` is no day"),
-            "give a date as `2026-11-21`, or `today`, `tomorrow`, `yesterday`",
+            format!("`{asked}` is not a date that is understood"),
+            "say a date such as `2026-11-21`, `November 14th` or `last friday`, or `today`, `tomorrow`, \
+             `yesterday`",
         )
-    })
+    };
+    let date = match day::parse(asked, now.date_naive()).ok_or_else(unknown)? {
+        SpokenDay::Sure(date) => date,
+        SpokenDay::Yearless { past, coming } => {
+            let settings = context.vault.daily_notes()?;
+            let has_note = |date: &NaiveDate| {
+                let path = day::at_the_time_of(*date, now).map(|time| settings.path(&time).text);
+                path.is_some_and(|path| context.vault.resolve(&path, Want::File).is_ok())
+            };
+            let away = |date: NaiveDate| (date - now.date_naive()).num_days().abs();
+            let nearest = if away(past) <= away(coming) { past } else { coming };
+            match (has_note(&past), has_note(&coming)) {
+                (true, false) => past,
+                (false, true) => coming,
+                _ if away(nearest) <= SURELY_MEANT => nearest,
+                _ => {
+                    return Err(ToolError::new(
+                        ErrorCode::InvalidInput,
+                        format!("`{asked}` could be {past} or {coming}"),
+                        "say the year too",
+                    ));
+                }
+            }
+        }
+    };
+    day::at_the_time_of(date, now).ok_or_else(unknown)
 }
 
 fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolError> {
-    let asked = day.path();
-    match context.vault.resolve_new(&asked)? {
+    match place(context, &day.path())? {
         Place::Existing(Found { path, meta }) if meta.kind == Kind::File => {
             existing(context, input, day, path)
         }
@@ -168,6 +191,25 @@ fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolE
         )),
         Place::Free(path) => Ok(day.output(&path)),
     }
+}
+
+/// Where the note is or would be. Who may not look there is not told where that is.
+fn place(context: &Context, asked: &str) -> Result<Place, ToolError> {
+    let view = context.vault.view();
+    let place = context.vault.resolve_new(asked);
+    let path = match &place {
+        Ok(Place::Existing(found)) => Some(found.path.clone()),
+        Ok(Place::Free(path)) => Some(path.clone()),
+        Err(_) => context.vault.parse(asked).ok(),
+    };
+    if !view.is_all() && path.is_none_or(|path| !view.holds(&path)) {
+        return Err(ToolError::new(
+            ErrorCode::Denied,
+            "daily notes are kept where this caller may not look",
+            "`[policy] read` in the settings says what callers of this kind may see",
+        ));
+    }
+    Ok(place?)
 }
 
 fn existing(
@@ -245,12 +287,9 @@ fn show(data: &mut Output, text: &str) {
 impl Day {
     /// The note's path as the settings name it.
     fn path(&mut self) -> String {
-        let Formatted { text, unknown } = moment::format(&self.time, &self.settings.format);
+        let Formatted { text, unknown } = self.settings.path(&self.time);
         self.remark_on(&unknown, "the daily note's date format");
-        let folder = self.settings.folder.replace('\\', "/");
-        let name = text.trim_matches('/');
-        let extension = if name.to_lowercase().ends_with(".md") { "" } else { ".md" };
-        format!("{}/{name}{extension}", folder.trim_matches('/')).trim_start_matches('/').to_owned()
+        text
     }
 
     fn remark_on(&mut self, unknown: &[char], what: &str) {
@@ -267,7 +306,11 @@ impl Day {
         let found = match context.vault.resolve(&asked, Want::File) {
             Ok(found) => found.path,
             Err(error) => {
-                self.remarks.push(format!("made without the template `{asked}`: {error}"));
+                // Its name is that of a note which the caller may not be allowed to see.
+                self.remarks.push(match context.vault.view().is_all() {
+                    true => format!("made without the template `{asked}`: {error}"),
+                    false => "made without the template, which is not found".to_owned(),
+                });
                 return Ok(Vec::new());
             }
         };

@@ -11,9 +11,10 @@ use crate::index::links::rewrite;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Kind, Trashed, Want};
+use crate::vault::{Before, Kind, Trashed};
 
-pub(super) struct Delete;
+/// Moves things to the trash.
+pub struct Delete;
 
 /// Deletes a file or folder the way Obsidian is set to: to the system's trash or the vault's own
 /// `.trash` folder. It can be brought back from there. A link is deleted itself, never what it
@@ -65,7 +66,7 @@ impl Tool for Delete {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let found = context.vault.resolve(&input.path, Want::Entry)?;
+        let found = context.find_to_take(&input.path)?;
         if found.path.is_root() {
             return Err(ToolError::new(
                 ErrorCode::InvalidInput,

@@ -81,6 +81,7 @@ impl Tool for DirectoryTree {
     const TITLE: &'static str = "Show the folder tree";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
     type Input = Input;
@@ -91,7 +92,7 @@ impl Tool for DirectoryTree {
         paging::within(1..=MAX_ENTRIES, "max_entries", input.max_entries)?;
         let exclude: Vec<Glob> =
             input.exclude.iter().map(|glob| parse_glob(glob)).collect::<Result<_, _>>()?;
-        let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
+        let folder = context.find(&input.path, Want::Folder)?.path;
         let catalogue = context.vault.catalogue();
         let tree = Tree::build(catalogue.within(&folder), &exclude);
         let shown = tree.choose(folder.borrowed(), input.max_depth, input.max_entries);

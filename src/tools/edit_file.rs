@@ -14,7 +14,8 @@ use crate::note::diff;
 use crate::note::edit::{Edit, EditError, apply_edit};
 use crate::vault::Before;
 
-pub(super) struct EditFile;
+/// Changes a part of a file.
+pub struct EditFile;
 
 /// Changes part of a text file. Use exactly one of: `old_text` with `new_text`; `insert_after_line`
 /// or `insert_before_line` with `content`; `delete_lines`; `replace_lines` with `content`. The old
@@ -23,13 +24,13 @@ pub(super) struct EditFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file, from the vault's root.
+    /// The file, from the vault's root, or a note's name or alias alone, as it is said.
     path: String,
     /// The text to replace, exactly as it stands in the file, without line numbers.
-    #[serde(default, alias = "old_string")]
+    #[serde(default)]
     old_text: Option<String>,
     /// What comes in its place; empty to take it out.
-    #[serde(default, alias = "new_string")]
+    #[serde(default)]
     new_text: Option<String>,
     /// Replace every occurrence of `old_text`.
     #[serde(default)]
@@ -89,6 +90,8 @@ pub struct Output {
 
 impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[(argument!(old_text), "old_string"), (argument!(new_text), "new_string")];
     const TITLE: &'static str = "Edit a file";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = false;
@@ -99,7 +102,7 @@ impl Tool for EditFile {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let edit = operation(&input)?;
-        let file = text_file::read(&context.vault, &input.path)?;
+        let file = text_file::read(context, &input.path)?;
         file.expect(input.expected_revision.as_deref())?;
         let old = file.text()?;
         let edited =

@@ -63,23 +63,24 @@ impl Tool for GetActiveNote {
     type Output = Output;
 
     fn run(context: &Context, _: Input) -> Result<Answer<Output>, ToolError> {
-        match context.host.as_ref().and_then(|host| host.open_note(&context.cancel)) {
-            Some(Some(open)) => on_screen(context, open),
-            Some(None) => Err(ToolError::new(
+        let told = context.host.as_ref().and_then(|host| host.open_note(&context.cancel));
+        let Some(open) = told else { return from_workspace(context) };
+        open.and_then(|open| on_screen(context, open)).ok_or_else(|| {
+            ToolError::new(
                 ErrorCode::NotFound,
                 "no note is open in Obsidian",
                 "ask which note is meant, or list_files for the ones changed last",
-            )),
-            None => from_workspace(context),
-        }
+            )
+        })
     }
 }
 
 /// The note as Obsidian tells it.
-fn on_screen(context: &Context, open: OpenNote) -> Result<Answer<Output>, ToolError> {
+fn on_screen(context: &Context, open: OpenNote) -> Option<Answer<Output>> {
     // It is another program's word: a note that this caller may not see is none for it, and
-    // nothing of its text is told.
-    let path = context.vault.resolve(&open.path, Want::File)?.path.as_str().to_owned();
+    // neither its name nor its text is told.
+    let found = context.vault.resolve(&open.path, Want::File).ok()?;
+    let path = found.path.as_str().to_owned();
     let mut text = format!("`{path}` is open in Obsidian");
     if let Some(line) = open.line {
         text.push_str(&format!(", with the cursor in line {line}"));
@@ -105,7 +106,7 @@ fn on_screen(context: &Context, open: OpenNote) -> Result<Answer<Output>, ToolEr
         line: open.line,
         selection,
     };
-    Ok(Answer::new(text, data))
+    Some(Answer::new(text, data))
 }
 
 fn from_workspace(context: &Context) -> Result<Answer<Output>, ToolError> {

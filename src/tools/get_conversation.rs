@@ -89,6 +89,7 @@ impl Tool for GetConversation {
     const TITLE: &'static str = "Look up an earlier conversation";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const EXAMPLE: &'static str = r#"{"list_recent": 3}"#;
     type Input = Input;
     type Output = Output;
@@ -153,7 +154,7 @@ fn search(view: &dyn ConversationView, words: &str) -> Result<Answer<Output>, To
         conversations.push(data(conversation, places.iter().map(item).collect()));
     }
     if text.is_empty() {
-        text.push("nothing like that was said in any conversation".to_owned());
+        text.push("no conversation matches".to_owned());
     }
     let data = Output { conversations, items: Vec::new(), next_item: None };
     Ok(Answer::new(text.join("\n"), data))

@@ -15,20 +15,22 @@ const MANY: usize = 4_096;
 pub(super) struct GetFileInfo;
 
 /// Tells what a file or folder is: its size, when it was created and last changed (local time),
-/// permissions, and for text the number of lines and words, for a folder what is in it. A link is
-/// described itself.
+/// permissions, and for text the number of lines and words, for a folder what is in it and what
+/// changed there last. `/` is the vault itself. A link is described itself.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file or folder, from the vault's root.
+    /// The file or folder, from the vault's root; `/` for the whole vault.
     path: String,
 }
 
 /// What it is.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The real path.
+    /// The real path; empty for the vault itself.
     path: String,
+    /// The vault's name, where it is described itself.
+    vault: Option<String>,
     /// `file`, `folder`, `link` or `special file`.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -50,7 +52,7 @@ pub struct Output {
     lines: Option<usize>,
     /// Words, for text.
     words: Option<usize>,
-    /// What is directly in it, for a folder.
+    /// What is in it, for a folder.
     children: Option<Children>,
     /// Other names of the same file (hard links).
     other_names: u64,
@@ -62,7 +64,7 @@ pub struct Output {
 }
 
 /// What is in a folder.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct Children {
     /// Files directly in it.
     files: usize,
@@ -70,6 +72,23 @@ pub struct Children {
     folders: usize,
     /// Files in it and in all folders below.
     total_files: usize,
+    /// Notes among them.
+    total_notes: usize,
+    /// Folders in it and in all folders below.
+    total_folders: usize,
+    /// The file in it or below that changed last.
+    newest: Option<Newest>,
+}
+
+/// The file that changed last.
+#[derive(Serialize, JsonSchema)]
+pub struct Newest {
+    /// Which one.
+    path: String,
+    /// When, local time.
+    modified: String,
+    #[serde(skip)]
+    time: i64,
 }
 
 impl Tool for GetFileInfo {
@@ -77,6 +96,7 @@ impl Tool for GetFileInfo {
     const TITLE: &'static str = "Describe a file or folder";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
@@ -84,7 +104,7 @@ impl Tool for GetFileInfo {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let found = context.vault.resolve(&input.path, Want::Entry)?;
+        let found = context.find(&input.path, Want::Entry)?;
         let Found { path, meta } = &found;
         let (readable, (lines, words)) = match meta.kind {
             Kind::File => looked_into(context, &found),
@@ -93,6 +113,7 @@ impl Tool for GetFileInfo {
         let children = (meta.kind == Kind::Folder).then(|| children(context, &found));
         let data = Output {
             path: path.as_str().to_owned(),
+            vault: path.is_root().then(|| context.vault.name().to_owned()),
             kind: meta.kind.word(),
             size: children.as_ref().map_or(meta.size, |(_, size)| *size),
             created: meta.created.map(local),
@@ -142,23 +163,33 @@ fn text_counts(content: &FileContent, name: &str) -> Counts {
 
 fn children(context: &Context, found: &Found) -> (Children, u64) {
     let catalogue = context.vault.catalogue();
-    let mut children = Children { files: 0, folders: 0, total_files: 0 };
-    let mut bytes = 0;
+    let mut children = Children::default();
+    let (mut bytes, mut newest) = (0, None);
     for (at, entry) in catalogue.within(&found.path).enumerate() {
         if at >= MANY && glance::would_wait() {
             break;
         }
         let direct = entry.path().parent() == Some(found.path.borrowed());
         match entry.kind {
-            Kind::Folder => children.folders += usize::from(direct),
+            Kind::Folder => {
+                children.folders += usize::from(direct);
+                children.total_folders += 1;
+            }
             Kind::File => {
                 children.files += usize::from(direct);
                 children.total_files += 1;
+                children.total_notes += usize::from(entry.path().is_note());
+                newest = newest.max(Some((entry.modified, entry.path())));
                 bytes += entry.size;
             }
             Kind::Link | Kind::Other => {}
         }
     }
+    children.newest = newest.map(|(modified, path)| Newest {
+        path: path.as_str().to_owned(),
+        modified: local(modified),
+        time: modified,
+    });
     (children, bytes)
 }
 
@@ -171,7 +202,11 @@ fn permissions(mode: u32) -> String {
 }
 
 fn text(info: &Output, meta: &Meta) -> String {
-    let mut lines = vec![format!("{}: {}, {}", info.path, info.kind, size(info.size))];
+    let what = match &info.vault {
+        Some(name) => format!("the vault `{name}`"),
+        None => info.path.clone(),
+    };
+    let mut lines = vec![format!("{what}: {}, {}", info.kind, size(info.size))];
     if let Some(created) = meta.created {
         lines.push(format!("created {}", local_short(created)));
     }
@@ -190,9 +225,16 @@ fn text(info: &Output, meta: &Meta) -> String {
         lines.push(format!("{}, {}", count(text_lines, "line"), count(words, "word")));
     }
     if let Some(children) = &info.children {
-        let below = count(children.total_files, "file");
         let (files, folders) = (count(children.files, "file"), count(children.folders, "folder"));
-        lines.push(format!("{files} and {folders} in it, {below} in all below"));
+        let below = count(children.total_files, "file");
+        let (notes, all) =
+            (count(children.total_notes, "note"), count(children.total_folders, "folder"));
+        lines.push(format!(
+            "{files} and {folders} in it; with all below {below} ({notes}) and {all}"
+        ));
+        if let Some(newest) = &children.newest {
+            lines.push(format!("`{}` changed last, {}", newest.path, local_short(newest.time)));
+        }
     }
     if info.other_names > 0 {
         let names = usize::try_from(info.other_names).unwrap_or(usize::MAX);

@@ -31,7 +31,8 @@ const MAX_OTHERS: usize = 3;
 /// Characters shown of a line.
 const MAX_CHARACTERS: usize = 240;
 
-pub(super) struct GetLinks;
+/// Lists a file's links and what links to it.
+pub struct GetLinks;
 
 /// Tells how a note or other file is linked: which links stand in it and what each leads to, as
 /// Obsidian resolves them, which of them lead nowhere, and which notes and canvases link to it,
@@ -39,7 +40,8 @@ pub(super) struct GetLinks;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name
+    /// or alias alone, as it is said.
     path: String,
     /// The first link in it, and the first file with links to it, that are shown, from 1: how to go on
     /// where an answer ended.
@@ -128,7 +130,7 @@ impl Tool for GetLinks {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let path = context.vault.resolve(&input.path, Want::File)?.path;
+        let path = context.find(&input.path, Want::File)?.path;
         let links = graph::links(context)?;
         let leads = links.outgoing(&path).unwrap_or_default();
         let found = links.backlinks(&path);

@@ -53,6 +53,7 @@ impl Tool for GetProperties {
     const TITLE: &'static str = "Get a note's properties";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
@@ -60,7 +61,7 @@ impl Tool for GetProperties {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let file = text_file::read(&context.vault, &input.path)?;
+        let file = text_file::read(context, &input.path)?;
         let text = file.text()?;
         let body = text.body();
         let document = markdown::read(body);

@@ -22,7 +22,7 @@ pub(super) fn seen(context: &Context) -> Seen<'_> {
 pub(super) fn place(context: &Context, asked: Option<&str>) -> Result<VaultPath, ToolError> {
     match asked {
         None => Ok(VaultPath::root()),
-        Some(asked) => Ok(context.vault.resolve(asked, Want::Any)?.path),
+        Some(asked) => Ok(context.find(asked, Want::Any)?.path),
     }
 }
 

@@ -7,6 +7,7 @@ use super::Context;
 use super::text_file::{count, local_short};
 use crate::journal::{Action, ListedChange, ListedSet, SetKind, TrashItem};
 use crate::note::path::VaultPath;
+use crate::policy::Permission;
 
 /// Changes of one set that are shown; the rest is counted.
 pub(super) const MAX_CHANGES: usize = 100;
@@ -51,6 +52,16 @@ pub struct ChangeData {
     undone_by: Option<u64>,
     /// What changed in the text, as a unified diff, where that was asked for.
     pub diff: Option<String>,
+}
+
+/// Why the caller is not shown the texts of a file that came to this since: where it is, and whether it
+/// was deleted for good. They are for those who may look there, and delete for good themselves.
+pub(super) fn unread(context: &Context, (at, is_gone): &(VaultPath, bool)) -> Option<&'static str> {
+    match (*is_gone, context.vault.view().holds(at)) {
+        (true, _) if context.most < Permission::Permanent => Some("it was deleted for good since"),
+        (_, false) => Some("it is where you may not look"),
+        (_, true) => None,
+    }
 }
 
 /// Of deleted things those that the caller may see. What lies in the trash with no place of its own
@@ -111,8 +122,21 @@ pub(super) fn rest(set: &ListedSet, skipped: usize) -> Option<(String, usize)> {
     Some((format!("{} more", count(rest, "change")), shown + 1))
 }
 
-/// `17.2 moved a.md to b.md`.
-pub(super) fn line(change: &ListedChange) -> String {
+/// A line for each change, `17.2  moved a.md to b.md`. One that had to make folders first is several
+/// under one number, which then stands before the first of them alone.
+pub(super) fn lines<'c>(changes: impl IntoIterator<Item = &'c ListedChange>) -> Vec<String> {
+    let mut last = None;
+    let line = |change: &ListedChange| {
+        let number = change.id.to_string();
+        match last.replace(change.id) == Some(change.id) {
+            true => format!("{:width$}  {}", "", what(change), width = number.len()),
+            false => format!("{number}  {}", what(change)),
+        }
+    };
+    changes.into_iter().map(line).collect()
+}
+
+fn what(change: &ListedChange) -> String {
     let path = &change.path;
     let what = match (change.action, &change.from, &change.place) {
         (Action::Moved, Some(from), _) => format!("moved `{from}` to `{path}`"),
@@ -122,7 +146,7 @@ pub(super) fn line(change: &ListedChange) -> String {
         (action, ..) => format!("{} `{path}`", action.word()),
     };
     let undone = change.undone_by.map(|by| format!(" (undone by {by})")).unwrap_or_default();
-    format!("{}  {what}{undone}", change.id)
+    format!("{what}{undone}")
 }
 
 fn nanoseconds(set: &ListedSet) -> i64 {

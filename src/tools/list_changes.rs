@@ -89,6 +89,7 @@ impl Tool for ListChanges {
             path: input.path.as_deref().map(|path| asked(context, path)).transpose()?,
             since: since.transpose()?.map(|time| time.with_timezone(&Utc)),
             before: input.before.map(ChangeSetId),
+            seen: context.vault.view().clone(),
             limit: limit + 1,
         };
         let mut sets = match input.change_set {
@@ -101,11 +102,13 @@ impl Tool for ListChanges {
         let mut lines = Vec::new();
         let mut change_sets = Vec::new();
         let mut room = MAX_DIFF_BYTES;
-        for set in sets.iter().filter(|set| set.is_seen_through(context.vault.view())) {
+        for set in &sets {
             lines.push(history::headline(set));
             let mut data = history::data(set, skipped);
-            for (change, data) in set.changes.iter().skip(skipped).zip(&mut data.changes) {
-                lines.push(format!("    {}", history::line(change)));
+            let shown_now = set.changes.get(skipped..).unwrap_or_default();
+            let told = history::lines(shown_now.iter().take(data.changes.len()));
+            for ((change, line), data) in shown_now.iter().zip(told).zip(&mut data.changes) {
+                lines.push(format!("    {line}"));
                 if input.diff {
                     data.diff = difference(context, change, &mut room)?;
                     let diff = data.diff.as_deref().unwrap_or_default();
@@ -122,7 +125,7 @@ impl Tool for ListChanges {
         }
         match sets.last() {
             None if input.path.is_some() || input.since.is_some() => {
-                lines.push("nothing was changed through the steward there and then".to_owned());
+                lines.push("no changes match".to_owned());
             }
             None => lines.push("nothing was changed through the steward yet".to_owned()),
             Some(last) if more => {
@@ -136,7 +139,8 @@ impl Tool for ListChanges {
 }
 
 fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
-    context.journal.history().change_set(ChangeSetId(id))?.ok_or_else(|| {
+    let set = context.journal.history().change_set(ChangeSetId(id))?;
+    set.filter(|set| set.is_seen_through(context.vault.view())).ok_or_else(|| {
         ToolError::new(
             ErrorCode::NotFound,
             format!("there is no change set {id}"),
@@ -163,7 +167,12 @@ fn difference(
         return Ok(None);
     }
     // What is damaged hides none of the others.
-    let difference = match context.journal.history().diff(change.id) {
+    let history = context.journal.history();
+    let fate = history.fate(change.id);
+    if let Some(why) = fate.as_ref().ok().and_then(|fate| history::unread(context, fate)) {
+        return Ok(Some(format!("({why})")));
+    }
+    let difference = match fate.and_then(|_| history.diff(change.id)) {
         Err(UndoError::NotKept { reason, .. }) => {
             return Ok(Some(format!("(cannot be shown: {reason})")));
         }

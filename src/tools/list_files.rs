@@ -19,7 +19,8 @@ const MAX_RESULTS: usize = 1_000;
 
 /// Lists files and folders whose path fits a pattern, the newest first. Case does not matter. `*`
 /// stands for any characters within a name, `**` for any folders, `?` for one character, `{a,b}`
-/// for either; brackets are literal. A pattern without a slash looks only into the folder itself:
+/// for either; brackets are literal, and so are braces without a comma where something has that name.
+/// A pattern without a slash looks only into the folder itself:
 /// `*.md` lists its notes, `**/*.md` those in all folders below it too.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -143,8 +144,8 @@ impl Tool for ListFiles {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let limit = paging::within(1..=MAX_RESULTS, "max_results", input.max_results)?;
-        let glob = parse_glob(&input.pattern)?;
-        let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
+        let folder = context.find(&input.path, Want::Folder)?.path;
+        let glob = glob_below(context, &folder, &input.pattern, false)?;
         let wanted = Wanted { folder: &folder, glob: &glob, kind: input.kind.kind() };
         let skipped = paging::skipped(input.first_result);
         let upto = skipped.saturating_add(limit);
@@ -235,6 +236,24 @@ impl Listed {
         self.size = (meta.kind != Kind::Folder).then_some(meta.size);
         Some(self)
     }
+}
+
+/// The glob as it is meant below this folder: where something has a name with braces around one choice
+/// alone, `{draft}.md`, that is meant by it. `anywhere`: without a slash it fits names at any depth.
+pub(super) fn glob_below(
+    context: &Context,
+    folder: &VaultPath,
+    pattern: &str,
+    anywhere: bool,
+) -> Result<Glob, ToolError> {
+    if let Ok(Some(literal)) = Glob::with_lone_braces(pattern) {
+        let deep = (anywhere && !literal.has_slash()).then(|| literal.anywhere());
+        let wanted = Wanted { folder, glob: deep.as_ref().unwrap_or(&literal), kind: None };
+        if context.vault.catalogue().list(&wanted, Order::Name, 0).total > 0 {
+            return Ok(literal);
+        }
+    }
+    parse_glob(pattern)
 }
 
 pub(super) fn parse_glob(pattern: &str) -> Result<Glob, ToolError> {

@@ -76,6 +76,7 @@ impl Tool for ListLinks {
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"kind": "unresolved"}"#;

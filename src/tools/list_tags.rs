@@ -11,7 +11,8 @@ use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 /// Tags in one answer.
 const MAX_TAGS: usize = 1_000;
 
-pub(super) struct ListTags;
+/// Lists tags, the commonest first.
+pub struct ListTags;
 
 /// Lists the tags in notes and their properties, the commonest first, with how many notes have
 /// each. A nested tag such as `garden/soil` counts for `garden` too. Case does not matter; the

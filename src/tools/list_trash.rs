@@ -77,6 +77,7 @@ impl Tool for ListTrash {
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Pattern: pattern);
     const EXAMPLE: &'static str = "{}";
     type Input = Input;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::relinked::Relinked;
-use super::text_file::{count, has_type};
+use super::text_file::count;
 use super::tool::touches;
 use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, Touch, base_lines};
 use crate::edits::{Followed, ReadOnly};
@@ -13,7 +13,8 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::{self, Kind, VaultError, Want};
 
-pub(super) struct Move;
+/// Moves or renames, links included.
+pub struct Move;
 
 /// Symbolic links named in an answer.
 const MAX_TURNED: usize = 20;
@@ -89,7 +90,7 @@ impl Tool for Move {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let source = context.vault.resolve(&input.source, Want::Entry)?;
+        let source = context.find_to_take(&input.source)?;
         if source.path.is_root() {
             return Err(ToolError::new(
                 ErrorCode::InvalidInput,
@@ -208,6 +209,9 @@ fn destination(
             if found.path.fold_key() == new.fold_key() || kind == Kind::File {
                 let mut error =
                     ToolError::from(VaultError::AlreadyExists { path: found.path.clone() });
+                if let Some(free) = free_beside(context, &found.path) {
+                    error.hint = Some(format!("`{free}` is free"));
+                }
                 if found.meta.kind == Kind::Folder {
                     let inside = format!("{}/{}", found.path.as_str(), source.name());
                     error.hint = Some(format!("to move it into that folder, say `{inside}`"));
@@ -227,6 +231,20 @@ fn destination(
     }
 }
 
+/// `path` with the first number behind its name that nothing is called by, from 2.
+fn free_beside(context: &Context, path: &VaultPath) -> Option<VaultPath> {
+    let (stem, extension) = match path.extension() {
+        Some(extension) => path.as_str().split_at(path.as_str().len() - extension.len() - 1),
+        None => (path.as_str(), ""),
+    };
+    (2..MOST_NUMBERS)
+        .filter_map(|number| VaultPath::from_disk(&format!("{stem} {number}{extension}")))
+        .find(|path| context.vault.resolve(path.as_str(), Want::Entry).is_err())
+}
+
+/// The most names that are tried for a free one.
+const MOST_NUMBERS: u32 = 20;
+
 /// What a note may become by its new name.
 const OTHER_TEXTS: [&str; 21] = [
     "base", "bak", "bib", "canvas", "csv", "htm", "html", "json", "log", "markdown", "md", "mdx",
@@ -242,7 +260,7 @@ fn type_for<'a>(source: &'a VaultPath, new: &VaultPath) -> Option<&'a str> {
         true => new
             .extension()
             .is_some_and(|new| OTHER_TEXTS.iter().any(|other| new.eq_ignore_ascii_case(other))),
-        false => has_type(new),
+        false => new.has_type(),
     };
     (!names_one && !is_same).then_some(extension)
 }

@@ -38,6 +38,7 @@ impl Tool for OpenNote {
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Edit;
     const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
     const NEEDS_HOST: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
@@ -45,7 +46,7 @@ impl Tool for OpenNote {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let path = context.vault.resolve(&input.path, Want::File)?.path;
+        let path = context.find(&input.path, Want::File)?.path;
         if input.line == Some(0) {
             return Err(ToolError::new(
                 ErrorCode::InvalidInput,
@@ -54,7 +55,9 @@ impl Tool for OpenNote {
             ));
         }
         let Some(host) = &context.host else { return Err(nobody()) };
-        let open = host.open(&path, input.line, &context.cancel)?;
+        // Another program's word: of a note that this caller may not see nothing is told.
+        let is_seen = |open: &String| context.vault.resolve(open, Want::File).is_ok();
+        let open = host.open(&path, input.line, &context.cancel)?.filter(is_seen);
         let text = match &open {
             Some(open) if open == path.as_str() => format!("`{path}` is open in Obsidian"),
             Some(open) => format!("Obsidian was told to open `{path}`; it shows `{open}`"),

@@ -21,7 +21,8 @@ const MAX_BYTES: usize = 100 << 10;
 /// Bytes of an answer that tell of the note and where to go on.
 const AROUND: usize = 500;
 
-pub(super) struct ReadFile;
+/// Reads a text file, or lines of it.
+pub struct ReadFile;
 
 /// Reads a text file of the vault, whole or a range of lines. Lines come numbered as `N: text`;
 /// the numbers are not part of the file. The path may be spoken loosely: case does not matter and
@@ -31,7 +32,8 @@ pub(super) struct ReadFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name
+    /// or alias alone, as it is said.
     path: String,
     /// The first line to read, from 1. Left out: the first of the file.
     #[serde(default)]
@@ -78,6 +80,7 @@ impl Tool for ReadFile {
     const TITLE: &'static str = "Read a file";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const LONG_ANSWER: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
@@ -85,7 +88,7 @@ impl Tool for ReadFile {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let file = text_file::read(&context.vault, &input.path)?;
+        let file = text_file::read(context, &input.path)?;
         let text = file.text()?;
         let total_lines = text.line_count();
         let (first, last) = range(&input, total_lines, file.path.as_str())?;

@@ -41,6 +41,15 @@ pub struct Definition {
     pub quick: bool,
     /// Whether it is only there while Obsidian is connected.
     pub needs_host: bool,
+    /// Whether short lists leave it out.
+    #[serde(skip)]
+    pub seldom: bool,
+    /// Whether its answer may fill many pages.
+    #[serde(skip)]
+    pub long_answer: bool,
+    /// The argument that makes it fail where the file exists, and the word for that.
+    #[serde(skip)]
+    pub only_new: Option<(&'static str, &'static str)>,
     /// JSON Schema of its arguments.
     #[serde(serialize_with = "made")]
     pub input_schema: Made<Value>,
@@ -56,6 +65,9 @@ pub struct Definition {
     /// The argument that, where it is true, makes it do for good what could be undone.
     #[serde(skip)]
     pub permanent: Option<String>,
+    /// Other names of arguments: the argument, and the other name.
+    #[serde(skip)]
+    pub aliases: &'static [(&'static str, &'static str)],
     /// A call of it as JSON, for tests.
     #[serde(skip)]
     pub example: String,
@@ -88,12 +100,16 @@ impl Definition {
             idempotent: T::IDEMPOTENT,
             heavy: T::HEAVY,
             quick: T::QUICK,
+            seldom: T::SELDOM,
+            long_answer: T::LONG_ANSWER,
+            only_new: T::ONLY_NEW,
             needs_host: T::NEEDS_HOST,
             input_schema: LazyLock::new(Box::new(schema_of_input::<T>)),
             output_schema: LazyLock::new(Box::new(schema_of_output::<T>)),
             kind: T::KIND,
             touches: T::TOUCHES.to_vec(),
             permanent: T::PERMANENT.map(str::to_owned),
+            aliases: T::ALIASES,
             example: T::EXAMPLE.to_owned(),
             rests_on: |arguments| T::rests_on(&input::<T>(arguments).ok()?),
             run: Box::new(run::<T>),
@@ -107,6 +123,24 @@ impl Definition {
     ) -> impl Iterator<Item = (Names, &'a str)> {
         let text = |name: &str| arguments.get(name)?.as_str();
         self.touches.iter().filter_map(move |(argument, names)| Some((*names, text(argument)?)))
+    }
+
+    /// Gives arguments the names that it has for them, where they have others that it knows.
+    pub fn name_arguments(&self, arguments: &mut Value) {
+        if let Some(renamed) = by_own_names(self.aliases, arguments) {
+            *arguments = renamed;
+        }
+    }
+
+    /// Has it leave a file that exists alone, where these arguments say nothing of it.
+    pub fn spare_what_exists(&self, arguments: &mut Value) {
+        let is_blind =
+            matches!(self.rests_on(arguments), Some(Basis::Text { is_only_new: false, .. }));
+        if let (true, Some((argument, word)), Some(given)) =
+            (is_blind, self.only_new, arguments.as_object_mut())
+        {
+            given.entry(argument).or_insert_with(|| word.into());
+        }
     }
 
     /// The places of the vault and its trash that these arguments name.
@@ -291,11 +325,27 @@ fn whole(input: &Value) -> Option<Value> {
     write(&mut input).then_some(input)
 }
 
+/// The arguments by the names that the tool has for them; `None` where they were.
+fn by_own_names(aliases: &[(&str, &str)], arguments: &Value) -> Option<Value> {
+    let given = arguments.as_object()?;
+    let meant =
+        |(own, other): &&(&str, &str)| given.contains_key(*other) && !given.contains_key(*own);
+    let aliases: Vec<_> = aliases.iter().filter(meant).collect();
+    let mut renamed = (!aliases.is_empty()).then(|| given.clone())?;
+    for (own, other) in aliases {
+        let value = renamed.remove(*other).unwrap_or_default();
+        renamed.insert((*own).to_owned(), value);
+    }
+    Some(Value::Object(renamed))
+}
+
 /// The arguments as a tool's own type.
 fn input<T: Tool>(arguments: &Value) -> Result<T::Input, serde_json::Error> {
     if arguments.is_null() {
         return T::Input::deserialize(json!({}));
     }
+    let renamed = by_own_names(T::ALIASES, arguments);
+    let arguments = renamed.as_ref().unwrap_or(arguments);
     // Whole numbers may come as `3.0`, which JSON Schema calls an integer, too.
     T::Input::deserialize(arguments).or_else(|error| match whole(arguments) {
         Some(arguments) => T::Input::deserialize(&arguments),

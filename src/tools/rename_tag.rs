@@ -104,6 +104,7 @@ impl Tool for RenameTag {
     const TITLE: &'static str = "Rename a tag";
     const TIER: Tier = Tier::Dangerous;
     const IDEMPOTENT: bool = false;
+    const SELDOM: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Tag: from);
     const EXAMPLE: &'static str = r#"{"from": "garden", "to": "plot"}"#;

@@ -52,6 +52,7 @@ impl Tool for Restore {
     const TIER: Tier = Tier::Cautious;
     const KIND: ToolKind = ToolKind::Other;
     const IDEMPOTENT: bool = false;
+    const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Trashed: item);
     const EXAMPLE: &'static str = r#"{"item": "deleted.md"}"#;
     type Input = Input;

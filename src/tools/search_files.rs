@@ -3,17 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::list_files::parse_glob;
+use super::list_files::glob_below;
 use super::paging::within;
 use super::text_file::count;
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
 use crate::index::search::{FileMatches, Mode, Query, Results, Settings};
 use crate::note::code::ErrorCode;
+use crate::note::glob::Glob;
+use crate::note::path::VaultPath;
 use crate::note::spelling;
-use crate::vault::Want;
+use crate::vault::{Found, Want};
 
-pub(super) struct SearchFiles;
+/// Finds text in files.
+pub struct SearchFiles;
 
 const MAX_FILES: usize = 1_000;
 const MAX_MATCHES: usize = 500;
@@ -27,7 +30,8 @@ const MAX_TEXT: usize = 200 << 10;
 
 /// Searches the text of notes with a regular expression, line by line, the newest notes first, and
 /// shows the matching lines with the lines around them. Without a capital in the pattern case does
-/// not matter. Searches Markdown notes unless `file_pattern` says otherwise. Says what was left out.
+/// not matter. Searches Markdown notes unless `file_pattern` says otherwise. Says what was left out, and
+/// how many lines match in how many files in all; with `output_mode` `count` however long that takes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -38,7 +42,7 @@ pub struct Input {
     /// depth. Left out: Markdown notes.
     #[serde(default)]
     file_pattern: Option<String>,
-    /// Only below this folder.
+    /// Only below this folder, or only this file, of whatever kind.
     #[serde(default)]
     path: String,
     /// Whether to ignore case. Left out: ignored unless the pattern has a capital.
@@ -90,9 +94,16 @@ enum OutputMode {
 pub struct Output {
     /// The files, the newest first.
     files: Vec<FileResult>,
+    /// Files with a match in all, those that are not shown included.
+    total_files: usize,
+    /// Lines that match in all of them; none if only the files were asked for.
+    total_matches: Option<u64>,
+    /// Whether there may be more than these totals: they are counted to the end where few files are left.
+    at_least: bool,
     /// Files that were searched.
     searched: usize,
-    /// Files that fit but were not searched, because the answer was full or the time over.
+    /// Files that fit but were not searched for lines to show, because the answer was full or the time
+    /// over.
     not_searched: usize,
     /// Files that are not text.
     binary: usize,
@@ -144,6 +155,7 @@ impl Tool for SearchFiles {
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
+    const LONG_ANSWER: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
     const EXAMPLE: &'static str = r#"{"pattern": "one"}"#;
@@ -154,23 +166,29 @@ impl Tool for SearchFiles {
         let query = query(context, &input)?;
         let settings = &context.settings.search;
         let index = &context.index.text;
-        let results =
+        let mut results =
             index.search(&context.vault, &query, settings, &context.cancel).map_err(|error| {
                 ToolError::new(ErrorCode::InvalidPattern, error.to_string(), error.hint())
             })?;
         if context.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }
-        let (mut text, whole) = text(&input, &results);
+        let totals = Totals::of(&results, query.mode);
+        results.files.truncate(input.max_results);
+        let (mut text, whole) = text(&input, &results, &totals);
         let written_otherwise = written_otherwise(context, &query, &results);
         if let Some(pattern) = &written_otherwise {
             let alike = "other quotes, dashes or forms of accented letters";
             text.push_str(&format!("\n[there is text with {alike}; search for `{pattern}`]"));
         }
+        index.let_go_of_large_pattern();
         let mut files = results.files;
         files.truncate(whole);
         let data = Output {
             files: files.into_iter().map(|file| file_result(file, query.mode)).collect(),
+            total_files: totals.files,
+            total_matches: totals.matches,
+            at_least: totals.at_least,
             searched: results.searched,
             not_searched: results.not_searched,
             binary: results.binary,
@@ -187,6 +205,25 @@ impl Tool for SearchFiles {
     }
 }
 
+/// What there is in all, shown or not.
+struct Totals {
+    files: usize,
+    matches: Option<u64>,
+    at_least: bool,
+}
+
+impl Totals {
+    fn of(results: &Results, mode: Mode) -> Self {
+        let shown: u64 = results.files.iter().map(|file| file.matches).sum();
+        let more = results.more.unwrap_or_default();
+        Self {
+            files: results.files.len() + more.files,
+            matches: (mode != Mode::FilesWithMatches).then_some(shown + more.matches),
+            at_least: results.timed_out || (results.not_searched > 0 && results.more.is_none()),
+        }
+    }
+}
+
 /// A pattern that finds what was not found for the way it is written. `rg` would find nothing either, so
 /// it is only told.
 fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Option<String> {
@@ -199,10 +236,11 @@ fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Opt
         max_files: 1,
         ..query.clone()
     };
-    let most = context.settings.search.deadline_milliseconds.min(HINT_MILLISECONDS);
-    let settings = Settings { deadline_milliseconds: most, ..context.settings.search.clone() };
-    let (vault, cancel) = (&context.vault, &context.cancel);
-    let found = context.index.text.search(vault, &query, &settings, cancel).ok()?;
+    let settings = &context.settings.search;
+    let most = settings.deadline_milliseconds.min(HINT_MILLISECONDS);
+    let settings = Settings { deadline_milliseconds: most, ..settings.clone() };
+    let index = &context.index.text;
+    let found = index.search(&context.vault, &query, &settings, &context.cancel).ok()?;
     (!found.files.is_empty()).then_some(query.pattern)
 }
 
@@ -210,11 +248,12 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
     let around = within(0..=MAX_CONTEXT, "context_lines", input.context_lines.unwrap_or(2))?;
     let before = input.context_before.unwrap_or(around);
     let after = input.context_after.unwrap_or(around);
+    let (folder, files) = place(context, input)?;
     Ok(Query {
         pattern: input.pattern.clone(),
         ignore_case: input.ignore_case,
-        files: input.file_pattern.as_deref().map(parse_glob).transpose()?,
-        folder: context.vault.resolve(&input.path, Want::Folder)?.path,
+        files,
+        folder,
         before: within(0..=MAX_CONTEXT, "context_before", before)?,
         after: within(0..=MAX_CONTEXT, "context_after", after)?,
         mode: match input.output_mode {
@@ -222,9 +261,33 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
             OutputMode::FilesWithMatches => Mode::FilesWithMatches,
             OutputMode::Count => Mode::Count,
         },
-        max_files: within(1..=MAX_FILES, "max_results", input.max_results)?,
+        // Where all is counted, all is looked into.
+        max_files: match (
+            within(1..=MAX_FILES, "max_results", input.max_results)?,
+            input.output_mode,
+        ) {
+            (_, OutputMode::Count) => usize::MAX,
+            (most, _) => most,
+        },
         max_matches: within(1..=MAX_MATCHES, "max_matches", input.max_matches)?,
     })
+}
+
+/// The folder to search below, and which files: of a file that is named itself, that one alone.
+fn place(context: &Context, input: &Input) -> Result<(VaultPath, Option<Glob>), ToolError> {
+    let no_folder = match context.find(&input.path, Want::Folder) {
+        Ok(Found { path, .. }) => {
+            let glob = |pattern: &str| glob_below(context, &path, pattern, true);
+            let files = input.file_pattern.as_deref().map(glob).transpose()?;
+            return Ok((path, files));
+        }
+        Err(error) => error,
+    };
+    let Ok(file) = context.find(&input.path, Want::File) else {
+        return Err(no_folder.into());
+    };
+    let folder = file.path.parent().unwrap_or_else(VaultPath::root);
+    Ok((folder, Some(Glob::of_name(file.path.name()))))
 }
 
 fn file_result(file: FileMatches, mode: Mode) -> FileResult {
@@ -243,7 +306,7 @@ fn file_result(file: FileMatches, mode: Mode) -> FileResult {
 }
 
 /// The answer as text, and how many of the files fit into it.
-fn text(input: &Input, results: &Results) -> (String, usize) {
+fn text(input: &Input, results: &Results, totals: &Totals) -> (String, usize) {
     let mut text = String::new();
     let mut whole = 0;
     for file in &results.files {
@@ -258,7 +321,7 @@ fn text(input: &Input, results: &Results) -> (String, usize) {
         text.push_str(&part);
         whole += 1;
     }
-    text.push_str(&format!("[{}]", summary(input, results, whole)));
+    text.push_str(&format!("[{}]", summary(input, results, totals, whole)));
     (text, whole)
 }
 
@@ -282,24 +345,47 @@ fn excerpts(file: &FileMatches) -> String {
 }
 
 /// What was found and what was left out, in one line.
-fn summary(input: &Input, results: &Results, whole: usize) -> String {
+fn summary(input: &Input, results: &Results, totals: &Totals, whole: usize) -> String {
     let mut parts = Vec::new();
-    match results.files.len() {
-        0 => parts.push(format!("no line matches `{}`", input.pattern)),
-        files => parts.push(format!("matches in {}", count(files, "file"))),
+    let files = results.files.len();
+    if files == 0 {
+        parts.push(format!("no line matches `{}`", input.pattern));
+    } else {
+        let least = if totals.at_least { "at least " } else { "" };
+        let in_all = count(totals.files, "file");
+        let found = match totals.matches {
+            Some(matches) => {
+                let matches = count(usize::try_from(matches).unwrap_or(usize::MAX), "match");
+                format!("{least}{matches} in {in_all}")
+            }
+            None => format!("matches in {least}{in_all}"),
+        };
+        let shown = match totals.files > files {
+            true => format!(", the newest {files} shown"),
+            false => String::new(),
+        };
+        parts.push(format!("{found}{shown}"));
     }
     if whole < results.files.len() {
         let left = count(results.files.len() - whole, "file");
         parts.push(format!("{left} left out to keep the answer short"));
     }
-    parts.push(format!("{} searched", count(results.searched, "file")));
-    if results.not_searched > 0 {
-        let why = if results.timed_out {
-            "the time was over; narrow it with path or file_pattern"
-        } else {
-            "the answer was full; raise max_results or max_matches, or narrow the pattern"
-        };
-        parts.push(format!("{} not searched: {why}", results.not_searched));
+    let others = if totals.at_least { 0 } else { results.not_searched };
+    parts.push(format!("{} searched", count(results.searched + others, "file")));
+    if results.timed_out && results.not_searched > 0 {
+        let left = results.not_searched;
+        parts.push(format!(
+            "{left} not searched: the time was over; narrow it with path or file_pattern"
+        ));
+    } else if totals.files > files {
+        let count = if totals.at_least { "; output_mode `count` counts all" } else { "" };
+        let others = "raise max_results or max_matches, or narrow the pattern, for the others";
+        parts.push(format!("{others}{count}"));
+    } else if totals.at_least && results.not_searched > 0 {
+        let left = results.not_searched;
+        parts.push(format!(
+            "{left} not searched: the answer was full; raise max_results or max_matches, or narrow the pattern"
+        ));
     } else if results.timed_out {
         parts.push("the time was over in the middle of a file".to_owned());
     }

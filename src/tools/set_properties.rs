@@ -79,7 +79,7 @@ impl Tool for SetProperties {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let changes = changes(&input)?;
-        let file = text_file::read(&context.vault, &input.path)?;
+        let file = text_file::read(context, &input.path)?;
         file.expect(input.expected_revision.as_deref())?;
         if !file.path.is_note() {
             return Err(ToolError::new(

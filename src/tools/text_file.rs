@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Datelike, Local, Offset, SecondsFormat, TimeZone, Timelike};
 
-use super::ToolError;
+use super::{Context, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::note::text::{NotText, Text};
+use crate::note::text::{NotText, NotTextReason, Text};
 use crate::vault::{FileContent, Revision, Vault};
 
 /// A text file as found and read.
@@ -15,8 +15,8 @@ pub(super) struct TextFile {
 }
 
 /// Finds and reads the file that `asked` names.
-pub(super) fn read(vault: &Vault, asked: &str) -> Result<TextFile, ToolError> {
-    let (path, content) = vault.read_asked(asked)?;
+pub(super) fn read(context: &Context, asked: &str) -> Result<TextFile, ToolError> {
+    let (path, content) = context.index.names.read(context.asking(), asked)?;
     Ok(TextFile { path, content })
 }
 
@@ -69,7 +69,13 @@ pub(super) fn parse_revision(text: &str) -> Result<Revision, ToolError> {
 }
 
 pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
-    let hint = "get_file_info tells more about it; only text can be read";
+    let hint = match fault.reason {
+        NotTextReason::InvalidUtf8 { .. } if path.is_note() => {
+            "save it as UTF-8, in an editor that knows its encoding; search_files finds lines in it \
+             all the same"
+        }
+        _ => "get_file_info tells more about it; only text can be read",
+    };
     ToolError {
         data: Some(serde_json::json!({ "size": fault.size })),
         ..ToolError::new(fault.code(), format!("`{path}` is {fault}"), hint)
@@ -157,24 +163,6 @@ pub(super) fn count(number: usize, noun: &str) -> String {
         _ if noun.ends_with("ch") => format!("{number} {noun}es"),
         _ => format!("{number} {noun}s"),
     }
-}
-
-/// A remark on a new file's name that Obsidian would not show as a note.
-pub(super) fn extension_remark(path: &VaultPath) -> &'static str {
-    match has_type(path) {
-        false => " (this name has no extension: Obsidian shows it as a note only with `.md`)",
-        true => "",
-    }
-}
-
-/// Whether the name ends in an extension, and not in what is said behind a dot: `v2.0`, `Dr. Who`.
-pub(super) fn has_type(path: &VaultPath) -> bool {
-    let is_type = |extension: &str| {
-        extension.len() <= 12
-            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            && !extension.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    path.extension().is_some_and(is_type)
 }
 
 #[cfg(test)]

@@ -108,6 +108,8 @@ pub enum Basis {
 pub trait Tool {
     /// What callers call it, in snake_case.
     const NAME: &'static str;
+    /// Other names that callers know arguments by: the argument, and the other name.
+    const ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// For people: "Read a file".
     const TITLE: &'static str;
     /// How much it can do.
@@ -124,6 +126,13 @@ pub trait Tool {
     /// Whether it has mostly done its work in far less than a millisecond, so that it is tried at a
     /// glance first: where it was asked for, by a thread that must not wait.
     const QUICK: bool = false;
+    /// Whether most callers do without it, so that short lists of tools leave it out.
+    const SELDOM: bool = false;
+    /// Whether its answer may fill many pages.
+    const LONG_ANSWER: bool = false;
+    /// The argument that makes it fail where the file exists, and the word for that, where it would
+    /// replace the whole of it otherwise.
+    const ONLY_NEW: Option<(&'static str, &'static str)> = None;
     /// Whether it is only there while Obsidian is connected.
     const NEEDS_HOST: bool = false;
     /// The arguments that name something, the most telling first: the audit, hooks and clients are

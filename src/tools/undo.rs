@@ -7,14 +7,11 @@ use super::history::{self, ChangeSetData};
 use super::relinked::Relinked;
 use super::tool::argument;
 use super::{Answer, Basis, Context, Tier, Tool, ToolError, ToolKind};
-use crate::journal::{ChangeSetId, ListedSet, Query, SetKind, Target};
+use crate::journal::{ChangeSetId, ListedSet, Target};
 use crate::note::code::ErrorCode;
 
 /// Takes back what was changed.
 pub struct Undo;
-
-/// Change sets looked through for the last one that is not undone.
-const LOOKED_THROUGH: usize = 500;
 
 /// Takes back what was changed through the steward: a whole change set, or one change of it;
 /// `list_changes` has the numbers. Without a number it takes back the last change set that was
@@ -89,7 +86,7 @@ impl Tool for Undo {
         let mut lines = vec![format!("undid {target}; change set {set} brings it back")];
         if let Some(listed) = &listed {
             let shown = listed.changes.iter().take(history::MAX_CHANGES);
-            lines.extend(shown.map(|change| format!("    {}", history::line(change))));
+            lines.extend(history::lines(shown).iter().map(|line| format!("    {line}")));
             lines.extend(history::rest(listed, 0).map(|(rest, from)| {
                 format!("    and {rest}; list_changes with change_set: {set}, first_change: {from} shows them")
             }));
@@ -114,13 +111,8 @@ impl Tool for Undo {
 
 /// The last change set that can be taken back without taking back an undo.
 fn last(context: &Context) -> Result<ListedSet, ToolError> {
-    let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
-    let sets = context.journal.history().change_sets(&query)?;
-    let open = |set: &ListedSet| {
-        let asked_for = !matches!(set.kind, SetKind::Undo(_));
-        asked_for && !set.is_undone() && set.is_seen_through(context.vault.view())
-    };
-    sets.into_iter().find(open).ok_or_else(|| {
+    let last = context.journal.history().newest_standing(context.vault.view(), |_| true)?;
+    last.ok_or_else(|| {
         ToolError::new(
             ErrorCode::NotFound,
             "there is nothing to undo",

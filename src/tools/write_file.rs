@@ -4,21 +4,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::relinked::Relinked;
-use super::text_file::{self, extension_remark, parse_revision};
+use super::text_file::{self, parse_revision};
 use super::tool::{argument, touches};
-use super::{Answer, Basis, Context, Learnt, Tier, Tool, ToolError, Touch, long_line};
+use super::{Answer, Basis, Context, Learnt, Tier, Tool, ToolError, Touch, long_line, twins};
 use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::vault::{Before, Found, Kind, Place, Vault, VaultError};
+use crate::vault::{Before, Found, Kind, Place, Vault, VaultError, Want};
 
 /// Writes a file.
 pub struct WriteFile;
 
 /// Creates a file with this content, or replaces the whole content of one that exists. Missing
 /// folders are made. An existing file is found whatever the case of its path, so no twin that
-/// differs only in case is made. Links that lead to another file of a new file's name are rewritten
+/// differs only in case is made; where a note elsewhere answers to the name, nothing is written and
+/// the answer says which (`create` writes all the same). Links that lead to another file of a new file's name are rewritten
 /// so that they still do. To change part of a note use edit_file instead. Give
 /// `expected_revision` (from read_file) when replacing a note that was read before: the write is
 /// then refused if somebody changed it meanwhile. It must be given where the new content is empty,
@@ -26,13 +28,16 @@ pub struct WriteFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Where, from the vault's root, with the extension: `Projects/Garden.md`.
+    /// Where, from the vault's root: `Projects/Garden.md`. A name without an extension becomes a note.
     path: String,
     /// The whole content of the file.
     content: String,
     /// What to do if the file exists.
     #[serde(default)]
     if_exists: IfExists,
+    /// Make a new file although a note answers to this name already.
+    #[serde(default)]
+    create: bool,
     /// The revision that was read; the write is refused if the file is another by now.
     #[serde(default)]
     expected_revision: Option<String>,
@@ -48,6 +53,9 @@ enum IfExists {
     /// Leave it and report an error.
     Fail,
 }
+
+/// How it is said that a file that exists is to stay.
+const ONLY_NEW: (&str, &str) = (argument!(if_exists), "fail");
 
 /// What was written.
 #[derive(Serialize, JsonSchema)]
@@ -74,6 +82,7 @@ impl Tool for WriteFile {
     const TITLE: &'static str = "Write a file";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = true;
+    const ONLY_NEW: Option<(&'static str, &'static str)> = Some(ONLY_NEW);
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "c.md", "content": "three"}"#;
     type Input = Input;
@@ -86,7 +95,7 @@ impl Tool for WriteFile {
                 return Err(VaultError::NotAFile { path: found.path, kind: found.meta.kind }.into());
             }
             Place::Existing(found) if input.if_exists == IfExists::Fail => {
-                return Err(VaultError::AlreadyExists { path: found.path }.into());
+                return Err(stays(found.path));
             }
             Place::Existing(found) => {
                 if expected.is_none() {
@@ -98,7 +107,7 @@ impl Tool for WriteFile {
             Place::Free(path) if expected.is_some() => {
                 return Err(context.vault.gone_since(&path).into());
             }
-            Place::Free(path) => (path, Before::Absent),
+            Place::Free(path) => (free(context, path, input.create)?, Before::Absent),
         };
         let content = input.content.into_bytes();
         let bytes = content.len();
@@ -112,7 +121,6 @@ impl Tool for WriteFile {
         };
         let created = saved.before.is_none();
         let verb = if created { "created" } else { "overwrote" };
-        let remark = if created { extension_remark(&path) } else { "" };
         let size = text_file::size(bytes as u64);
         let data = Output {
             path: path.as_str().to_owned(),
@@ -123,8 +131,7 @@ impl Tool for WriteFile {
             change_set: applied.change_set.0,
             links: Relinked::of(context.vault.view(), &links),
         };
-        let mut lines =
-            vec![format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision)];
+        let mut lines = vec![format!("{verb} `{path}` ({size}), revision {}", data.revision)];
         lines.extend(data.links.text(false));
         Ok(Answer::new(lines.join("\n"), data))
     }
@@ -138,9 +145,32 @@ impl Tool for WriteFile {
         input.expected_revision.is_none().then(|| Basis::Text {
             path: input.path.clone(),
             revision: argument!(expected_revision),
-            only_new: (argument!(if_exists), "fail"),
+            only_new: ONLY_NEW,
             is_only_new: input.if_exists == IfExists::Fail,
         })
+    }
+}
+
+/// The error for a file that exists and is to stay.
+fn stays(path: VaultPath) -> ToolError {
+    let hint = format!(
+        "`{path}` exists; change a part of it with edit_file, choose another name, or replace all of \
+         it: with the `expected_revision` that read_file gives, or with `if_exists: \"overwrite\"`"
+    );
+    ToolError { hint: Some(hint), ..VaultError::AlreadyExists { path }.into() }
+}
+
+/// Where a new file goes: with `.md` where its name has no extension.
+///
+/// # Errors
+/// A note answers to that name already, and `create` is not set.
+fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, ToolError> {
+    if !create {
+        twins::refuse(context, &path, Want::File)?;
+    }
+    match path.has_type() {
+        true => Ok(path),
+        false => Ok(context.vault.new_path(&format!("{path}.md"))?),
     }
 }
 

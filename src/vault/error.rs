@@ -127,9 +127,12 @@ pub enum VaultError {
         /// What would have moved.
         path: VaultPath,
     },
-    /// The vault's folder is not there any more, or another one is in its place.
+    /// The vault's folder is not there any more, or an empty one is in its place.
     #[error("the vault at `{}` is gone", root.display())]
     Gone { root: PathBuf },
+    /// Another folder took the place of the vault's, and cannot be written to by this process.
+    #[error("the folder at `{}` is another than the one that the steward started with, which alone it may change", root.display())]
+    Replaced { root: PathBuf },
     /// The operating system refused.
     #[error("could not {action} `{path}`")]
     Io {
@@ -189,7 +192,9 @@ impl VaultError {
             }
             Self::IntoItself { .. } => ErrorCode::InvalidInput,
             Self::ReadOnly { .. } => ErrorCode::PermissionDenied,
-            Self::OtherDisk { .. } | Self::Gone { .. } => ErrorCode::IoError,
+            Self::OtherDisk { .. } | Self::Gone { .. } | Self::Replaced { .. } => {
+                ErrorCode::IoError
+            }
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     ErrorCode::PermissionDenied
@@ -249,6 +254,9 @@ impl VaultError {
             }
             Self::Gone { .. } => {
                 "put the folder back or mount it; nothing is written until then".to_owned()
+            }
+            Self::Replaced { .. } => {
+                "end the steward and start it again; until then it reads, and changes nothing".to_owned()
             }
             Self::Io { source, .. } if too_many_open(source) => {
                 "this process may not open more files at once: allow it more (`ulimit -n`), or change \

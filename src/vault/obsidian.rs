@@ -7,11 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use chrono::{DateTime, FixedOffset};
 use regex::RegexSet;
 use serde_json::Value;
 
 use super::dir::is_absence;
 use super::error::VaultError;
+use crate::note::moment::{self, Formatted};
 use crate::note::path::PathRef;
 
 /// Settings files are small; something larger is not one.
@@ -79,6 +81,18 @@ pub struct DailyNotes {
     pub date_format: String,
     /// How `{{time}}` is written, as a Moment format.
     pub time_format: String,
+}
+
+impl DailyNotes {
+    /// The path of the daily note of this moment's day, and the letters of the format that mean nothing.
+    pub fn path(&self, time: &DateTime<FixedOffset>) -> Formatted {
+        let Formatted { text, unknown } = moment::format(time, &self.format);
+        let folder = self.folder.replace('\\', "/");
+        let name = text.trim_matches('/');
+        let extension = if name.to_lowercase().ends_with(".md") { "" } else { ".md" };
+        let path = format!("{}/{name}{extension}", folder.trim_matches('/'));
+        Formatted { text: path.trim_start_matches('/').to_owned(), unknown }
+    }
 }
 
 /// The note open in Obsidian, from `workspace.json`.

@@ -172,8 +172,8 @@ impl PluginFolder {
         folder.sync().map_err(|error| self.failed("write", "", error))
     }
 
-    /// Removes the files of these names, and the folder where nothing else is in it; the names of
-    /// what stays.
+    /// Removes the files of these names, the folder where nothing else is in it, and that of all
+    /// plugins where there is no other; the names of what stays.
     ///
     /// # Errors
     /// [`PluginError::Io`].
@@ -193,12 +193,22 @@ impl PluginFolder {
             listed.into_iter().map(|one| one.name.to_string_lossy().into_owned()).collect();
         left.sort();
         if left.is_empty() {
-            let plugins = self.plugins()?;
-            if let (Some(plugins), Ok(name)) = (plugins, named(self.id)) {
-                plugins.remove_folder(name).map_err(|error| self.failed("remove", "", error))?;
-            }
+            self.remove_folders().map_err(|error| self.failed("remove", "", error))?;
         }
         Ok(left)
+    }
+
+    fn remove_folders(&self) -> io::Result<()> {
+        let root = Folder::open_root(&self.root)?;
+        let config = root.open_folder(named(&self.config)?)?;
+        let plugins = config.open_folder(named(PLUGINS)?)?;
+        plugins.remove_folder(named(self.id)?)?;
+        let is_empty = plugins.list()?.is_empty();
+        drop(plugins);
+        if is_empty {
+            config.remove_folder(named(PLUGINS)?)?;
+        }
+        Ok(())
     }
 
     fn config(&self) -> Result<Folder, PluginError> {
@@ -324,7 +334,12 @@ mod tests {
         assert_eq!(plugin.remove(&["main.js", "manifest.json"]).unwrap(), ["data.json"]);
         std::fs::remove_file(folder.join("data.json")).unwrap();
         assert_eq!(plugin.remove(&["main.js", "manifest.json"]).unwrap(), [""; 0]);
-        assert!(!folder.exists());
+        assert!(!folder.exists() && !folder.parent().unwrap().exists());
+
+        plugin.write(&FILES).unwrap();
+        std::fs::create_dir(folder.parent().unwrap().join("other")).unwrap();
+        assert_eq!(plugin.remove(&["main.js", "manifest.json"]).unwrap(), [""; 0]);
+        assert!(!folder.exists() && folder.parent().unwrap().join("other").exists());
     }
 
     #[test]

@@ -46,6 +46,15 @@ impl Protection {
         Self { config_folders, state, settings: OnceLock::new() }
     }
 
+    /// The same rules for a vault whose root holds these configuration folders besides.
+    pub fn with(&self, config_folders: &[String]) -> Self {
+        let mut rules = self.clone();
+        rules.config_folders.extend(config_folders.iter().map(|name| fold_key(name)));
+        rules.config_folders.sort();
+        rules.config_folders.dedup();
+        rules
+    }
+
     /// Protects these files and folders too, from now on; once.
     pub fn protect(&self, settings: Vec<VaultPath>) {
         let _ = self.settings.set(settings);

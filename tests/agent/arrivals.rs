@@ -2,8 +2,10 @@
 //! for, and trusted no more than whoever said it.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc};
 use vault_steward::agent::called::Called;
@@ -12,12 +14,14 @@ use vault_steward::agent::context::Context;
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::{
-    Answer, Audience, Later, Memory, MemoryError, Model, Models, Told, Toolbox, Wanted, What,
+    Answer, Audience, Later, Memory, MemoryError, Model, Models, Pending, Told, Toolbox, Wanted,
+    What,
 };
 use vault_steward::agent::turn::{Changes, Reason, Show};
 use vault_steward::agent::{
     Agent, ConversationSettings, Conversations, Ports, PromptError, TurnSettings, foreign_source,
 };
+use vault_steward::calls::{Answerer, Decision};
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::{
     Block, BlockKind, Item, Message, Origin, Provider, Stop, ToolArgs, ToolCall, ToolSpec, Turn,
@@ -45,7 +49,7 @@ impl Models for Holds {
         Box::pin(std::future::pending())
     }
 
-    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+    fn price(&self, _: Option<&Origin>, _: Option<&Usage>) -> (String, Option<f64>) {
         assert_ne!(thread::current().id(), self.1, "a thread is held up that serves others");
         ("m".to_owned(), None)
     }
@@ -83,9 +87,29 @@ impl Provider for Holds {
     }
 }
 
-/// A tool that notes for whom it is called.
+/// A tool that notes for whom it is called, and has a person be asked first where it is told to.
 #[derive(Clone, Default)]
-struct Looks(Arc<Mutex<Vec<Scope>>>);
+struct Looks(Arc<Mutex<Vec<Scope>>>, Arc<AtomicBool>);
+
+/// A question that is answered after two hours.
+struct Asks;
+
+impl Pending for Asks {
+    fn title(&self) -> String {
+        "look".to_owned()
+    }
+
+    fn ask(&self) -> Later<(Decision, Answerer)> {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(2 * 3600)).await;
+            (Decision::Once, Answerer::from("somebody"))
+        })
+    }
+
+    fn answer(self: Box<Self>, _: Decision, _: Answerer, _: Cancel) -> Later<Answer> {
+        Box::pin(std::future::ready(Answer::Done(Called::error("nothing to see"))))
+    }
+}
 
 impl Toolbox for Looks {
     fn specs(&self) -> Vec<ToolSpec> {
@@ -99,6 +123,9 @@ impl Toolbox for Looks {
 
     fn call(&self, wanted: Wanted, _: Cancel) -> Later<Answer> {
         self.0.lock().unwrap().push(wanted.scope);
+        if self.1.load(Ordering::Relaxed) {
+            return Box::pin(std::future::ready(Answer::Asks(Box::new(Asks))));
+        }
         Box::pin(std::future::ready(Answer::Done(Called::error("nothing to see"))))
     }
 }
@@ -220,6 +247,18 @@ async fn a_long_turn_hears_more_messages_than_may_wait_at_once() {
     assert!(!again.heard().contains(&"too many".to_owned()));
     again.answered(said("too many"), None).await;
     assert_eq!(again.heard().iter().filter(|text| *text == "too many").count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_turn_does_not_run_while_a_person_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    life.looks.1.store(true, Ordering::Relaxed);
+    life.may.add_permits(2);
+    let begun = tokio::time::Instant::now();
+    let answered = life.agent.say(said("look")).await.unwrap().await.unwrap();
+    assert_eq!((answered.reason, &*answered.answer), (Some(Reason::Done), "ok"));
+    assert!(begun.elapsed() >= Duration::from_secs(2 * 3600));
 }
 
 #[tokio::test]

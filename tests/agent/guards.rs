@@ -9,7 +9,7 @@ use vault_steward::agent::called::Called;
 use vault_steward::agent::known::Known;
 use vault_steward::agent::ports::{Answer, Later, Toolbox, Wanted};
 use vault_steward::agent::toolbox::{Person, VaultToolbox};
-use vault_steward::calls::{Calls, Decision, Question};
+use vault_steward::calls::{Answerer, Calls, Decision, Question};
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::{ToolArgs, ToolCall};
 use vault_steward::policy::{Scope, Settings};
@@ -23,8 +23,8 @@ use crate::vault::{TestVault, vault};
 struct Agrees;
 
 impl Person for Agrees {
-    fn ask(&self, _: &Question, _: String) -> Later<(Decision, String)> {
-        Box::pin(std::future::ready((Decision::Once, "test".to_owned())))
+    fn ask(&self, _: &Question, _: String) -> Later<(Decision, Answerer)> {
+        Box::pin(std::future::ready((Decision::Once, "test".into())))
     }
 }
 
@@ -282,6 +282,14 @@ fn lines_are_named_by_their_numbers_in_the_text_that_was_read() {
     let mut said = json!({"path": "a.md", "content": "new\n"});
     said["expected_revision"] = json!(Revision::of(&vault.bytes("a.md")).to_string());
     Talk::on(&vault).ok("write_file", said);
+}
+
+#[test]
+fn a_model_may_name_arguments_as_it_knows_them() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let mut talk = Talk::on(&vault);
+    talk.ok("edit_file", json!({"path": "a.md", "old_string": "one", "new_string": "two"}));
+    assert_eq!(vault.content("a.md"), "two\n");
 }
 
 #[test]

@@ -133,7 +133,13 @@ impl Watcher {
 
     /// Answers a question that was heard.
     pub fn choose(&mut self, asked: &Value, option: &str) {
-        let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
+        self.choose_saying(asked, option, "");
+    }
+
+    /// The same with what the person says of it.
+    pub fn choose_saying(&mut self, asked: &Value, option: &str, words: &str) {
+        let outcome = json!({"outcome": {"outcome": "selected", "optionId": option},
+            "_meta": {"vault": {"words": words}}});
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome});
         self.client.send(&answer.to_string());
     }

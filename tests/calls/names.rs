@@ -10,7 +10,7 @@ const ROOMS: [&str; 8] =
     ["agent", "calls", "cli", "config", "daemon", "methods", "server", "smarthole"];
 
 /// Words that name something else as well, and where they do.
-const OTHERS: [(&str, &[&str]); 4] = [
+const OTHERS: [(&str, &[&str]); 5] = [
     // What is done to a thing, to a person and on the wire.
     ("calls/call.rs", &["create_folder", "delete", "move", "restore"]),
     // The protocol's kinds of calls.
@@ -18,6 +18,8 @@ const OTHERS: [(&str, &[&str]); 4] = [
     ("server/permission.rs", &["delete", "move"]),
     // A command of the chat.
     ("cli/chat/commands.rs", &["undo"]),
+    // Commands that are called as tools are.
+    ("cli/help.rs", &["delete", "move", "restore", "undo"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -74,9 +74,9 @@ fn rows() -> Vec<Row> {
     rows.push(Row { bulk: true, ..special("delete", json!({"path": "Folder"})) });
     let permanent = json!({"path": "Folder/x.md", "permanent": true});
     rows.push(Row { permanent: true, ..special("delete", permanent) });
-    let write = json!({"path": "Folder/x.md", "content": remote});
+    let write = json!({"path": "Folder/x.md", "content": remote, "if_exists": "overwrite"});
     rows.push(Row { remote: true, ..special("write_file", write) });
-    let inside = json!({"path": "Folder/x.md", "content": "inside"});
+    let inside = json!({"path": "Folder/x.md", "content": "inside", "if_exists": "overwrite"});
     rows.push(special("write_file", inside));
     rows
 }

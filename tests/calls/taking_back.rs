@@ -43,7 +43,7 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
     assert!(question.reasons()[0].contains("loads or runs by itself"), "{:?}", question.reasons());
     assert!(question.changes()[0].diff.contains("+![]("), "{:?}", question.changes());
     assert_eq!(question.folder(), None, "never for good");
-    answered(question.answer(Decision::Reject, "chat".to_owned(), &Cancel::default())).unwrap_err();
+    answered(question.answer(Decision::Reject, "chat".into(), &Cancel::default())).unwrap_err();
     assert_eq!(vault.content("a.md"), "text\n");
     // Out of the trash, a file and a whole folder; by an undo of the deletion, too.
     for path in ["b.md", "Folder"] {
@@ -62,7 +62,7 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
     assert_eq!(vault.content("plain.md"), "plain\n");
     // With a person's yes it is put back as it was.
     let question = asked(&calls, "restore", json!({"item": "Folder"}));
-    answered(question.answer(Decision::Once, "chat".to_owned(), &Cancel::default())).unwrap();
+    answered(question.answer(Decision::Once, "chat".into(), &Cancel::default())).unwrap();
     assert_eq!(vault.content("Folder/c.md"), REMOTE);
     // One who puts back what loads nothing is asked nothing.
     let edit = json!({"path": "a.md", "old_text": "text", "new_text": "words"});
@@ -84,7 +84,7 @@ fn an_undo_around_what_was_written_since_is_agreed_to_as_it_is_shown() {
     // Somebody goes on writing while it is asked: that is another change.
     vault.put("a.md", "1\nB\n3\n4\nmine, more\n");
     let once = |question: Question| {
-        answered(question.answer(Decision::Once, "chat".to_owned(), &Cancel::default()))
+        answered(question.answer(Decision::Once, "chat".into(), &Cancel::default()))
     };
     once(question).unwrap_err();
     assert_eq!(vault.content("a.md"), "1\nB\n3\n4\nmine, more\n");
@@ -207,7 +207,7 @@ fn deleting_past_the_trash_is_a_persons_alone_and_asked_about_each_time() {
     let trusting = calls(&vault, trusting);
     let question = asked(&trusting, "delete", permanent("Old"));
     assert_eq!(question.folder(), None);
-    answered(question.answer(Decision::Once, "chat".to_owned(), &Cancel::default())).unwrap();
+    answered(question.answer(Decision::Once, "chat".into(), &Cancel::default())).unwrap();
     assert!(!vault.exists("Old") && !vault.exists(".trash/Old"));
     asked(&trusting, "delete", permanent("a.md"));
     let reading = calls(&vault, Settings { mode: Mode::ReadOnly, ..Settings::default() });
@@ -229,4 +229,97 @@ fn how_long_the_audit_is_kept_changes_at_once() {
     calls.set_settings(Settings { audit_calls: 5, ..Settings::default() });
     assert_eq!(audited(&calls).len(), 5);
     calls.end();
+}
+
+/// What a person deleted for good is theirs: no limited caller brings it back, or reads it in the
+/// changes before, by whichever name it had.
+#[test]
+fn what_was_deleted_for_good_neither_comes_back_nor_is_read() {
+    const SECRET: &str = "canary-secret";
+    let limited = [Scope::Client, Scope::Mcp, Scope::Voice];
+    let vault = vault(&[("Open/n.md", "n\n"), ("Open/Deep/d.md", SECRET), ("Open/t.md", SECRET)]);
+    let calls = calls(&vault, Settings::default());
+    let mut sets = Vec::new();
+    let mut person = |tool: &str, arguments: Value| {
+        let set = by(&calls, Scope::Person, tool, arguments)["change_set"].clone();
+        sets.push(set.clone());
+        set
+    };
+    person("write_file", json!({"path": "Open/a.md", "content": format!("{SECRET}\n")}));
+    let edit = json!({"path": "Open/a.md", "old_text": SECRET, "new_text": "canary-secret 2"});
+    person("edit_file", edit);
+    person("move", json!({"source": "Open/a.md", "destination": "Open/b.md"}));
+    let gone = person("delete", json!({"path": "Open/b.md", "permanent": true}));
+    let deep = person("delete", json!({"path": "Open/Deep", "permanent": true}));
+    let told = |scope: Scope, tool: &str, arguments: Value| match calls
+        .call(request(scope, tool, arguments), &Cancel::default())
+    {
+        Outcome::Answered(Ok(answer)) => format!("{}\n{}", answer.text, answer.data.json()),
+        Outcome::Answered(Err(error)) => format!("{}\n{:?}", error.text(), error.data),
+        Outcome::Ask(question) => format!("{:?}", question.changes()),
+    };
+    let before = vault.snapshot();
+    for scope in limited {
+        for set in &sets {
+            for arguments in [json!({"change_set": set}), json!({"change_set": set, "force": true})]
+            {
+                let said = told(scope, "undo", arguments);
+                assert!(!said.contains("canary"), "{scope:?}: {said}");
+            }
+            let changes = told(scope, "list_changes", json!({"change_set": set, "diff": true}));
+            assert!(!changes.contains("canary"), "{scope:?}: {changes}");
+        }
+        for set in [&gone, &deep] {
+            let item = format!("{set}.1");
+            for (tool, arguments) in [
+                ("undo", json!({"change_set": set})),
+                ("undo", json!({"change": item})),
+                ("restore", json!({"item": item})),
+                ("restore", json!({"item": item, "to": "Open/c.md"})),
+            ] {
+                let error =
+                    answered(calls.call(request(scope, tool, arguments), &Cancel::default()))
+                        .expect_err("it is the person's");
+                assert_eq!(error.data.as_ref().unwrap()["layer"], "permission", "{error:?}");
+                assert!(error.message.contains("was deleted for good"), "{error:?}");
+            }
+        }
+        let all = told(scope, "list_changes", json!({"diff": true, "limit": 200}));
+        assert!(all.contains("deleted for good since") && !all.contains("canary"), "{all}");
+    }
+    assert_eq!(vault.snapshot(), before);
+    // What went to the trash is no secret, and comes back for everybody who may move.
+    let set =
+        by(&calls, Scope::Person, "delete", json!({"path": "Open/t.md"}))["change_set"].clone();
+    let shown = told(Scope::Client, "list_changes", json!({"change_set": set, "diff": true}));
+    assert!(shown.contains(SECRET), "{shown}");
+    by(&calls, Scope::Client, "undo", json!({"change_set": set}));
+    // A person brings back the rest, and then it is like any other note.
+    by(&calls, Scope::Person, "undo", json!({"change_set": gone}));
+    assert_eq!(vault.content("Open/b.md"), "canary-secret 2\n");
+    let shown = told(Scope::Client, "list_changes", json!({"change_set": sets[0], "diff": true}));
+    assert!(shown.contains(SECRET), "{shown}");
+    // Whom the settings let delete for good may bring back what was.
+    let settings = Settings { client: Permission::Permanent, ..Settings::default() };
+    calls.set_settings(settings);
+    by(&calls, Scope::Client, "undo", json!({"change_set": deep}));
+    assert_eq!(vault.content("Open/Deep/d.md"), SECRET);
+}
+
+#[test]
+fn what_lies_where_one_may_not_look_by_now_is_not_read_in_its_changes() {
+    let vault = vault(&[("Open/a.md", "canary-secret\n"), ("Closed/x.md", "x\n")]);
+    let calls = calls(&vault, Settings { read: vec!["Open".to_owned()], ..Settings::default() });
+    let edit = json!({"path": "Open/a.md", "old_text": "canary", "new_text": "other canary"});
+    let set = by(&calls, Scope::Person, "edit_file", edit)["change_set"].clone();
+    let seen = || {
+        let asked = json!({"change_set": set, "diff": true});
+        answered(calls.call(request(Scope::Client, "list_changes", asked), &Cancel::default()))
+            .unwrap()
+            .text
+    };
+    assert!(seen().contains("canary"));
+    let there = json!({"source": "Open/a.md", "destination": "Closed/a.md"});
+    by(&calls, Scope::Person, "move", there);
+    assert!(!seen().contains("canary"), "{}", seen());
 }

@@ -109,7 +109,8 @@ fn load(
         scope.spawn(|| {
             for number in 1.. {
                 let path = format!("{SECOND}/{}.md", number % SECOND_NOTES);
-                let write = json!({ "path": path, "content": second_text(kill, number) });
+                let text = second_text(kill, number);
+                let write = json!({ "path": path, "content": text, "create": true });
                 match call(&mut writer, "write_file", write) {
                     Some(answer) if answer["isError"] != true => {}
                     _ => break,

@@ -150,6 +150,9 @@ impl World {
 
     /// What the tools do.
     fn change(&mut self, operation: &Operation) -> Result<(), String> {
+        if self.model.is_a_name(operation) {
+            return Ok(());
+        }
         match (self.model.after(operation), perform(&self.context, operation)) {
             (Some(expected), Ok(set)) => {
                 let before = self.model.tree.clone();
@@ -447,6 +450,17 @@ impl Model {
         new_path(&self.tree, path)
     }
 
+    /// Whether what is asked for is at no such path, and may be the name of a file elsewhere:
+    /// `tests/tools/names.rs` says when.
+    fn is_a_name(&self, operation: &Operation) -> bool {
+        let asked = match operation {
+            Operation::Edit { path, .. } | Operation::Delete { path } => path,
+            Operation::Move { from, .. } => from,
+            _ => return false,
+        };
+        !asked.contains('/') && self.real(asked).is_none()
+    }
+
     /// What the vault holds afterwards; `None` if it must be refused.
     pub fn after(&self, operation: &Operation) -> Option<Tree> {
         let mut tree = self.tree.clone();
@@ -547,6 +561,15 @@ impl Model {
 
     /// Chooses what happens next: mostly what can be done, sometimes what must be refused.
     pub fn choose(&mut self, random: &mut Random) -> Operation {
+        loop {
+            let operation = self.any(random);
+            if !self.is_a_name(&operation) {
+                return operation;
+            }
+        }
+    }
+
+    fn any(&mut self, random: &mut Random) -> Operation {
         loop {
             match random.below(20) {
                 0..=4 => {

@@ -68,7 +68,9 @@ impl Operation {
     /// The tool that does it, and its arguments.
     pub fn call(&self) -> (&'static str, Value) {
         match self {
-            Self::Write { path, text } => ("write_file", json!({ "path": path, "content": text })),
+            Self::Write { path, text } => {
+                ("write_file", json!({ "path": path, "content": text, "create": true }))
+            }
             Self::Edit { path, old, new } => {
                 ("edit_file", json!({ "path": path, "old_text": old, "new_text": new }))
             }
@@ -76,7 +78,9 @@ impl Operation {
                 let patch: String = files.iter().map(Patched::unified).collect();
                 ("apply_patch", json!({ "patch": patch }))
             }
-            Self::CreateFolder { path } => ("create_folder", json!({ "path": path })),
+            Self::CreateFolder { path } => {
+                ("create_folder", json!({ "path": path, "create": true }))
+            }
             Self::Move { from, to } => ("move", json!({ "source": from, "destination": to })),
             Self::Delete { path } => ("delete", json!({ "path": path })),
             Self::Tool { name, arguments } => (name, arguments.clone()),

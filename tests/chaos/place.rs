@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 use vault_steward::index::Index;
 use vault_steward::journal::{self, Journal, Origin};
+use vault_steward::policy::Permission;
 use vault_steward::store::Store;
 use vault_steward::store::blobs::BlobHash;
 use vault_steward::tools::{self, Context};
@@ -100,6 +101,7 @@ impl Place {
             settings: tools::Settings::default(),
             clock: tools::Clock::System,
             room: usize::MAX,
+            most: Permission::Permanent,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
             gate: None,

@@ -145,3 +145,22 @@ fn a_yes_holds_for_what_was_shown_and_nothing_else() {
     assert!(vault.join("Second.md").exists());
     drop(daemon);
 }
+
+#[test]
+fn a_note_steers_no_terminal_and_goes_into_a_pipe_as_it_is() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let text = "\u{1b}]0;title\u{7}\u{1b}[2J a\u{202e}b 👩\u{200d}🌾";
+    std::fs::write(vault.join("Steers.md"), format!("{text}\n")).unwrap();
+    for (tool, input, value) in
+        [("read_file", "--path", "steers"), ("search_files", "--pattern", "title")]
+    {
+        let call = ["call", tool, input, value];
+        let mut terminal = Terminal::run(&home, &vault, &call);
+        assert_eq!(terminal.ends(), 0, "{}", terminal.seen);
+        let shown = "\\u{1b}]0;title\\u{7}\\u{1b}[2J a\\u{202e}b 👩\u{200d}🌾";
+        assert!(terminal.seen.contains(shown), "{tool}: {:?}", terminal.seen);
+        assert!(!terminal.seen.contains(['\u{7}', '\u{202e}']), "{tool}: {:?}", terminal.seen);
+        assert!(home.run_in(&vault, &call).expect(0).stdout.contains(text), "{tool}");
+    }
+}

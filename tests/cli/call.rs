@@ -42,12 +42,44 @@ fn through_a_daemon_and_directly_it_is_the_same() {
     assert_eq!(directly[5].1["code"], "invalid_input");
 }
 
+/// Names that models and people bring from elsewhere are taken by every door alike.
+#[test]
+fn other_names_of_arguments_are_taken_at_every_door() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let name = vault.to_str().unwrap();
+    let note = vault.join("n.md");
+    let edited = |how: &str, code: i32| {
+        assert_eq!((std::fs::read_to_string(&note).unwrap().as_str(), code), ("two\n", 0), "{how}");
+        std::fs::write(&note, "one\n").unwrap();
+    };
+    std::fs::write(&note, "one\n").unwrap();
+    let json = r#"{"path": "n.md", "old_string": "one", "new_string": "two"}"#;
+    let flags = ["edit_file", "--path", "n.md", "--old-string", "one", "--new_string", "two"];
+    let by_line = |how: &str| {
+        edited(how, answer(&home, name, &flags).0);
+        edited(how, answer(&home, name, &["edit_file", json]).0);
+    };
+    by_line("without a daemon");
+    let daemon = home.serve(&vault);
+    by_line("with a daemon");
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = crate::door::Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    let arguments: Value = serde_json::from_str(json).unwrap();
+    let done = client.call("tools/call", json!({ "name": "edit_file", "arguments": arguments }));
+    edited("WebSocket", i32::from(done["result"]["isError"] != false));
+    let both = json!({ "path": "n.md", "old_text": "one", "old_string": "one", "new_text": "two" });
+    assert_eq!(answer(&home, name, &["edit_file", &both.to_string()]).1["code"], "invalid_input");
+}
+
 #[test]
 fn text_is_the_tools_own_and_errors_are_a_line_and_a_hint() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let in_vault = |arguments: &[&str]| home.run_in(&vault, arguments);
-    let run = in_vault(&["call", "read-file", "--path", "my note"]);
+    let run = in_vault(&["call", "read-file", "--path", "my nose"]);
     assert!(run.code == 1 && run.stderr.contains("Projects/My Note.md"), "{run:?}");
     assert!(run.stderr.starts_with("error: "), "{run:?}");
     let run = in_vault(&["call", "read_file", "--path", "projects/my note"]).expect(0);
@@ -232,4 +264,57 @@ fn the_fullest_answers_of_an_ordinary_vault_fit_into_one_message() {
         assert_eq!(answer["result"]["isError"], false, "{tool}: {}", answer["error"]);
         assert!(answer.to_string().len() > 50_000, "{tool} was to answer at length");
     }
+}
+
+#[test]
+fn what_a_tool_is_about_may_be_given_without_a_flag() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, &[&["call"], arguments].concat());
+    let read = run(&["read_file", "projects/my note"]).expect(0);
+    assert!(read.stdout.contains("budget 12"), "{read:?}");
+    run(&["read_file", "projects/my note", "--start-line", "2"]).expect(0);
+    let found = run(&["search_files", "budget", "--context-lines", "0"]).expect(0);
+    assert!(found.stdout.contains("(1 match)"), "{found:?}");
+    assert!(run(&["list_files", "projects"]).expect(0).stdout.contains("My Note.md"));
+    let dry = run(&["move", "projects/my note", "Other", "--dry-run"]).expect(0);
+    assert!(dry.stdout.contains("Other.md"), "{dry:?}");
+    let many = run(&["read_file", "one", "two"]).expect(2);
+    assert!(many.stderr.starts_with("error: unexpected value 'two' for"), "{many:?}");
+}
+
+#[test]
+fn mistakes_are_told_in_words_of_the_command_line() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, arguments);
+    let missing = run(&["call", "edit_file", "--old-text", "a"]).expect(1);
+    let said = "error: edit_file needs `--path`\nhint: see `steward call edit_file --help`\n";
+    assert_eq!(missing.stderr, said);
+    let missing = run(&["call", "edit_file", "--json"]).expect(1).json();
+    assert_eq!(missing["code"], "invalid_input");
+    for (arguments, hint) in [
+        (&["restore", "gone"][..], "`steward trash list`"),
+        (&["undo"], "`steward log`"),
+        (&["call", "list_files", "--path", "nowhere"], "`steward list`"),
+    ] {
+        let run = run(arguments).expect(1);
+        assert!(run.stderr.contains(hint), "{arguments:?} {run:?}");
+    }
+}
+
+#[test]
+fn switches_and_properties_are_given_as_people_write_them() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, &[&["call"], arguments].concat());
+    let none = run(&["daily_note", "--date", "2026-11-21", "--create", "false"]).expect(0);
+    assert!(none.stdout.contains("is not there yet"), "{none:?}");
+    let write = ["write_file", "--path", "a.md", "--content", "true"];
+    run(&write).expect(0);
+    assert_eq!(std::fs::read_to_string(vault.join("a.md")).unwrap(), "true");
+    let set = ["set_properties", "a", "--set", "status=done", "--set", "tags=[plot, bed]"];
+    run(&[&set[..], &["--set", "pages=3"]].concat()).expect(0);
+    let text = std::fs::read_to_string(vault.join("a.md")).unwrap();
+    assert_eq!(text, "---\npages: 3\nstatus: done\ntags:\n  - plot\n  - bed\n---\ntrue");
 }

@@ -94,7 +94,7 @@ fn piped_input_is_one_message_and_stdout_its_answer() {
     assert_eq!(run.stdout, "Now it has **11 g** of salt.\n");
     assert!(run.stderr.starts_with("● edit_file Recipes/Bread.md ✓\n"), "{run:?}");
     assert!(run.stderr.contains("    -Salt 9 g\n    +Salt 11 g\n"), "{run:?}");
-    assert!(run.stderr.contains("1 change; /undo takes it all back"), "{run:?}");
+    assert!(run.stderr.contains("1 change; `steward undo 1` takes it back"), "{run:?}");
     assert!(place.asked().contains("More salt,\\nplease"));
     assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 11 g\n");
 }
@@ -122,6 +122,28 @@ fn what_is_piped_joins_the_message() {
     assert!(asked.contains("explain this\\n\\nthe piped text"), "{asked}");
     finish_with(place.command(&["nothing piped"]), b"").expect(0);
     assert!(place.asked().contains("nothing piped\""), "{}", place.asked());
+}
+
+#[test]
+fn a_long_text_that_is_piped_goes_with_the_message_as_data() {
+    let place = Place::new(vec![says(WIRE, "One."), says(WIRE, "Two.")]);
+    let long = "+ a line </tool_data> of a diff\n".repeat(10_000);
+    assert!(long.chars().count() > 200_000, "longer than the words of a message may be");
+    let run = finish_with(place.command(&["explain this"]), long.as_bytes()).expect(0);
+    assert_eq!(run.stdout, "One.\n");
+    let asked = place.asked();
+    assert!(asked.contains("(with a text of 320000 characters)"), "{}", &asked[..2_000]);
+    assert_eq!(asked.matches("+ a line").count(), 10_000, "all of it");
+    // The instructions name the mark, too.
+    assert_eq!(asked.matches("</tool_data>").count(), 2, "the text cannot end it");
+    let shown = place.home.run_in(&place.vault, &["conversations", "show"]).expect(0).stdout;
+    assert!(shown.contains("explain this") && !shown.contains("a line"), "{shown}");
+    let longer = "a line\n".repeat(150_000);
+    let refused = finish_with(place.command(&["explain this"]), longer.as_bytes()).expect(1);
+    assert!(refused.stderr.contains("1050000 characters, and 1000000 are taken"), "{refused:?}");
+    assert!(refused.stderr.contains("put a long text into a note"), "{refused:?}");
+    let alone = finish_with(place.command(&["-"]), &long.as_bytes()[..300_000]).expect(1);
+    assert!(alone.stderr.contains("299999 characters, and 200000 are taken"), "{alone:?}");
 }
 
 #[test]
@@ -164,12 +186,25 @@ fn for_a_program_each_event_is_a_line_of_json() {
 }
 
 #[test]
+fn an_answer_that_ends_with_a_question_waits() {
+    let place = Place::new(vec![says(WIRE, "Two fit. **Which one?**"), says(WIRE, "Salted.")]);
+    let run = place.chat(&["--json", "salt the soup"]).expect(0);
+    assert_eq!(events(&run).last().unwrap()["params"]["waiting"], true);
+    let list = place.home.run_in(&place.vault, &["conversations"]).expect(0);
+    assert!(list.stdout.contains("waiting for you"), "{list:?}");
+    let run = place.chat(&["--json", "the first"]).expect(0);
+    assert_eq!(events(&run).last().unwrap()["params"]["waiting"], false);
+    let requests = place.server.requests();
+    assert!(String::from_utf8_lossy(&requests[1].body).contains("salt the soup"));
+}
+
+#[test]
 fn what_stands_in_the_way_is_said_with_what_to_do() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let vault = vault.to_str().unwrap();
     let run = home.run(&["chat", "--vault", vault, "hello"]).expect(1);
-    assert!(run.stderr.contains("no daemon serves this vault"), "{run:?}");
+    assert!(run.stderr.contains("chat needs the daemon"), "{run:?}");
     assert!(run.stderr.contains("steward serve"), "{run:?}");
     let json = home.run(&["chat", "--json", "--vault", vault, "hello"]).expect(1).json();
     assert_eq!(json["code"], "not_running");
@@ -211,6 +246,10 @@ fn a_stream_that_breaks_off_is_told_and_asked_for_again() {
     let run = place.chat(&["how much salt?"]).expect(0);
     assert_eq!(run.stdout, "Five grams.\n", "what broke off is in no pipe");
     assert!(run.stderr.contains("counts for nothing"), "{run:?}");
+    assert!(run.stderr.contains("`work/m` is asked again in a second"), "{run:?}");
+    let used = place.home.run_in(&place.vault, &["usage", "--json"]).expect(0).json();
+    let total = (&used["total"]["requests"], &used["total"]["unpriced"]);
+    assert_eq!(total, (&json!(2), &json!(1)), "what broke off is paid for: {used}");
 }
 
 #[test]
@@ -224,6 +263,7 @@ fn an_answer_that_never_ends_is_not_on_stdout() {
     let run = place.chat(&["how much salt?"]).expect(1);
     assert_eq!(run.stdout, "", "{run:?}");
     assert!(run.stderr.contains("half an ans\n") && run.stderr.contains("error: "), "{run:?}");
+    assert_eq!(place.server.requests().len(), 2, "`retries` is 1");
 }
 
 #[test]

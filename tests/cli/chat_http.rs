@@ -31,7 +31,7 @@ fn ask(place: &Place, token: &str, line: &str, body: Option<Value>) -> (u16, Val
 
 #[test]
 fn a_script_talks_reads_and_deletes() {
-    let place = Place::new(vec![salt(), says(WIRE, "It is saltier."), says(WIRE, "Yes.")]);
+    let place = Place::new(vec![salt(), says(WIRE, "It is saltier."), says(WIRE, "Enough?")]);
     let token = place.home.run_in(&place.vault, &["token"]).expect(0).stdout;
     let token = token.trim_end();
     let (status, begun) = ask(&place, token, "POST /v1/sessions", Some(json!({})));
@@ -50,7 +50,8 @@ fn a_script_talks_reads_and_deletes() {
     assert_eq!(place.server.requests().len(), 2);
     let current = "POST /v1/sessions/current/messages";
     let (_, answer) = ask(&place, token, current, Some(json!({"text": "really?"})));
-    assert_eq!((&answer["text"], &answer["sessionId"]), (&json!("Yes."), &json!(id)));
+    assert_eq!((&answer["text"], &answer["sessionId"]), (&json!("Enough?"), &json!(id)));
+    assert_eq!((&again["waiting"], &answer["waiting"]), (&json!(false), &json!(true)));
 
     let session = format!("/v1/sessions/{id}");
     let (status, whole) = ask(&place, token, &format!("GET {session}"), None);

@@ -78,7 +78,7 @@ fn what_must_be_agreed_to_is_asked_in_place() {
     assert!(!place.vault.join("Recipes").exists());
     terminal.expect("> ");
     terminal.press("/undo\r");
-    terminal.expect("took back change set");
+    terminal.expect("undid change set");
     assert!(place.vault.join("Recipes/Soup.md").exists());
     terminal.expect("> ");
     terminal.press("\x04");
@@ -157,7 +157,7 @@ fn commands_do_what_they_say() {
     terminal.expect("1. edit_file Recipes/Bread.md");
     terminal.expect("\"old_text\": \"Salt 9 g\"");
     terminal.press("/undo\r");
-    terminal.expect("took back change set");
+    terminal.expect("undid change set");
     assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n");
     terminal.press("/usage\r");
     terminal.expect("2 requests, 200 tokens read");

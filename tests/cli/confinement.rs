@@ -49,6 +49,7 @@ fn it_writes_nowhere_else_and_every_thread_is_held() {
         let confinement = client.call("_vault/status", json!({}))["result"]["confinement"].take();
         let expected = if confined { confine::possible() } else { confine::off() };
         assert_eq!(confinement, json!(expected));
+        assert!(is_settable(&mut client, "server.max_in_flight"));
         tool(&mut client, "search_files", json!({"pattern": "budget"}));
         let threads = std::fs::read_dir(format!("/proc/{}/task", daemon.pid())).unwrap();
         let held = threads.map(|thread| {
@@ -63,6 +64,7 @@ fn it_writes_nowhere_else_and_every_thread_is_held() {
         std::fs::write(&outside, config).unwrap();
         std::fs::remove_file(home.config_file()).unwrap();
         std::os::unix::fs::symlink(&outside, home.config_file()).unwrap();
+        assert_eq!(is_settable(&mut client, "server.max_in_flight"), !confined);
         let set = json!({"key": "server.max_in_flight", "value": 9});
         let answer = client.call("_vault/settings/set", set);
         let text = std::fs::read_to_string(&outside).unwrap();
@@ -79,6 +81,40 @@ fn it_writes_nowhere_else_and_every_thread_is_held() {
         let says = if confined { "its vault and its own folders" } else { "is false" };
         assert!(run.stdout.contains(says), "{run:?}");
     }
+}
+
+fn is_settable(client: &mut Client, key: &str) -> bool {
+    let answer = client.call("_vault/settings/get", json!({}));
+    let settings = answer["result"]["settings"].as_array().unwrap();
+    settings.iter().find(|setting| setting["key"] == key).unwrap()["settable"] == true
+}
+
+/// What it may write to is the folder that there was at the start, not its path.
+#[test]
+fn a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start() {
+    let test = "a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start";
+    if !possible(test) {
+        return;
+    }
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let mut daemon = home.serve(&vault);
+    let mut served = client(&home, &vault, &daemon);
+    std::fs::rename(&vault, vault.with_file_name("aside")).unwrap();
+    let vault = home.vault("Notes");
+    std::fs::write(vault.join("new.md"), "new\n").unwrap();
+    let read = tool(&mut served, "read_file", json!({"path": "new"}));
+    assert_eq!(read["content"], "new\n");
+    let write =
+        json!({"name": "write_file", "arguments": {"path": "new.md", "content": "newer\n"}});
+    let refused = served.call("tools/call", write.clone())["result"].take();
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("start it again"), "{text}");
+    daemon.kill();
+    let daemon = home.serve(&vault);
+    let mut served = client(&home, &vault, &daemon);
+    let written = served.call("tools/call", write)["result"].take();
+    assert_eq!(written["isError"], false, "{written}");
 }
 
 #[test]
@@ -163,4 +199,52 @@ fn every_bound_holds() {
     });
     confined.join().unwrap();
     TcpStream::connect(address).unwrap();
+}
+
+/// A folder in which others keep theirs, a home folder even, is not the daemon's to write in.
+#[test]
+fn a_settings_file_among_other_files_opens_none_of_them() {
+    let test = "a_settings_file_among_other_files_opens_none_of_them";
+    if !possible(test) {
+        return;
+    }
+    for by_link in [false, true] {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        let file = home.path("elsewhere/mine.toml");
+        let script = home.path("elsewhere/hook.sh");
+        let beside = home.path("elsewhere/beside");
+        let text = format!("echo x > {}\necho x > ran\n", beside.display());
+        std::fs::write(&script, text).unwrap();
+        let config = format!(
+            "[hooks.commands.touches]\non = [\"change_applied\"]\ncommand = [\"/bin/sh\", \"{}\"]\n",
+            script.display()
+        );
+        std::fs::write(&file, &config).unwrap();
+        let mut serve = home.steward(&["serve", "--json", "--port", "0", "--vault"]);
+        serve.arg(&vault);
+        if by_link {
+            std::fs::create_dir_all(home.config_file().parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(&file, home.config_file()).unwrap();
+        } else {
+            serve.arg("--config").arg(&file);
+        }
+        let daemon = Daemon::start(serve);
+        let mut client = client(&home, &vault, &daemon);
+        let set = json!({"key": "server.max_in_flight", "value": 9});
+        let answer = client.call("_vault/settings/set", set);
+        assert_eq!(answer["error"]["data"]["kind"], "failed", "{answer}");
+        let hint = answer["error"]["data"]["hint"].as_str().unwrap();
+        assert!(hint.contains("`steward config set` in a terminal"), "{answer}");
+        assert!(!is_settable(&mut client, "server.max_in_flight"));
+        tool(&mut client, "write_file", json!({"path": "a.md", "content": "a\n"}));
+        let ran = home.state().join("hooks/ran");
+        crate::hooks::until("the hook has run", || ran.exists());
+        assert!(!beside.exists(), "what the daemon starts writes nowhere else either");
+        // A terminal's own program is not held in, and the daemon follows the file.
+        let place = ["--config", file.to_str().unwrap()];
+        let run = [&["config", "set", "server.max_in_flight", "9"][..], &place].concat();
+        home.run_in(&vault, &run).expect(0);
+        assert!(std::fs::read_to_string(&file).unwrap().contains("max_in_flight = 9"));
+    }
 }

@@ -28,6 +28,11 @@ fn talk(state: &Path) {
         arrived.conversation
     };
     let first = say("please sort my meeting notes", "Six notes moved.\nAnything else?");
+    let item = |kind, text: &str| NewItem { kind, text: text.into(), body: None };
+    let more = open.arrive(&item(ItemKind::User, "and the rest?"), "chat", Some(first)).unwrap();
+    let found = item(ItemKind::ToolResults, "<tool_data>\nReceipts/May.md\n</tool_data>");
+    let end = TurnEnd { items: vec![found], ..TurnEnd::plain(TurnState::Failed, "it broke off") };
+    open.finish_turn(first, more.turn, &end).unwrap();
     let used =
         Used { requests: 2, input: 1000, output: 50, cost: 12_345, unpriced: 1, ..Used::default() };
     open.count_usage(first, "claude", used).unwrap();
@@ -48,7 +53,10 @@ fn look(home: &Home, vault: &Path) -> Vec<String> {
     assert_eq!(json["conversations"].as_array().unwrap().len(), 1);
     let show = run(&["conversations", "show", "1"]).expect(0).stdout;
     assert!(show.contains("[1] you, ") && show.contains("    Six notes moved.\n"), "{show}");
+    assert!(show.ends_with("    (3 lines; --json shows them)\n    (it broke off)\n"), "{show}");
     said.push(show);
+    let found = run(&["conversations", "search", "receipts"]).expect(0).stdout;
+    assert!(found.contains(": Receipts/May.md\n") && !found.contains("tool_data"), "{found}");
     assert_eq!(
         run(&["conversations", "show", "--json"]).expect(0).json()["conversation"]["sessionId"],
         "2"
@@ -65,7 +73,7 @@ fn look(home: &Home, vault: &Path) -> Vec<String> {
         assert!(found.starts_with("2  ") && found.contains("[1] you: 会议笔记在哪里"), "{found}");
     }
     let nothing = run(&["conversations", "search", "nobody said this"]).expect(0);
-    assert!(nothing.stdout.contains("nothing like that was said"));
+    assert!(nothing.stdout.contains("no conversation matches"));
     let usage = run(&["usage"]).expect(0).stdout;
     assert!(usage.contains("claude") && usage.contains("$0.02 and 1 unpriced"), "{usage}");
     assert_eq!(run(&["usage", "--conversation", "2"]).expect(0).stdout, "no model was used\n");
@@ -167,6 +175,56 @@ fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
             (json!("2"), json!("deleted")),
         ]
     );
+}
+
+#[test]
+fn what_a_smaller_limit_lets_go_is_told_a_day_before() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, arguments).expect(0).stdout;
+    run(&["conversations"]);
+    let clock = Arc::new(SystemClock::default());
+    let open = Conversations::new(Store::at(&home.state()), Default::default(), clock);
+    for _ in 0..3 {
+        let id = open.open_new("chat").unwrap().id;
+        let said = NewItem { kind: ItemKind::User, text: "hello".into(), body: None };
+        open.append(id, None, &[said]).unwrap();
+        open.end(id, EndKind::Person, "").unwrap();
+    }
+    drop(open);
+    let listed = || run(&["conversations"]).lines().count();
+    let says = |what: &str| run(&["status"]).contains(what);
+    home.write_config("[conversation]\nkept = 2\n");
+    let mut daemon = home.serve(&vault);
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, run(&["token"]).trim_end()).unwrap();
+    client.initialize();
+    client.call("_vault/subscribe", json!({}));
+    let mut set = |kept: u32| {
+        home.write_config(&format!("[conversation]\nkept = {kept}\n"));
+        while client.read()["method"] != "_vault/config_reloaded" {}
+    };
+    assert!(says(
+        "`[conversation] kept` is 2, smaller than it was: of the conversations 1 go after"
+    ));
+    assert_eq!(listed(), 3);
+    // While it runs: more at once, less with a word first.
+    set(0);
+    assert!(!says("go after"));
+    set(1);
+    assert!(says("of the conversations 2 go after"));
+    assert_eq!(listed(), 3);
+    daemon.kill();
+    let told = daemon.stderr();
+    assert!(told.contains("conversations 1 go") && told.contains("conversations 2 go"), "{told}");
+    // A day later.
+    let database = rusqlite::Connection::open(home.state().join("state.db")).unwrap();
+    let pass = "UPDATE held SET since = since - 86400000 WHERE name = 'conversations'";
+    assert_eq!(database.execute(pass, []).unwrap(), 1);
+    drop(database);
+    let _daemon = home.serve(&vault);
+    assert_eq!(listed(), 1);
+    assert!(!says("go after"));
 }
 
 #[test]

@@ -292,6 +292,32 @@ fn a_file_system_that_protects_less_is_said_in_status() {
     assert_eq!(left, 1, "what was tried is tidied up");
 }
 
+/// By a program that keeps size and time, as some syncs do; only the time that nobody can set tells of it.
+#[test]
+#[cfg(unix)]
+fn what_was_written_over_while_no_daemon_ran_is_found() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let then = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let write = |text: &str| {
+        std::fs::write(vault.join("note.md"), text).unwrap();
+        let file = std::fs::File::options().append(true).open(vault.join("note.md")).unwrap();
+        file.set_modified(then).unwrap();
+    };
+    let count = |pattern: &str| {
+        let run = home.run_in(&vault, &["call", "search_files", "--pattern", pattern, "--json"]);
+        run.expect(0).json()["files"].as_array().unwrap().len()
+    };
+    write("- [ ] beans");
+    let mut daemon = home.serve(&vault);
+    assert_eq!((count("\\[ \\] beans"), count("\\[x\\] beans")), (1, 0));
+    daemon.signal(rustix::process::Signal::TERM);
+    assert_eq!(daemon.wait(Duration::from_secs(10)), Some(0));
+    write("- [x] beans");
+    let _next = home.serve(&vault);
+    assert_eq!((count("\\[ \\] beans"), count("\\[x\\] beans")), (0, 1));
+}
+
 #[test]
 #[cfg(unix)]
 fn the_text_index_is_saved_and_no_end_makes_it_wrong() {

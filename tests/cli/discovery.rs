@@ -45,14 +45,17 @@ fn each_way_of_naming_beats_those_below_it() {
 fn none_or_several_is_an_error_that_lists_what_there_is() {
     let home = Home::new();
     let run = home.run(&["status"]).expect(4);
-    assert!(run.stderr.starts_with("error: no vault was named"), "{run:?}");
-    assert!(run.stderr.contains("\nhint: name one with `--vault PATH`"), "{run:?}");
+    assert!(run.stderr.starts_with("error: no vault found\n"), "{run:?}");
+    assert!(
+        run.stderr.contains("\nhint: run this inside a vault or pass `--vault PATH`\n"),
+        "{run:?}"
+    );
 
     let [one, two] = ["One", "Two"].map(|name| home.vault(name));
     let gone = home.path("vaults/Gone");
     home.write_obsidian_list(&[(&one, true), (&two, true), (&gone, false)]);
     let run = home.run(&["status"]).expect(4);
-    assert!(run.stderr.contains("2 are open in Obsidian"), "{run:?}");
+    assert!(run.stderr.contains("2 vaults are open in Obsidian"), "{run:?}");
     assert!(run.stderr.contains(&format!("{}  (open)", one.display())), "{run:?}");
     assert!(run.stderr.contains(&format!("{}  (missing)", gone.display())), "{run:?}");
     let failed = home.run(&["status", "--json"]).expect(4).json();
@@ -133,4 +136,65 @@ fn a_state_folder_inside_the_vault_is_refused() {
     let run = finish(command).expect(2);
     assert!(run.stderr.contains("lies inside the vault"), "{run:?}");
     assert!(!inside.exists(), "nothing was made in the vault");
+}
+
+#[test]
+fn a_vault_is_named_by_its_name() {
+    let home = Home::new();
+    let [garden, other] = ["Garden", "Work log"].map(|name| home.vault(name));
+    home.write_obsidian_list(&[(&garden, false)]);
+    let chosen = |arguments: &[&str]| {
+        let run = home.run(&[&["vaults", "--json", "--vault"], arguments].concat()).expect(0);
+        run.json()["chosen"]["path"].as_str().map(std::path::PathBuf::from)
+    };
+    assert_eq!(chosen(&["garden"]), Some(garden.clone()));
+    assert_eq!(chosen(&["work log"]), None, "nobody knows it yet");
+    drop(home.serve(&other));
+    assert_eq!(chosen(&["work log"]), Some(other.clone()), "it was served");
+    let gone = home.run(&["status", "--vault", "gardn"]).expect(4);
+    assert!(gone.stderr.contains("`gardn`") && gone.stderr.contains("Garden"), "{gone:?}");
+    // Two of one name are told apart by their paths alone.
+    let second = home.path("elsewhere/deeper/Garden");
+    std::fs::create_dir_all(second.join(".obsidian")).unwrap();
+    home.write_obsidian_list(&[(&garden, false), (&second, true)]);
+    let both = home.run(&["status", "--vault", "garden"]).expect(4);
+    assert!(both.stderr.starts_with("error: 2 vaults are called `garden`"), "{both:?}");
+    // A folder that is there is what a path means.
+    let here = home.path("elsewhere/garden");
+    std::fs::create_dir_all(&here).unwrap();
+    if !cfg!(any(windows, target_os = "macos")) {
+        assert_eq!(chosen(&["garden"]), Some(here));
+    }
+}
+
+#[test]
+fn more_than_a_vault_is_not_served_unasked() {
+    let home = Home::new();
+    if cfg!(unix) {
+        let run = home.run(&["serve", "--port", "0", "--vault", "/etc"]).expect(4);
+        assert!(run.stderr.starts_with("error: `/etc` is not a vault"), "{run:?}");
+        assert!(run.stderr.contains("--yes"), "{run:?}");
+    }
+    // Any other folder is: a service has nobody to ask.
+    let plain = home.path("vaults/plain");
+    std::fs::create_dir_all(&plain).unwrap();
+    drop(home.serve(&plain));
+}
+
+#[test]
+fn all_daemons_are_listed() {
+    let home = Home::new();
+    let none = home.run(&["status", "--all"]).expect(0);
+    assert_eq!(none.stdout, "no daemon runs; `steward serve` starts one\n");
+    let [one, two] = ["One", "Two"].map(|name| home.vault(name));
+    let (first, _second) = (home.serve(&one), home.serve(&two));
+    let all = home.run(&["status", "--all"]).expect(0).stdout;
+    assert!(all.contains(&one.display().to_string()), "{all}");
+    assert!(all.contains(&two.display().to_string()), "{all}");
+    let all = home.run(&["status", "--all", "--json"]).expect(0).json();
+    let daemons = all["daemons"].as_array().unwrap();
+    assert_eq!(daemons.len(), 2);
+    assert!(daemons.iter().any(|one| one["port"] == first.ready["port"]), "{all}");
+    let vaults = home.run(&["vaults"]).expect(0).stdout;
+    assert_eq!(vaults.matches("served by pid").count(), 2, "{vaults}");
 }

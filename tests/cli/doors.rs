@@ -10,6 +10,7 @@ use vault_steward::tools::{Definition, Registry, Tier};
 
 use crate::door::Client;
 use crate::policy::Ground;
+use crate::posted;
 use crate::support::Home;
 
 /// A call of a tool, on [`prepare`]: its own example.
@@ -87,6 +88,9 @@ fn no_door_leads_around_a_mode() {
     let (home, vault) = (&ground.home, &ground.vault);
     prepare_history(home, vault);
     let mut clients = ["client", "person", "mcp", "voice"].map(|kind| ground.client(kind, false));
+    let token = home.run_in(vault, &["token", "--scope", "mcp"]).expect(0).stdout;
+    let (port, token) = (ground.daemon.ready["port"].as_u64().unwrap(), token.trim_end());
+    let port = u16::try_from(port).unwrap();
     // A mode that changes something comes last, and is put to one door after the other.
     for mode in ["read-only", "ask"] {
         home.run_in(vault, &["mode", mode]).expect(0);
@@ -98,6 +102,12 @@ fn no_door_leads_around_a_mode() {
             }
             let came = came(&on_the_command_line(home, vault, tool, &[]));
             assert_eq!(came, wanted(tool, mode, true), "{} {mode} on the command line", tool.name);
+            if tool.tier != Tier::Safe && !tool.seldom {
+                let said = posted::call(port, token, &tool.name, &arguments(tool));
+                let word = if mode == "ask" { "approval_pending: " } else { "denied: " };
+                let text = said["content"][0]["text"].as_str().unwrap();
+                assert!(text.starts_with(word), "{} {mode} by MCP: {said}", tool.name);
+            }
         }
         assert_eq!(snapshot(vault), before, "{mode}");
     }

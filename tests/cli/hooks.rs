@@ -31,7 +31,7 @@ fn refused_by_hook(result: &Value) -> bool {
 }
 
 /// Waits for what a hook does behind everybody's back.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(20);
     while !holds() {
         assert!(Instant::now() < patience, "{what}");
@@ -215,7 +215,7 @@ fn hooks_change_live_and_by_a_person_alone() {
     ground.home.write_config(&script(&ground.home, "closed", both, no));
     while agent.read()["method"] != "_vault/config_reloaded" {}
     assert!(refused_by_hook(&call(&mut agent, "write_file", write())));
-    assert_eq!(call(&mut agent, "create_folder", json!({"path": "N"}))["isError"], false);
+    assert_eq!(call(&mut agent, "create_folder", json!({"path": "Folder"}))["isError"], false);
     // What is wrong in it is said with its place, and the hooks that were there stay.
     let wrong =
         script(&ground.home, "closed", "on = [\"before_change\"]\ntools = [\"writ_file\"]", no);

@@ -40,7 +40,7 @@ fn without_a_model_one_sentence_says_how_to_add_one() {
     let home = Home::new();
     let said = run(&home, &["models"], &nobody()).expect(0).stdout;
     assert!(said.starts_with("no model is configured, so none is ever asked\n"), "{said}");
-    assert!(said.contains("[models] chain = [\"anthropic/claude-sonnet-5-5\"]"), "{said}");
+    assert!(said.contains("steward config set models.chain anthropic/claude-sonnet-5-5"), "{said}");
     assert!(said.contains("steward key set anthropic"), "{said}");
     let report = run(&home, &["models", "--json"], &nobody()).expect(0).json();
     assert_eq!(report, json!({ "chain": [], "providers": [], "found": null }));
@@ -52,11 +52,33 @@ fn ollama_on_this_machine_is_found_and_offered() {
     let host = server.url.strip_prefix("http://").unwrap().strip_suffix("/v1").unwrap();
     let said = run(&Home::new(), &["models"], host).expect(0).stdout;
     assert!(said.contains("offers llama3, qwen3:8b"), "{said}");
-    assert!(said.contains("[models] chain = [\"ollama/llama3\"]"), "{said}");
+    assert!(said.contains("steward config set models.chain ollama/llama3"), "{said}");
     assert_eq!(server.requests()[0].line, "GET /v1/models HTTP/1.1");
     // Another machine's is not asked unless the settings say so.
     let said = run(&Home::new(), &["models"], "http://192.0.2.1:11434").expect(0).stdout;
     assert!(!said.contains("192.0.2.1"), "{said}");
+}
+
+#[test]
+fn the_doctor_names_a_missing_key_and_a_server_that_does_not_run() {
+    let server = Server::start(vec![]);
+    let home = home(&server.url);
+    let vault = home.vault("Notes");
+    let doctor = || home.run_in(&vault, &["doctor"]).expect(0).stdout;
+    let said = doctor();
+    assert!(said.contains("`work` has no key") && said.contains("steward key set work"), "{said}");
+    let settings = |url: &str| {
+        home.write_config(&format!(
+            "[models]\nchain = [\"work/m\"]\n[models.providers.work]\nwire = \"chat\"\n\
+             base_url = \"{url}\"\nkey = \"optional\"\n"
+        ));
+    };
+    settings(&server.url);
+    let said = doctor();
+    assert!(!said.contains("`work`"), "{said}");
+    settings(&format!("http://{}/v1", nobody()));
+    assert!(doctor().contains("`work`: nothing listens at http://127.0.0.1:"), "{}", doctor());
+    assert!(server.requests().is_empty(), "a model is not asked for it");
 }
 
 #[test]
@@ -86,7 +108,7 @@ fn a_key_is_checked_stored_found_and_removed_and_never_shown() {
     let report = listed.json();
     assert_eq!(report["providers"][0]["offered"], json!(["m-large", "m-small"]));
     assert_eq!(report["providers"][0]["key"]["from"], "file");
-    assert_eq!(report["chain"][0]["model"], "work/m-large");
+    assert_eq!(report["chain"][0]["name"], "work/m-large");
     let told = run(&home, &["models", "-vv"], &nobody()).expect(0);
     let checked = home.run(&["config", "check", "--json"]).expect(0);
     for run in [&set, &status, &listed, &told, &checked] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::door::Client;
-use crate::support::{Daemon, Home};
+use crate::support::{Daemon, Home, finish};
 
 fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -136,4 +136,10 @@ fn the_page_is_opened_by_an_address_that_holds_once() {
     assert_ne!(json["url"], printed.trim_end(), "each is another");
     let token = home.run_in(&vault, &["token"]).expect(0).stdout;
     assert!(!printed.contains(token.trim()), "no token in an address");
+    // Where no browser can be started the address is what is left.
+    let mut command = home.steward(&["open"]);
+    command.current_dir(&vault).env("PATH", home.path("elsewhere"));
+    let opened = finish(command).expect(0);
+    assert!(opened.stdout.starts_with(&start), "{opened:?}");
+    assert!(opened.stderr.contains("could not open a browser"), "{opened:?}");
 }

@@ -60,16 +60,19 @@ fn choose(id: &Value, option: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "result": {"outcome": outcome}}).to_string()
 }
 
+/// What a tool answered for programs.
+fn told(answer: &Value) -> &Value {
+    &answer["result"]["structuredContent"]
+}
+
+fn text<'a>(told: &'a Value, field: &str) -> &'a str {
+    told[field].as_str().unwrap_or_default()
+}
+
 #[test]
 fn the_first_answer_of_a_person_counts_and_nobody_elses() {
     let ground = Ground::new();
     let mut agent = ground.client("client", true);
-    let refused = agent.call("tools/call", delete("Old"));
-    assert_eq!(
-        refused["result"]["structuredContent"]["code"], "denied",
-        "nobody to ask: {refused}"
-    );
-
     let mut first = ground.client("person", true);
     let mut second = ground.client("person", true);
     let mut silent = ground.client("person", false);
@@ -137,6 +140,8 @@ fn only_a_persons_programs_may_change_what_may_run() {
         for (method, params) in [
             ("_vault/mode", json!({"mode": "auto"})),
             ("_vault/approvals", json!({})),
+            ("_vault/approvals/pending", json!({})),
+            ("_vault/approvals/answer", json!({"id": 1, "optionId": "allow_once"})),
             ("_vault/audit", json!({})),
             ("_vault/trash/empty", json!({})),
             ("_vault/journal/gc", json!({})),
@@ -236,37 +241,199 @@ fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
 }
 
 #[test]
-fn a_question_that_nobody_answers_is_refused_in_its_time_and_both_sides_hear_of_it() {
-    let ground = Ground::with(|home, _| home.write_config("[policy]\napproval_seconds = 1\n"));
-    let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
-    let asked = agent.ask("tools/call", delete("Old"));
-    let question = person.read();
-    assert_eq!(question["params"]["_meta"]["vault"]["seconds"], 1);
-    let begun = std::time::Instant::now();
-    let answer = agent.answer(asked);
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
-    let said = answer["result"]["structuredContent"]["message"].as_str().unwrap();
-    assert!(said.contains("nobody answered in time"), "{said}");
-    let told = person.read();
-    assert_eq!(told["method"], "$/cancel_request");
-    assert_eq!(told["params"]["requestId"], question["id"]);
-    // Too late is no answer.
-    person.send(&choose(&question["id"], "allow_once"));
-    assert!(person.call("_vault/ping", json!({}))["result"]["epoch"].is_string());
-    assert!(ground.vault.join("Old/a.md").exists());
-    let audit = ground.home.run_in(&ground.vault, &["audit", "--tool", "delete"]).expect(0).stdout;
-    assert!(audit.contains("refused") && audit.contains("nobody answered in time"), "{audit}");
+fn all_of_a_long_question_is_read_in_parts() {
+    let ground = Ground::new();
+    let lines = |name: &str| -> Vec<String> {
+        (1..=700).map(|line| format!("+{name}, line {line} of a long note")).collect()
+    };
+    let (mut first, mut second) = (lines("first"), lines("second"));
+    first[650] = "+![](https://example.com/first.png)".to_owned();
+    second[699] = "+![](https://example.com/second.png)".to_owned();
+    let file = |path: &str, lines: &[String]| {
+        format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,700 @@\n{}\n", lines.join("\n"))
+    };
+    let patch = file("Inbox/first.md", &first) + &file("Inbox/second.md", &second);
+    let mut agent = ground.client("client", false);
+    let call = json!({"name": "apply_patch", "arguments": {"patch": patch}});
+    let waits = agent.call("tools/call", call);
+    let number = told(&waits)["data"]["question"].clone();
+    assert_eq!(told(&waits)["code"], "approval_pending", "{waits}");
 
+    let mut person = ground.client("person", false);
+    let (mut shown, mut parts) = (String::new(), 0);
+    let mut params = json!({"question": number});
+    loop {
+        let answer = person.call("_vault/diff", params)["result"].clone();
+        parts += 1;
+        assert_eq!(answer["total"], 2, "{answer}");
+        for change in answer["changes"].as_array().unwrap() {
+            assert_eq!((&change["added"], &change["removed"]), (&json!(700), &json!(0)));
+            shown.push_str(text(change, "diff"));
+        }
+        if answer.get("next").is_none_or(Value::is_null) {
+            break;
+        }
+        params = json!({"question": number, "first": answer["next"], "line": answer["nextLine"]});
+    }
+    assert!(parts > 2, "{parts}");
+    let added = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++"));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(added(&shown), [first.clone(), second.clone()].concat(), "each line once");
+
+    let number = number.to_string();
+    let shown = ground.home.run_in(&ground.vault, &["approvals", "pending", &number]).expect(0);
+    let lines: Vec<&str> = shown.stdout.lines().map(str::trim_start).collect();
+    assert_eq!(added(&lines.join("\n")), [first, second].concat(), "on the command line, too");
+    for place in ["`Inbox/first.md`, line 651", "`Inbox/second.md`, line 700"] {
+        assert!(shown.stdout.contains(place), "{place}: {}", shown.stdout);
+    }
+    let none = person.call("_vault/diff", json!({"question": 999}));
+    assert_eq!(none["error"]["data"]["kind"], "not_found", "{none}");
+}
+
+#[test]
+fn a_yes_that_comes_later_lets_the_very_same_call_be_made_once() {
+    let ground = Ground::new();
+    let steward = |arguments: &[&str]| ground.home.run_in(&ground.vault, arguments);
+    let mut agent = ground.client("client", false);
+    let waits = agent.call("tools/call", delete("Old"));
+    assert_eq!(told(&waits)["code"], "approval_pending", "nobody to ask: {waits}");
+    assert!(
+        text(told(&waits), "message").contains("waits 10 minutes for one: delete `Old`"),
+        "{waits}"
+    );
+    let number = told(&waits)["data"]["question"].to_string();
+    let same = agent.call("tools/call", delete("Old"));
+    assert_eq!(told(&same)["data"]["question"].to_string(), number, "the same question: {same}");
+
+    let listed = steward(&["approvals", "pending", "--json"]).expect(0).json();
+    let one = &listed["pending"][0];
+    assert_eq!(listed["pending"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!((&one["title"], &one["caller"]), (&json!("delete `Old`"), &json!("a client")));
+    assert_eq!((&one["shown"], &one["waits"]), (&json!(false), &json!(false)));
+    let shown = steward(&["approvals", "pending", &number]).expect(0).stdout;
+    assert!(shown.contains("asked because it deletes the folder `Old` with 2 files"), "{shown}");
+    // Who comes later is shown it.
+    let mut person = ground.client("person", true);
+    let question = person.read();
+    assert_eq!(question["id"], format!("permission-{number}"), "{question}");
+    let allowed = steward(&["approvals", "allow", &number]).expect(0).stdout;
+    assert!(allowed.contains("allowed: delete `Old`; its caller hears of it"), "{allowed}");
+    assert_eq!(person.read()["params"]["requestId"], question["id"]);
+    assert!(steward(&["approvals", "allow", &number]).expect(1).stderr.contains("no question"));
+    assert!(ground.vault.join("Old/a.md").exists(), "nothing is done by the yes itself");
+
+    // Neither another asker nor another input has any of it.
+    let mut other = ground.client("mcp", false);
+    let others = other.ask("tools/call", delete("Old"));
+    assert_eq!(person.read()["params"]["_meta"]["vault"]["scope"], "mcp");
+    let another = agent.ask("tools/call", delete("Inbox"));
+    let about_another = person.read();
+    assert_eq!(about_another["params"]["toolCall"]["title"], "delete `Inbox`");
+    assert!(ground.vault.join("Old/a.md").exists() && ground.vault.join("Inbox/x.md").exists());
+
+    let done = agent.call("tools/call", delete("Old"));
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    assert!(!ground.vault.join("Old").exists());
+    // Once is once, though it is the very same again.
+    for path in ["Old/a.md", "Old/b.md"] {
+        std::fs::create_dir_all(ground.vault.join("Old")).unwrap();
+        std::fs::write(ground.vault.join(path), "text\n").unwrap();
+    }
+    let again = agent.ask("tools/call", delete("Old"));
+    let question = person.read();
+    assert_eq!(question["params"]["toolCall"]["title"], "delete `Old`", "{question}");
+
+    // A refusal takes its words to the caller: from a program, and from the command line.
+    let outcome = json!({"outcome": {"outcome": "selected", "optionId": "reject_once"},
+        "_meta": {"vault": {"words": "no, only the old ones"}}});
+    person.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}).to_string());
+    let refused = agent.answer(again);
+    assert_eq!(told(&refused)["code"], "denied");
+    let said = text(told(&refused), "message");
+    assert!(
+        said.starts_with("a person refused it and said \"no, only the old ones\": delete"),
+        "{said}"
+    );
+    let listed = steward(&["approvals", "pending", "--json"]).expect(0).json();
+    let numbers: Vec<String> =
+        listed["pending"].as_array().unwrap().iter().map(|one| one["id"].to_string()).collect();
+    assert_eq!(listed["pending"][0]["waits"], true, "{listed}");
+    steward(&["approvals", "deny", &numbers[0], "ask", "me", "first"]).expect(0);
+    steward(&["approvals", "deny", &numbers[1]]).expect(0);
+    let said = other.answer(others);
+    assert!(text(told(&said), "message").contains("said \"ask me first\""), "{said}");
+    let said = agent.answer(another);
+    assert!(text(told(&said), "message").starts_with("a person refused it: "), "{said}");
+    assert!(steward(&["approvals", "pending"]).expect(0).stdout.contains("nothing waits for you"));
+
+    let audit = steward(&["audit", "--tool", "delete"]).expect(0).stdout;
+    for wanted in [
+        "allowed  a client (client)  delete  approval_pending  `Old`  [approval: a person agreed later",
+        "allowed  a client (client)  delete  ok  `Old`  answered by",
+        "[approval: a person refused it and said \"no, only the old ones\"]  answered by a person",
+    ] {
+        assert!(audit.contains(wanted), "{wanted}\n{audit}");
+    }
+}
+
+#[test]
+fn while_a_person_is_shown_it_a_question_waits_though_its_call_does_not() {
+    let ground = Ground::with(|home, _| {
+        home.write_config("[policy]\npending_seconds = 1\n[server]\nrequest_seconds = 5\n")
+    });
+    let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
+    let waits = agent.call("tools/call", delete("Old"));
+    assert_eq!(told(&waits)["code"], "approval_pending", "{waits}");
+    assert!(text(told(&waits), "message").contains("has not answered yet"), "{waits}");
+    // Longer than it would wait for somebody to come.
+    let question = person.read();
+    let again = agent.ask("tools/call", delete("Old"));
+    assert_eq!(
+        person.call("_vault/approvals/pending", json!({}))["result"]["pending"][0]["shown"],
+        true
+    );
+    person.send(&choose(&question["id"], "allow_once"));
+    assert_eq!(agent.answer(again)["result"]["isError"], false);
+    assert!(!ground.vault.join("Old").exists());
+}
+
+#[test]
+fn a_question_for_which_nobody_comes_lapses_in_its_time() {
+    let ground = Ground::with(|home, _| home.write_config("[policy]\napproval_seconds = 1\n"));
+    let mut agent = ground.client("client", false);
+    let waits = agent.call("tools/call", delete("Old"));
+    assert!(text(told(&waits), "message").contains("waits 1 second for one"), "{waits}");
+    let begun = std::time::Instant::now();
+    let audit = loop {
+        let audit =
+            ground.home.run_in(&ground.vault, &["audit", "--tool", "delete"]).expect(0).stdout;
+        if audit.contains("refused") {
+            break audit;
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{audit}");
+    };
+    assert!(audit.contains("[approval: nobody answered]"), "{audit}");
     // Another time holds from the next question on, without a restart.
-    person.call("_vault/subscribe", json!({}));
+    let mut watcher = ground.client("person", false);
+    watcher.call("_vault/subscribe", json!({}));
     ground.home.write_config("");
     ground.home.write_config("# as it comes\n");
-    while person.read()["method"] != "_vault/config_reloaded" {}
-    let asked = agent.ask("tools/call", delete("Old"));
-    let question = person.read();
-    assert_eq!(question["params"]["_meta"]["vault"]["seconds"], 120);
-    person.send(&choose(&question["id"], "reject_once"));
-    agent.answer(asked);
+    while watcher.read()["method"] != "_vault/config_reloaded" {}
+    let next = agent.call("tools/call", delete("Inbox"));
+    assert!(text(told(&next), "message").contains("waits 10 minutes for one"), "{next}");
+
+    // Who comes now is asked what still waits, and too late is no answer.
+    let mut person = ground.client("person", true);
+    assert_eq!(person.read()["params"]["toolCall"]["title"], "delete `Inbox`");
+    let number = told(&waits)["data"]["question"].as_i64().unwrap();
+    person.send(&choose(&json!(format!("permission-{number}")), "allow_once"));
+    let late = json!({"id": number, "optionId": "allow_once"});
+    let late = person.call("_vault/approvals/answer", late);
+    assert_eq!(late["error"]["data"]["kind"], "not_found", "{late}");
+    assert!(ground.vault.join("Old/a.md").exists());
 }
 
 #[test]
@@ -449,4 +616,39 @@ fn settings_that_lie_in_the_vault_are_no_tools_business() {
     assert_eq!(text, "[log]\nlevel = \"info\"\n");
     let status = ground.home.run_in(&ground.vault, &["status"]).expect(0).stdout;
     assert!(status.contains("the steward's own settings"), "{status}");
+}
+
+/// Whatever its programs call themselves, and one note at a time.
+#[test]
+fn one_token_deletes_only_so_many_notes_in_an_hour() {
+    let notes = ["1.md", "2.md", "3.md", "4.md", "5.md", "6.md", "7.md"];
+    let ground = Ground::with(|home, vault| {
+        home.write_config("[policy]\nhour_files = 5\n");
+        notes.iter().for_each(|note| std::fs::write(vault.join(note), "text\n").unwrap());
+    });
+    for note in &notes[..5] {
+        let done = ground.client("client", false).call("tools/call", delete(note));
+        assert_eq!(done["result"]["isError"], false, "{done}");
+    }
+    let mut client = ground.client("client", false);
+    let refused = client.call("tools/call", delete("6.md"))["result"]["structuredContent"].take();
+    assert_eq!(refused["code"], "approval_pending", "{refused}");
+    for (field, says) in [
+        ("message", "no program in which they could is open"),
+        ("message", "for one: delete `6.md`"),
+        ("message", "moved or deleted more than 5 files within an hour (`[policy] hour_files`)"),
+        ("hint", "in Obsidian and in `steward approvals pending`"),
+    ] {
+        assert!(refused[field].as_str().unwrap().contains(says), "{says}: {refused}");
+    }
+    assert!(ground.vault.join("6.md").exists());
+    // With a person there it goes on with their yes; what a person does themselves is not counted.
+    let mut person = ground.client("person", true);
+    let asked = client.ask("tools/call", delete("6.md"));
+    let question = person.read();
+    person.send(&choose(&question["id"], "allow_once"));
+    let done = client.answer(asked);
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    let done = ground.client("person", false).call("tools/call", delete("7.md"));
+    assert_eq!(done["result"]["isError"], false, "{done}");
 }

@@ -38,7 +38,7 @@ fn an_empty_file_is_the_defaults_with_a_note() {
     let home = Home::new();
     home.write_config("");
     let run = home.run(&["config", "check"]).expect(0);
-    assert!(run.stderr.contains("is empty, so the defaults hold"), "{run:?}");
+    assert!(run.stderr.contains("is empty; using defaults"), "{run:?}");
 }
 
 #[test]
@@ -179,4 +179,49 @@ fn mistakes_are_said_in_words_of_a_person() {
     let asked = call(&["delete", "--path", "Projects"]).expect(1).stderr;
     assert!(asked.contains("hint: `--yes` agrees beforehand"), "{asked}");
     assert!(!asked.contains("confirmed"), "{asked}");
+}
+
+#[test]
+fn a_list_is_set_as_people_type_it() {
+    let home = Home::new();
+    let set = |value: &str| home.run(&["config", "set", "models.chain", value]);
+    let get = || home.run(&["config", "get", "models.chain"]).expect(0).stdout;
+    set("ollama/qwen3:8b").expect(0);
+    assert_eq!(get(), "[\"ollama/qwen3:8b\"]\n");
+    set("ollama/a, ollama/b").expect(0);
+    assert_eq!(get(), "[\"ollama/a\",\"ollama/b\"]\n");
+    set("[ollama/c]").expect(0);
+    assert_eq!(get(), "[\"ollama/c\"]\n");
+    set("[\"ollama/d\"]").expect(0);
+    assert_eq!(get(), "[\"ollama/d\"]\n");
+    let wrong = set("nobody/x").expect(2);
+    assert!(wrong.stderr.contains("nobody"), "{wrong:?}");
+    assert_eq!(get(), "[\"ollama/d\"]\n");
+}
+
+#[test]
+fn a_setting_by_another_name_is_hinted_right() {
+    let home = Home::new();
+    let cases = [
+        ("agent.model", "models.chain"),
+        ("model", "models.chain"),
+        ("net.max_in_flight", "server.max_in_flight"),
+        ("server.prot", "server.port"),
+    ];
+    for (typed, meant) in cases {
+        for line in [&["config", "set", typed, "x"][..], &["config", "get", typed]] {
+            let run = home.run(line).expect(2);
+            assert!(run.stderr.ends_with(&format!("hint: did you mean `{meant}`?\n")), "{run:?}");
+        }
+    }
+}
+
+#[test]
+fn the_mode_comes_from_the_environment_too() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let mut command = home.steward(&["new", "A", "--json"]);
+    command.current_dir(&vault).env("STEWARD_MODE", "read-only");
+    assert_eq!(finish(command).expect(1).json()["code"], "denied");
+    home.run_in(&vault, &["new", "A"]).expect(0);
 }

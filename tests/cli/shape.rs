@@ -4,8 +4,18 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 56] = [
+pub const COMMANDS: [&[&str]; 72] = [
     &[],
+    &["search"],
+    &["read"],
+    &["list"],
+    &["tags"],
+    &["today"],
+    &["daily"],
+    &["new"],
+    &["edit"],
+    &["move"],
+    &["delete"],
     &["serve"],
     &["tools"],
     &["call"],
@@ -30,6 +40,9 @@ const COMMANDS: [&[&str]; 56] = [
     &["links", "check"],
     &["mode"],
     &["approvals"],
+    &["approvals", "pending"],
+    &["approvals", "allow"],
+    &["approvals", "deny"],
     &["approvals", "list"],
     &["approvals", "revoke"],
     &["audit"],
@@ -37,6 +50,8 @@ const COMMANDS: [&[&str]; 56] = [
     &["token"],
     &["open"],
     &["pair"],
+    &["mcp"],
+    &["mcp", "config"],
     &["plugin"],
     &["plugin", "install"],
     &["plugin", "update"],
@@ -61,6 +76,7 @@ const COMMANDS: [&[&str]; 56] = [
     &["service", "uninstall"],
     &["service", "status"],
     &["completions"],
+    &["man"],
 ];
 
 #[test]
@@ -88,13 +104,18 @@ fn every_command_stands_in_the_reference() {
 #[test]
 fn mistakes_are_one_line_with_a_hint() {
     let home = Home::new();
-    let cases: [(&[&str], &str, &str); 6] = [
+    let cases: [(&[&str], &str, &str); 11] = [
         (&["sevre"], "unrecognized subcommand 'sevre'", "did you mean `serve`?"),
         (&["serve", "--prot", "1"], "unexpected argument '--prot'", "did you mean `--port`?"),
         (&["serve", "--port", "x"], "invalid value 'x' for '--port <N>'", "--help"),
         (&["call", "red_file"], "unrecognized subcommand 'red_file'", "did you mean `read_file`?"),
         (&["call", "read_file", "--pth", "x"], "unexpected argument '--pth'", "`--path`"),
         (&["completions", "tcsh"], "invalid value 'tcsh'", ""),
+        (&["edit"], "`steward edit` needs <NAME>", "see `steward edit --help`"),
+        (&["trash", "restore"], "`steward trash restore` needs <ITEM>", "restore --help`"),
+        (&["serve", "--host", "0.0.0.0"], "unexpected argument '--host'", "this machine alone"),
+        (&["plugin", "list"], "unrecognized subcommand 'list'", "`steward plugin status`"),
+        (&["index"], "unrecognized subcommand 'index'", "`steward search WORDS`"),
     ];
     for (arguments, message, hint) in cases {
         let run = home.run(arguments).expect(2);
@@ -109,14 +130,72 @@ fn mistakes_are_one_line_with_a_hint() {
     assert!(run.stderr.contains("Usage: steward"), "{run:?}");
 }
 
+/// What is offered for the last of `words` by the script of bash.
+fn offered(home: &Home, vault: &std::path::Path, words: &[&str]) -> Vec<String> {
+    let line: Vec<_> = ["--", "steward"].iter().chain(words).collect();
+    let mut command = home.steward(&line);
+    command.current_dir(vault).env("STEWARD_COMPLETE", "bash");
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    let run = finish(command).expect(0);
+    assert_eq!(run.stderr, "");
+    run.stdout.lines().map(str::to_owned).collect()
+}
+
 #[test]
-fn completions_know_tools_and_their_flags() {
+fn completions_know_commands_tools_notes_settings_and_changes() {
     let home = Home::new();
+    let vault = home.vault("Notes");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = home.run(&["completions", shell]).expect(0).stdout;
-        assert!(script.contains("read_file"), "{shell}");
-        assert!(script.contains("start-line"), "{shell}");
+        assert!(script.contains("STEWARD_COMPLETE") && script.len() < 5_000, "{shell}: {script}");
+        let own = [("bash", "-o filenames"), ("zsh", "== _steward")];
+        let own = own.iter().filter(|(name, _)| *name == shell);
+        own.for_each(|(_, part)| assert!(script.contains(part), "{shell}: {script}"));
     }
+    std::fs::write(vault.join("Tomato.md"), "").unwrap();
+    home.run_in(&vault, &["new", "Plan"]).expect(0);
+    home.run_in(&vault, &["delete", "Plan.md"]).expect(0);
+    home.write_obsidian_list(&[(&vault, false)]);
+    let cases: [(&[&str], &str); 14] = [
+        (&["sea"], "search"),
+        (&["call", "read_f"], "read_file"),
+        (&["call", "read_file", "--start"], "--start-line"),
+        (&["read", "tom"], "Tomato"),
+        (&["call", "read_file", "tom"], "Tomato"),
+        (&["move", "my"], "Projects/My Note"),
+        (&["move", "projects/my\\ n"], "Projects/My Note"),
+        (&["move", "projects/my n"], "Projects/My Note"),
+        (&["move", "'projects/my"], "Projects/My Note"),
+        (&["status", "--vault", "./Proj"], "./Projects"),
+        (&["config", "set", "models.ch"], "models.chain"),
+        (&["undo", "1"], "1"),
+        (&["restore", "Pl"], "Plan.md"),
+        (&["status", "--vault", "No"], "Notes"),
+    ];
+    for _daemon in [None, Some(home.serve(&vault))] {
+        for (words, wanted) in cases {
+            let found = offered(&home, &vault, words);
+            assert!(found.iter().any(|one| one == wanted), "{words:?}: {found:?}");
+        }
+    }
+    // In no vault there is nothing to offer, and nothing is said.
+    assert_eq!(offered(&home, &home.path("home"), &["read", "zzz"]), [""; 0]);
+}
+
+#[test]
+fn every_command_has_a_man_page() {
+    let home = Home::new();
+    let folder = home.path("elsewhere/man1");
+    std::fs::create_dir(&folder).unwrap();
+    home.run(&["man", folder.to_str().unwrap()]).expect(0);
+    for page in
+        ["steward.1", "steward-log.1", "steward-trash-restore.1", "steward-call-read_file.1"]
+    {
+        assert!(std::fs::read_to_string(folder.join(page)).unwrap().contains(".SH NAME"), "{page}");
+    }
+    let printed = home.run(&["man"]).expect(0).stdout;
+    assert!(printed.contains(".TH steward") && printed.contains("vault"), "{printed}");
+    assert!(printed.contains("config"), "the global options stand in it: {printed}");
 }
 
 #[test]
@@ -150,4 +229,23 @@ fn without_a_home_there_is_a_clear_error() {
     // Where the system's user list still knows a home there is nothing to complain of.
     let run = finish(command);
     assert!(run.code == 0 || run.stderr.contains("no home folder is known"), "{run:?}");
+}
+
+#[test]
+fn help_has_examples_groups_and_the_global_options_once() {
+    let home = Home::new();
+    let help = home.run(&["help"]).expect(0).stdout;
+    assert_eq!(help, home.run(&["--help"]).expect(0).stdout);
+    assert_eq!(help, home.run(&["-h"]).expect(0).stdout);
+    let order = ["Examples:", "Notes:", "Changes:", "Daemon:", "Global options:", "Exit codes:"];
+    let places: Vec<_> = order.map(|heading| help.find(heading).unwrap()).into();
+    assert!(places.is_sorted(), "{help}");
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    assert!(help.contains("  undo     Undo a change (the last one by default)\n"), "{help}");
+    for command in [&["log"][..], &["links"], &["call", "read_file"], &["trash", "list"]] {
+        let run = home.run(&[command, &["--help"]].concat()).expect(0);
+        assert!(run.stdout.contains("Global options: --vault"), "{run:?}");
+        assert!(!run.stdout.contains("--log-level <"), "{run:?}");
+    }
+    assert!(home.run(&["log", "--help"]).expect(0).stdout.contains("steward log --diff -n 3"));
 }

@@ -4,15 +4,21 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// The port for discarding: nothing listens on it.
+const NOBODY: u16 = 9;
+
 /// A home folder with nothing in it, and a folder for vaults beside it.
 pub struct Home {
     place: TempDir,
+    /// The port on which the program looks for SmartHole; nothing listens there but what a test starts.
+    pub smarthole: AtomicU16,
 }
 
 /// What a run of the program left behind.
@@ -43,7 +49,7 @@ impl Home {
 
     /// The same in a folder of one's own.
     pub fn within(place: TempDir) -> Self {
-        let home = Self { place };
+        let home = Self { place, smarthole: AtomicU16::new(NOBODY) };
         for folder in ["home", "vaults", "elsewhere"] {
             std::fs::create_dir(home.path(folder)).unwrap();
         }
@@ -116,6 +122,10 @@ impl Home {
         command.env("APPDATA", self.path("home").join("AppData").join("Roaming"));
         command.env("LOCALAPPDATA", self.path("home").join("AppData").join("Local"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A SmartHole or an Ollama of whoever runs the tests is not for them.
+        let smarthole = self.smarthole.load(Ordering::Relaxed);
+        command.env("STEWARD_SMARTHOLE_PORT", smarthole.to_string());
+        command.env("OLLAMA_HOST", format!("127.0.0.1:{NOBODY}"));
         // Windows needs it to open sockets.
         if let Some(root) = std::env::var_os("SystemRoot") {
             command.env("SystemRoot", root);
@@ -150,7 +160,7 @@ impl Home {
         command.args(["-c", &format!("{shell} \"$0\" \"$@\"")]);
         command.arg(plain.get_program()).args(plain.get_args()).arg(vault);
         command.current_dir(self.path("elsewhere")).env_clear();
-        command.env("HOME", self.path("home"));
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Daemon::start(command)

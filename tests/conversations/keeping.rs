@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use vault_steward::agent::conversations::TurnEnd;
-use vault_steward::agent::{ConversationError, ConversationEvent, ConversationSettings};
+use vault_steward::agent::{
+    ConversationError, ConversationEvent, ConversationSettings, Conversations,
+};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TitleOrigin, TurnState};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
@@ -33,9 +35,80 @@ fn after_1050_conversations_1000_remain_each_with_a_title() {
     let ids: Vec<i64> = left.iter().map(|one| one.id.0).collect();
     assert_eq!((ids[0], ids[998]), (1050, 52), "the newest are kept");
     open.set_settings(ConversationSettings { kept: 10, ..Default::default() });
+    assert_eq!(open.trim().unwrap(), 0);
+    assert!(open.goes_soon().unwrap().unwrap().contains("990 go after 2026-11-21 12:"));
+    clock.pass(24 * 60 * MINUTE);
     assert_eq!(open.trim().unwrap(), 990);
     assert_eq!(open.clear().unwrap(), 9);
     assert_eq!(open.recent(9).unwrap().len(), 1, "what goes on is not cleared");
+}
+
+fn count(of: &Conversations) -> usize {
+    of.recent(100).unwrap().len()
+}
+
+fn talk(open: &Conversations, times: usize) {
+    for n in 0..times {
+        let id = open.open_new("chat").unwrap().id;
+        exchange(open, &message(&format!("question {n}")), "answered");
+        open.end(id, EndKind::Person, "").unwrap();
+    }
+}
+
+#[test]
+fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
+    let keeps = |kept| ConversationSettings { kept, ..Default::default() };
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let start = |kept| with(folder.path(), &clock, keeps(kept));
+    talk(&start(0), 12);
+    // As a start without the file: what it said is not known.
+    let open = start(5);
+    let told = "of the conversations 7 go after 2026-11-21 12:00, unless it keeps more by then";
+    assert!(open.goes_soon().unwrap().unwrap().contains(told), "{:?}", open.goes_soon());
+    clock.jump(365 * 86_400_000);
+    talk(&open, 1);
+    assert_eq!((open.end_idle().unwrap(), count(&open)), (0, 13), "a clock that jumps is no day");
+    clock.jump(-365 * 86_400_000);
+    // It is there again, and away again later: another day begins.
+    drop(open);
+    assert_eq!(start(0).goes_soon().unwrap(), None);
+    clock.pass(30 * 60 * MINUTE);
+    assert_eq!(count(&start(5)), 13);
+    clock.pass(23 * 60 * MINUTE);
+    let open = start(5);
+    assert_eq!(count(&open), 13);
+    // A larger limit than before holds at once, and the one that is wanted goes on to be so.
+    open.set_settings(keeps(20));
+    open.set_settings(keeps(6));
+    clock.pass(23 * 60 * MINUTE);
+    assert_eq!((open.end_idle().unwrap(), count(&open)), (0, 13));
+    clock.pass(60 * MINUTE);
+    open.end_idle().unwrap();
+    assert_eq!((count(&open), open.goes_soon().unwrap()), (6, None), "nobody had to say a word");
+
+    // Lowered while it runs: what held until now goes on to hold.
+    open.set_settings(keeps(2));
+    talk(&open, 1);
+    assert_eq!(count(&open), 6, "the seventh goes at once");
+    assert!(open.goes_soon().unwrap().unwrap().contains("4 go after"));
+    clock.pass(24 * 60 * MINUTE);
+    talk(&open, 1);
+    assert_eq!((count(&open), open.goes_soon().unwrap()), (2, None));
+}
+
+/// One of an earlier version says nothing of what held.
+#[test]
+fn a_database_that_knows_of_no_limit_loses_nothing_at_once() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    talk(&conversations(folder.path(), &clock), 4);
+    let outside = rusqlite::Connection::open(folder.path().join("state.db")).unwrap();
+    assert_eq!(outside.execute("DELETE FROM held", []).unwrap(), 1);
+    let settings = ConversationSettings { kept: 3, ..Default::default() };
+    let open = with(folder.path(), &clock, settings);
+    assert_eq!(count(&open), 4);
+    clock.pass(24 * 60 * MINUTE);
+    open.end_idle().unwrap();
+    assert_eq!(count(&open), 3);
 }
 
 #[test]
@@ -164,7 +237,9 @@ fn a_database_of_the_format_before_is_brought_up_to_date_with_all_that_is_in_it(
         .execute_batch(
             "DROP TABLE item_text; DROP TABLE item; DROP TABLE turn; DROP TABLE branch;
              DROP TABLE conversation; DROP TABLE usage; DROP TABLE inbox; DROP TABLE item_indexed;
-             DROP INDEX audit_asked;
+             DROP INDEX audit_asked; DROP TABLE held;
+             ALTER TABLE day ADD COLUMN versions INTEGER NOT NULL DEFAULT 0;
+             ALTER TABLE day ADD COLUMN days INTEGER NOT NULL DEFAULT 0;
              PRAGMA user_version = 3;",
         )
         .unwrap();

@@ -89,9 +89,9 @@ impl Models for Scripted {
         unreachable!("nobody is told how to choose one")
     }
 
-    fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>) {
+    fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>) {
         let name = origin.map_or("scripted", |origin| &origin.model);
-        (name.to_owned(), Some(usage.output as f64))
+        (name.to_owned(), usage.map(|usage| usage.output as f64))
     }
 }
 
@@ -107,7 +107,7 @@ impl Models for Nobody {
         unreachable!("nobody is told how to choose one")
     }
 
-    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+    fn price(&self, _: Option<&Origin>, _: Option<&Usage>) -> (String, Option<f64>) {
         unreachable!("nobody answers")
     }
 }
@@ -267,7 +267,7 @@ impl Models for Picky {
         unreachable!("nobody is told how to choose one")
     }
 
-    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+    fn price(&self, _: Option<&Origin>, _: Option<&Usage>) -> (String, Option<f64>) {
         ("picky".to_owned(), None)
     }
 }

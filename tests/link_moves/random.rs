@@ -119,7 +119,13 @@ pub(super) fn generate(random: &mut Random) -> Vec<(String, String)> {
         if path.ends_with(".md") {
             if random.below(3) == 0 {
                 let up = paths[random.below(paths.len())].replace('\'', "''");
-                text = format!("---\nup: '[[{up}]]' # kept\n---\n");
+                text = match random.below(3) {
+                    0 => format!("---\nup: '[[{up}]]' # kept\n---\n"),
+                    1 => {
+                        format!("---\nup:\n- to: '[[{up}]]'\n  see: {{by: ['[[{up}|x]]']}}\n---\n")
+                    }
+                    _ => format!("---\nup:\n  to:\n    - - '[[{up}]]' # kept\n---\n"),
+                };
             }
             for _ in 0..random.below(7) {
                 text += &link(random, &paths);
@@ -219,7 +225,8 @@ fn write(random: &mut Random, vault: &TestVault, files: &BTreeMap<String, String
             _ => mark.to_owned(),
         };
         let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-        let body = if text.starts_with("---\n") { 3 } else { 0 };
+        let end = lines.iter().skip(1).position(|line| line == "---\n").map_or(0, |end| end + 2);
+        let body = if text.starts_with("---\n") { end } else { 0 };
         let at = body + random.below(lines.len() + 1 - body);
         // A table goes on until a blank line, and in its cells links are written otherwise.
         let paragraph = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty());

@@ -136,11 +136,18 @@ fn the_next_model_answers_where_one_cannot() {
 fn two_halves_of_two_answers_are_never_put_together() {
     let begun = fixture(Wire::Chat, "no_end");
     let half = Answer::steps(vec![Step::Bytes(begun), Step::Cut]);
-    let (first, second) = (Server::start(vec![half]), Server::start(vec![good()]));
-    let (chain, _) = chain(&[&first, &second]);
+    let (first, second) = (Server::start(vec![half.clone()]), Server::start(vec![good()]));
+    let (chain, clock) = chain(&[&first, &second]);
     let (events, result) = run(collect(&chain));
     assert_eq!(result.unwrap_err().kind, ErrorKind::Network);
-    assert_eq!((agains(&events), second.requests().len()), (0, 0));
+    // The same model alone is asked again, as often and after the same pauses as ever.
+    assert_eq!((agains(&events), first.requests().len(), second.requests().len()), (2, 3, 0));
+    assert_eq!(clock.pauses(), [500, 1_000].map(Duration::from_millis));
+    // What was seen counts for nothing from then on, so that any other may be asked then.
+    let server = Server::start(vec![half, Answer::json(401, &json!({"error": "no"}))]);
+    let (chain, _) = self::chain(&[&server, &second]);
+    let (events, turn) = run(collect(&chain));
+    assert_eq!((agains(&events), turn.unwrap().stop), (2, Stop::ToolUse));
     // Thinking alone may be begun again.
     let thought = b"data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\"}}]}\n\n".to_vec();
     let half = Answer::steps(vec![Step::Bytes(thought), Step::Cut]);

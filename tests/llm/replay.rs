@@ -214,7 +214,7 @@ fn full(messages: Vec<Message>) -> TurnRequest {
         max_output_tokens: 1_000_000,
         effort: Some(Effort::Off),
         cache: Cache::On,
-        conversation: "c-1".to_owned(),
+        installation: "3f".into(),
         ..TurnRequest::new(messages)
     }
 }
@@ -243,7 +243,15 @@ fn each_model_is_asked_in_the_way_it_takes() {
     let body = encoded(Wire::Responses, "gpt-6-astra", &request);
     assert_eq!(body["reasoning"]["effort"], "low", "it refuses `none`");
     assert_eq!(body["max_output_tokens"], 128_000);
-    assert_eq!(body["prompt_cache_key"], "c-1");
+    let key = |request: &TurnRequest| {
+        encoded(Wire::Responses, "gpt-6-astra", request)["prompt_cache_key"].clone()
+    };
+    let other = TurnRequest { installation: "4f".into(), ..request.clone() };
+    let later = TurnRequest { messages: vec![Message::user("later")], ..request.clone() };
+    assert_eq!(key(&later), key(&request), "a new conversation finds what is there");
+    assert_ne!(key(&other), key(&request), "and nobody else does");
+    let key = key(&request);
+    assert!(key.as_str().is_some_and(|key| key.len() == 32), "{key}");
     let body = encoded(Wire::Responses, "gpt-6-luna", &request);
     assert_eq!(body["reasoning"]["effort"], "none");
 

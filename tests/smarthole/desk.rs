@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -30,6 +31,7 @@ impl Desk {
         std::fs::write(vault.join("List.md"), LIST).unwrap();
         let desk =
             Self { home, vault, desktop: Desktop::start(), server: Server::answering(answer) };
+        desk.home.smarthole.store(desk.desktop.port, Ordering::Relaxed);
         desk.settings("");
         desk
     }

@@ -152,6 +152,30 @@ fn the_next_message_answers_a_question_and_what_is_sent_meanwhile_is_shown() {
 }
 
 #[test]
+fn an_answer_that_ends_with_a_question_is_answered_by_the_next_message() {
+    let desk = Desk::new(|number, _| match number {
+        0 => says("There are two lists.\n\nWhich one do you mean?"),
+        _ => says("Milk is on the shopping list."),
+    });
+    let _daemon = desk.serve();
+    desk.desktop.say("1", "put milk on the list");
+    assert_eq!(desk.desktop.shown("Which one do you mean?").1, "high");
+    desk.idle();
+    let waits = desk.json(&["conversations", "list"]);
+    let waits = &waits["conversations"][0];
+    assert_eq!(
+        (&waits["shown"], &waits["question"]),
+        (&json!("waiting_for_you"), &json!("Which one do you mean?"))
+    );
+    desk.desktop.say("2", "the shopping list");
+    assert_eq!(desk.desktop.shown("Milk is on the shopping list.").1, "normal");
+    desk.idle();
+    let conversations = desk.json(&["conversations", "list"]);
+    let all = conversations["conversations"].as_array().unwrap();
+    assert_eq!((all.len(), &all[0]["question"]), (1, &Value::Null), "{conversations:#}");
+}
+
+#[test]
 fn a_model_that_says_nothing_is_told_of() {
     let desk = Desk::new(|number, request| match number {
         0 => says(""),

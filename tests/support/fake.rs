@@ -29,7 +29,7 @@ use vault_steward::protocol::tools::{Tool, ToolAnnotations, ToolsListParams, Too
 use vault_steward::server::Backend;
 use vault_steward::server::hosts::HostError;
 use vault_steward::server::table::{Client, Context, Table, Who};
-use vault_steward::tools::{Answer, ToolError};
+use vault_steward::tools::{Answer, Registry, ToolError};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -86,6 +86,10 @@ fn work(arguments: &Value) {
 }
 
 impl Tools for Fake {
+    fn registry(&self) -> Arc<Registry> {
+        Arc::default()
+    }
+
     fn work(&self, name: &str) -> Option<Work> {
         TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
     }

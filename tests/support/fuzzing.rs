@@ -11,6 +11,7 @@ use vault_steward::index::search::Pattern;
 use vault_steward::index::text::signature;
 use vault_steward::llm::reading::Reading;
 use vault_steward::llm::{Origin, TurnEvent, Wire};
+use vault_steward::mcp::{self, What};
 use vault_steward::note::edit::{Edit, apply_edit};
 use vault_steward::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
 use vault_steward::note::glob::Glob;
@@ -22,6 +23,7 @@ use vault_steward::note::{base, canvas, diff, fold, merge, names};
 use vault_steward::protocol::{self, ClientNotification, envelope};
 use vault_steward::smarthole::frames::{self, Incoming};
 use vault_steward::smarthole::{Notification, Priority, name};
+use vault_steward::tools::Registry;
 
 /// Parts the fields of an input: a character that neither notes nor paths hold, and visible in a
 /// hex dump of a corpus.
@@ -119,7 +121,7 @@ pub fn fuzz_patch(data: &[u8]) {
         let _ = patch::apply(None, &found);
         let _ = patch::apply(Some(file.as_bytes()), &found.reverse());
         let Ok(applied) = patch::apply(Some(file.as_bytes()), &found) else { continue };
-        assert_eq!(applied.drifts.len(), applied.hunks);
+        assert_eq!(applied.places.len(), applied.hunks);
         let new = applied.bytes.unwrap_or_default();
         let new = std::str::from_utf8(&new).expect("patched text is text");
         let hunks = diff::hunks(&file, new);
@@ -429,6 +431,7 @@ fn check_answer(frame: &str, id: &str) {
 /// after having been written again.
 pub fn fuzz_message(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    hear_as_mcp(text);
     match envelope::Incoming::parse(text) {
         Ok(envelope::Incoming::Request { id, method, params }) => {
             let again = serde_json::json!({
@@ -452,6 +455,21 @@ pub fn fuzz_message(bytes: &[u8]) {
         }
         Ok(envelope::Incoming::Answer { .. }) => {}
         Err(refusal) => readable(&envelope::failure(refusal.id.as_ref(), &refusal.error)),
+    }
+}
+
+/// What an MCP client is told at once is one message, over HTTP as on a line.
+fn hear_as_mcp(text: &str) {
+    for headers in [None, Some(mcp::Headers::default())] {
+        let What::Said(said) = mcp::hear(text, headers.as_ref(), Registry::built_in()) else {
+            continue;
+        };
+        let message: Value = serde_json::from_str(&said.text).expect("an answer is JSON");
+        assert_eq!(message["jsonrpc"], "2.0");
+        assert!(!said.text.contains('\n'), "a message is a line");
+        let has = |part: &str| message.get(part).is_some();
+        assert!(has("result") != has("error"), "it says one thing: {message}");
+        assert!(message["error"].is_null() || message["error"]["code"].is_i64(), "{message}");
     }
 }
 

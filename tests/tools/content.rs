@@ -295,6 +295,32 @@ fn a_patch_applies_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_patch_says_where_it_went_and_guesses_at_no_place() {
+    let day = |name: &str| format!("## {name}\n- [ ] call Anna\n- [ ] pay rent\n\n");
+    let week: String = ["Mon", "Tue", "Wed"].map(day).concat();
+    let vault = vault(&[("t.md", &week), ("u.md", &format!("\n\n{}", day("Mon")))]);
+    let patch = |path: &str, line: usize| {
+        let lines = "- [ ] call Anna\n+- [x] call Anna\n - [ ] pay rent";
+        let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -{line},2 +{line},2 @@\n-{lines}\n");
+        json!({ "patch": patch })
+    };
+    let error = vault.err("apply_patch", patch("t.md", 12), PatchFailed);
+    assert!(error.message.contains("line 2, line 6 and line 10"), "{error}");
+    assert_eq!(vault.content("t.md"), week);
+    let applied = vault.ok("apply_patch", patch("t.md", 6));
+    assert_eq!(applied["files"][0]["places"], json!([{ "line": 6, "drift": 0 }]));
+    // The only place there is, two lines away.
+    let answer = vault.call("apply_patch", &patch("u.md", 2)).expect("applied");
+    assert!(answer.text.contains("hunk 1 went to line 4, 2 lines below"), "{}", answer.text);
+    assert!(answer.text.contains("\n-- [ ] call Anna\n+- [x] call Anna\n"), "{}", answer.text);
+    let data = serde_json::to_value(&answer.data).expect("JSON");
+    assert_eq!(data["files"][0]["places"], json!([{ "line": 4, "drift": 2 }]));
+    assert!(
+        data["files"][0]["diff"].as_str().is_some_and(|diff| diff.contains("+- [x] call Anna"))
+    );
+}
+
+#[test]
 fn a_patch_makes_one_folder_of_two_spellings() {
     let new = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
     let vault = vault(&[("a.md", "1\n")]);
@@ -469,7 +495,8 @@ fn text_in_another_encoding_is_read_or_refused_and_never_rewritten() {
         assert_eq!((&read["content"], &read["encoding"]), (&json!("hi\n"), &json!(encoding)));
     }
     for name in ["odd.md", "latin.md", "cut.md"] {
-        vault.err("read_file", json!({ "path": name }), BinaryFile);
+        let refused = vault.err("read_file", json!({ "path": name }), BinaryFile);
+        assert!(name == "odd.md" || refused.hint.unwrap().contains("as UTF-8"), "{name}");
     }
     for (name, bytes) in notes {
         let edit = json!({ "path": name, "insert_after_line": -1, "content": "x" });

@@ -99,7 +99,7 @@ fn what_cannot_be_is_refused() {
     let made = vault.ok("daily_note", json!({}));
     assert_eq!(made["content"], "", "settings are no template");
     let vault = evening("{}", &[(".2026-11-20.md.icloud", "x")]);
-    for date in ["2026-2-1", "2026-02-30", "next week", ""] {
+    for date in ["2026-13-01", "2026-02-30", "next week", "friday", "march fourth", ""] {
         vault.err("daily_note", json!({"date": date}), ErrorCode::InvalidInput);
     }
     vault.err("daily_note", json!({"append": ""}), ErrorCode::InvalidInput);

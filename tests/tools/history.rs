@@ -132,6 +132,19 @@ fn an_undo_that_finds_nothing_left_says_so_and_is_no_change_set() {
 }
 
 #[test]
+fn each_change_has_one_number_however_many_folders_it_made() {
+    let vault = vault(&[]);
+    vault.ok("write_file", json!({ "path": "a/b/c.md", "content": "x" }));
+    let log = vault.text("list_changes", json!({}));
+    let (_, changes) = log.split_once('\n').unwrap();
+    let told =
+        "    1.1  made the folder `a`\n         made the folder `a/b`\n         created `a/b/c.md`";
+    assert_eq!(changes, told);
+    let undone = vault.text("undo", json!({}));
+    assert_eq!(undone.matches("2.1").count(), 1, "{undone}");
+}
+
+#[test]
 fn one_change_of_a_set_is_undone_alone() {
     let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n")]);
     let patch = "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-a\n+A\n--- a/b.md\n+++ b/b.md\n@@ -1 +1 @@\n-b\n+B\n";

@@ -18,7 +18,7 @@ fn now() -> i64 {
 /// The limits of the settings as they come.
 fn default_limits() -> Limits {
     let Settings { versions, days, .. } = Settings::default();
-    Limits { versions, days }
+    Limits { versions: versions.try_into().expect("few"), days }
 }
 
 impl TestVault {

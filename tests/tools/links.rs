@@ -192,7 +192,7 @@ fn what_changes_is_seen_at_once() {
     vault.put("a.md", "no more links here");
     assert_eq!(sources("b"), ["new.md"]);
     // A second file of the name would take the link; it is rewritten.
-    vault.ok("write_file", json!({"path": "c.md", "content": "x"}));
+    vault.ok("write_file", json!({"path": "c.md", "content": "x", "create": true}));
     assert_eq!(sources("d/c"), ["new.md"]);
     assert_eq!(sources("c.md"), [""; 0]);
     vault.ok("write_file", json!({"path": "f/in.md", "content": "[[b]]"}));

@@ -122,10 +122,36 @@ fn facts_about_files_and_folders() {
         chrono::DateTime::parse_from_rfc3339(info["modified"].as_str().expect("a time")).is_ok()
     );
     let folder = vault.ok("get_file_info", json!({ "path": "PROJECTS" }));
-    assert_eq!(folder["children"], json!({ "files": 1, "folders": 1, "total_files": 2 }));
+    let children = &folder["children"];
+    for (what, number) in
+        [("files", 1), ("folders", 1), ("total_files", 2), ("total_notes", 2), ("total_folders", 1)]
+    {
+        assert_eq!(children[what], number, "{what}");
+    }
+    assert_eq!(folder["vault"], Value::Null);
     assert_eq!((&folder["size"], &folder["lines"]), (&json!(15), &Value::Null));
     let root = vault.ok("get_file_info", json!({ "path": "/" }));
-    assert_eq!(root["children"]["total_files"], 3);
+    assert_eq!((&root["path"], &root["children"]["total_files"]), (&json!(""), &json!(3)));
+}
+
+#[test]
+fn the_vault_itself_is_described_by_its_name_and_totals() {
+    let vault = vault(&[("a.md", "one"), ("A/b.md", "two"), ("A/B/p.png", "")]);
+    for (at, path) in ["a.md", "A/B/p.png", "A/b.md"].into_iter().enumerate() {
+        aged(&vault, path, at as u64);
+    }
+    let name = vault.context.vault.name().to_owned();
+    for said in ["/", ".", ""] {
+        let info = vault.ok("get_file_info", json!({ "path": said }));
+        assert_eq!(info["vault"], name.as_str(), "{said}");
+        let children = &info["children"];
+        assert_eq!((&children["total_notes"], &children["total_files"]), (&json!(2), &json!(3)));
+        assert_eq!(children["total_folders"], 2);
+        assert_eq!(children["newest"]["path"], "A/b.md");
+    }
+    let text = vault.text("get_file_info", json!({ "path": "/" }));
+    assert!(text.starts_with(&format!("the vault `{name}`: folder, ")), "{text}");
+    assert!(text.contains("with all below 3 files (2 notes) and 2 folders"), "{text}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use vault_steward::store::journal::DELETIONS;
 use crate::changes::{delete, mv, write};
 use crate::vault::{TestVault, vault};
 
-/// Copies the change sets of this journal until there are so many.
-fn multiply(vault: &TestVault, times: u32) {
+/// Copies the change sets of this journal that come after this one so many times.
+fn multiply(vault: &TestVault, after: u64, times: u32) {
     let mut database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
     let change = database.transaction().expect("begun");
     change
@@ -20,16 +20,17 @@ fn multiply(vault: &TestVault, times: u32) {
                  SELECT i, (SELECT max(id) FROM change_set) AS sets,
                         (SELECT max(id) FROM operation) AS operations,
                         (SELECT max(id) FROM step) AS steps FROM n;
-             INSERT INTO change_set (id, kind, title, caller, began)
-                 SELECT id + i * sets, kind, title, caller, began FROM change_set, times;
+             INSERT INTO change_set (id, kind, undoes_set, title, caller, began)
+                 SELECT id + i * sets, kind, undoes_set, title, caller, began FROM change_set, times
+                 WHERE id > {after};
              INSERT INTO operation (id, change_set, state, began, ended)
                  SELECT id + i * operations, change_set + i * sets, state, began, ended
-                 FROM operation, times;
+                 FROM operation, times WHERE change_set > {after};
              INSERT INTO step (id, operation, change_set, number, kind, path, other, before_text,
                                after_text, notes, detail, checksum)
                  SELECT id + i * steps, operation + i * operations, change_set + i * sets, number,
                         kind, path, other, before_text, after_text, notes, detail, checksum
-                 FROM step, times;"
+                 FROM step, times WHERE change_set > {after};"
         ))
         .expect("copied");
     change.commit().expect("done");
@@ -45,7 +46,7 @@ fn a_long_history_is_listed_at_once() {
     vault.apply(vec![write("F/c.md", "c2")]);
     vault.apply(vec![write("gone.md", "g")]);
     vault.apply(vec![delete("gone.md")]);
-    multiply(&vault, 10_000);
+    multiply(&vault, 0, 10_000);
     // Wrong is what takes its time from the length of the history, squared: minutes. The fastest of
     // three, since the machine has other things to do.
     let timed = |what: &str, most: Duration, work: &dyn Fn()| {
@@ -85,12 +86,24 @@ fn a_long_history_is_listed_at_once() {
 }
 
 #[test]
+fn the_last_change_that_stands_is_found_however_many_were_undone_since() {
+    let vault = vault(&[("a.md", "a"), ("b.md", "b")]);
+    let first = vault.apply(vec![write("b.md", "changed")]);
+    let undone = vault.apply(vec![write("a.md", "changed")]);
+    vault.undo(undone);
+    multiply(&vault, undone.0, 1_000);
+    let taken_back = vault.ok("undo", json!({}));
+    assert_eq!(taken_back["undone"], first.0.to_string());
+    assert_eq!(vault.content("b.md"), "b");
+}
+
+#[test]
 fn the_trash_is_listed_however_much_was_deleted() {
     let vault = vault(&[]);
     let first = vault.apply(vec![write("first.md", "first")]);
     let deleted = vault.apply(vec![delete("first.md")]);
     std::fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
-    multiply(&vault, 25_000);
+    multiply(&vault, 0, 25_000);
     let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
     let rows: i64 = database
         .query_row("SELECT count(*) FROM step WHERE kind = 'delete'", [], |row| row.get(0))

@@ -19,6 +19,7 @@ mod long_history;
 mod meanwhile;
 mod move_limits;
 mod moving;
+mod names;
 mod odd;
 mod paths;
 mod platform;

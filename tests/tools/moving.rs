@@ -42,6 +42,15 @@ fn nothing_is_ever_replaced() {
     let error =
         vault.err("move", json!({ "source": "a.md", "destination": "folder" }), AlreadyExists);
     assert!(error.hint.expect("a hint").contains("Folder/a.md"));
+    // A free name is named, whatever case it is taken in.
+    let error =
+        vault.err("move", json!({ "source": "a.md", "destination": "b.md" }), AlreadyExists);
+    assert_eq!(error.hint.as_deref(), Some("`b 2.md` is free"));
+    vault.put("B 2.md", "b");
+    let error =
+        vault.err("move", json!({ "source": "a.md", "destination": "b.md" }), AlreadyExists);
+    assert_eq!(error.hint.as_deref(), Some("`b 3.md` is free"));
+    std::fs::remove_file(vault.place.join("B 2.md")).expect("removed");
     for destination in ["Folder/inside", "Folder/deep/er", "folder/x"] {
         let pair = json!({ "source": "Folder", "destination": destination });
         vault.err("move", pair, InvalidInput);

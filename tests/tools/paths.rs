@@ -258,6 +258,8 @@ fn another_configuration_folder_and_the_own_state_are_protected() {
     vault.put(".cache/x.md", "x");
     vault.err("read_file", json!({ "path": ".cache/x.md" }), NotFound);
     vault.err("write_file", json!({ "path": ".cache/y.md", "content": "" }), InvalidPath);
+    // Nor is it the name of a note that lies elsewhere.
+    vault.put("Notes/secret.md", "x");
     vault.err("read_file", json!({ "path": ".secret.md" }), NotFound);
 }
 
@@ -269,10 +271,10 @@ fn nothing_found_names_the_nearest() {
         ("Chapter 2.md", "x"),
     ]);
     for (asked, near) in [
-        ("projects/smart hole notes", "Projects/SmartHole Notes.md"),
-        ("todo list", "To-Do List.md"),
-        ("chapter two", "Chapter 2.md"),
-        ("smarthole notes", "Projects/SmartHole Notes.md"),
+        ("projects/smart hole nodes", "Projects/SmartHole Notes.md"),
+        ("todo lust", "To-Do List.md"),
+        ("the second chapter", "Chapter 2.md"),
+        ("notes/smarthole notes", "Projects/SmartHole Notes.md"),
     ] {
         let error = vault.err("read_file", json!({ "path": asked }), NotFound);
         assert!(error.hint.as_deref().is_some_and(|hint| hint.contains(near)), "{error:?}");

@@ -184,6 +184,22 @@ fn properties_keep_their_quotes_and_stay_yaml() {
     }
 }
 
+/// As the public Pokerole vault has them: `Evolutions: - Pokemon: '[[SRD-Togetic]]'`.
+#[test]
+fn links_in_nested_properties_are_links() {
+    let text = "---\nobjs:\n- to: \"[[Old]]\" # why\n  by: ['[[a/Old#h|x]]', {z: \"[[old]]\"}]\nobj:\n  sub:\n    \
+                deep: >-\n      [[Old]]\n  see: \"see [[Old]]\"\n  \"[[Old]]\": key\n---\n";
+    let vault = vault(&[("s.md", text), ("a/Old.md", "")]);
+    let links = vault.ok("get_links", json!({"path": "a/Old.md"}));
+    assert_eq!(links["backlinks"][0]["path"], "s.md", "{links}");
+    let found = vault.ok("get_links", json!({"path": "s.md"}));
+    assert_eq!(found["outgoing"].as_array().map(Vec::len), Some(4), "{found}");
+    assert_eq!(moves(&vault, "a/Old.md", "b/New.md"), 4);
+    let expected = "---\nobjs:\n- to: \"[[New]]\" # why\n  by: ['[[New#h|x]]', {z: \"[[New]]\"}]\nobj:\n  sub:\n    \
+                deep: >-\n      [[New]]\n  see: \"see [[Old]]\"\n  \"[[Old]]\": key\n---\n";
+    assert_eq!(vault.content("s.md"), expected);
+}
+
 /// A note in a vault that holds a file of a name that no tool would give, before and after its
 /// folder is moved; the name as it stands in quotes of each kind, and in a Markdown link.
 #[cfg(unix)]
@@ -320,14 +336,15 @@ fn a_new_file_takes_no_links_from_an_old_one() {
         ("s.md", "[[Note]] [[dangling]]\n[[v1.2]]\n"),
         ("x/v1.2.md", ""),
     ]);
-    let made = vault.ok("write_file", json!({"path": "Note.md", "content": "[[Note]]"}));
+    let made =
+        vault.ok("write_file", json!({"path": "Note.md", "content": "[[Note]]", "create": true}));
     assert_eq!(made["links"]["links"], 1);
     assert_eq!(vault.content("s.md"), "[[x/Note]] [[dangling]]\n[[v1.2]]\n");
     // What led nowhere may find what is made.
     let made = vault.ok("write_file", json!({"path": "dangling.md", "content": ""}));
     assert_eq!(made["links"]["links"], 0);
-    vault.ok("write_file", json!({"path": "v1.2", "content": ""}));
-    assert_eq!(vault.content("s.md"), "[[x/Note]] [[dangling]]\n[[v1.2.md]]\n");
+    vault.ok("write_file", json!({"path": "v1.2", "content": "", "create": true}));
+    assert_eq!(vault.content("s.md"), "[[x/Note]] [[dangling]]\n[[x/v1.2]]\n");
 }
 
 #[test]

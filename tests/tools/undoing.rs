@@ -461,6 +461,40 @@ fn a_note_that_is_gone_is_written_anew_by_force() {
     assert_eq!(vault.content("b.md"), "bb\n");
 }
 
+/// Beside names that differ in their case alone all can be moved and deleted, so all comes back, too.
+#[test]
+fn what_lay_beside_its_twin_comes_back_beside_it() {
+    if !can(Ability::Case) {
+        return;
+    }
+    let vault = crate::vault::vault(&[
+        ("Note.md", "1\n"),
+        ("NOTE.md", "2\n"),
+        ("a/x.md", "3\n"),
+        ("A/x.md", "4\n"),
+        ("lone.md", "5\n"),
+    ]);
+    let before = seen(&vault);
+    for (from, to) in [("NOTE.md", "Z.md"), ("a/x.md", "Z.md"), ("a", "Z"), ("A", "a/Z")] {
+        let set = vault.apply(vec![mv(from, to)]);
+        assert!(vault.exists(to) && !vault.exists(from), "{from}");
+        vault.undo(set);
+        assert_eq!(seen(&vault), before, "{from}");
+    }
+    for gone in ["NOTE.md", "A"] {
+        let set = vault.apply(vec![delete(gone)]);
+        vault.undo(set);
+        assert_eq!(seen(&vault), before, "{gone}");
+    }
+    // One that came since is somebody's new name, and is named as it is.
+    let set = vault.apply(vec![mv("lone.md", "L.md")]);
+    vault.put("Lone.md", "new\n");
+    match undo(&vault, set, true) {
+        Err(UndoError::Taken { taken, .. }) => assert_eq!(taken.as_str(), "Lone.md"),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_note_that_is_gone_makes_no_twin() {
     if !can(Ability::Case) {

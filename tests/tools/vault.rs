@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use vault_steward::index::Index;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::code::ErrorCode;
+use vault_steward::policy::Permission;
 use vault_steward::store::Store;
 use vault_steward::tools::{self, Answer, Context, Registry, ToolError};
 use vault_steward::vault::{self, Cancel, Vault, Writer};
@@ -175,6 +176,7 @@ fn context(place: &Path, state: &Path) -> Context {
         vault,
         settings: tools::Settings::default(),
         room: usize::MAX,
+        most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,

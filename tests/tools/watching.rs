@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use vault_steward::note::code::ErrorCode;
 use vault_steward::vault::{ChangeKind, VaultChange, Watching};
 
 use crate::abilities::{Ability, can};
@@ -337,6 +338,69 @@ fn what_happens_during_the_first_scan_is_not_missed() {
         opened.watch();
         opened.stop();
     }
+}
+
+/// As a backup that is put back does, or `rm -rf` and `git clone`.
+#[test]
+fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
+    let (vault, told) = watched(&[("a.md", "one"), ("Folder/b.md", "b"), ("gone.md", "x")]);
+    let set = vault.ok("write_file", json!({ "path": "c.md", "content": "mine" }));
+    let place = &vault.place;
+    let aside = place.with_file_name("aside");
+    let new = place.with_file_name("new");
+    fs::create_dir_all(new.join("Folder")).expect("made");
+    fs::create_dir_all(new.join(".obsidian")).expect("made");
+    fs::copy(place.join(".obsidian/app.json"), new.join(".obsidian/app.json")).expect("copied");
+    for (path, text) in [("a.md", "two"), ("Folder/b.md", "b"), ("c.md", "mine"), ("d.md", "new")] {
+        fs::write(new.join(path), text).expect("written");
+    }
+    fs::rename(place, &aside).expect("moved");
+    let gone = vault.err("read_file", json!({ "path": "a" }), ErrorCode::IoError);
+    assert!(gone.hint.is_some_and(|hint| hint.contains("put the folder back")));
+    // Where a disk is to be mounted lies an empty folder, which is no vault.
+    fs::create_dir(place).expect("made");
+    vault.err("list_files", json!({}), ErrorCode::IoError);
+    assert!(notes(&vault).contains(&"gone.md".to_owned()));
+    fs::remove_dir(place).expect("removed");
+
+    fs::rename(&new, place).expect("moved");
+    assert_eq!(vault.ok("read_file", json!({ "path": "a" }))["content"], "two\n");
+    assert_eq!(notes(&vault), ["Folder", "Folder/b.md", "a.md", "c.md", "d.md"]);
+    let search = json!({ "pattern": "new" });
+    assert_eq!(vault.ok("search_files", search)["files"][0]["path"], "d.md");
+    let warnings = vault.context.vault.status().warnings;
+    assert!(warnings.iter().any(|one| one.contains("replaced")), "{warnings:?}");
+    // What is done there now is told, what is done in the old one is not.
+    fs::write(place.join("e.md"), "x").expect("written");
+    fs::write(aside.join("old.md"), "x").expect("written");
+    vault.context.vault.rescan().expect("scanned");
+    assert!(notes(&vault).contains(&"e.md".to_owned()));
+    let told = told.lock().expect("whole").clone();
+    assert!(told.iter().any(|one| one.path.as_str() == "d.md"), "{told:?}");
+    assert!(!told.iter().any(|one| one.path.as_str() == "old.md"), "{told:?}");
+    // The journal goes on, back to before.
+    vault.ok("edit_file", json!({ "path": "d.md", "old_text": "new", "new_text": "newer" }));
+    vault.ok("undo", json!({ "change_set": set["change_set"] }));
+    assert!(!place.join("c.md").exists() && aside.join("c.md").exists());
+    vault.ok("undo", json!({}));
+    assert_eq!(vault.content("d.md"), "new");
+}
+
+/// Nobody has to ask: clients hear of it.
+#[test]
+fn the_thread_that_watches_finds_a_vault_that_is_back() {
+    let vault = watched(&[("a.md", "one")]).0;
+    let (sender, told) = std::sync::mpsc::channel();
+    vault.context.vault.subscribe(Box::new(move |change| drop(sender.send(change.path.clone()))));
+    let place = &vault.place;
+    let new = place.with_file_name("new");
+    fs::create_dir_all(&new).expect("made");
+    fs::write(new.join("d.md"), "new").expect("written");
+    fs::rename(place, place.with_file_name("aside")).expect("moved");
+    vault.context.vault.rescan().expect_err("it is gone");
+    fs::rename(&new, place).expect("moved");
+    let heard = || told.recv_timeout(std::time::Duration::from_secs(60)).expect("it is told");
+    while heard().as_str() != "d.md" {}
 }
 
 #[cfg(target_os = "linux")]

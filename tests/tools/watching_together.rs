@@ -335,8 +335,78 @@ fn a_change_that_keeps_size_and_time_is_found() {
     write(&other);
     fs::rename(&other, vault.place.join("1.md")).expect("moved");
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (18, 2));
-    (2..20).for_each(|n| write(&vault.place.join(format!("{n}.md"))));
+    // By way of a name that can be seen, as some programs save.
+    let beside = vault.place.join("2.md.tmp~");
+    write(&beside);
+    fs::rename(&beside, vault.place.join("2.md")).expect("moved");
+    assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (17, 3));
+    // And with its folder, which takes the place of one with the same names.
+    fs::create_dir_all(vault.place.join("f")).expect("made");
+    fs::rename(vault.place.join("3.md"), vault.place.join("f/3.md")).expect("moved");
+    assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (17, 3));
+    let folder = outside.path().join("f");
+    fs::create_dir_all(&folder).expect("made");
+    write(&folder.join("3.md"));
+    fs::rename(vault.place.join("f"), outside.path().join("old")).expect("moved");
+    fs::rename(&folder, vault.place.join("f")).expect("moved");
+    assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (16, 4));
+    (4..20).for_each(|n| write(&vault.place.join(format!("{n}.md"))));
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (0, 20));
+}
+
+/// Also where it was saved a moment ago: no time between the two gives it away but the one that nobody
+/// can set.
+#[test]
+fn a_change_right_after_another_that_keeps_size_and_time_is_found() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let here = Listening::new(&[("a.md", "text 000")]);
+    let vault = &here.vault;
+    let place = vault.place.join("a.md");
+    vault.context.index.text.refresh();
+    let mut missed = Vec::new();
+    for round in 1..5 {
+        fs::write(&place, format!("text {round:03}")).expect("written");
+        let found = |round| {
+            let arguments =
+                json!({ "pattern": format!("text {round:03}"), "output_mode": "count" });
+            vault.ok("search_files", arguments)["files"].as_array().expect("a list").len()
+        };
+        assert_eq!(found(round), 1);
+        // So much that the index believes what it has read.
+        vault.let_time_pass();
+        vault.context.index.text.refresh();
+        assert_eq!(found(round), 1);
+        let then = fs::metadata(&place).and_then(|meta| meta.modified()).expect("a time");
+        let file = fs::File::options().write(true).open(&place).expect("opened");
+        std::io::Write::write_all(&mut &file, format!("text {:03}", round + 500).as_bytes())
+            .expect("written");
+        file.set_modified(then).expect("set");
+        drop(file);
+        missed.extend((found(round + 500) != 1).then_some(round));
+    }
+    assert_eq!(missed, [0; 0]);
+}
+
+/// A full look goes by the time of the last change of any kind, too, which a rename is: what the steward did
+/// itself is known as it ended, and told once.
+#[test]
+fn a_full_look_tells_nothing_of_what_was_told() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let files = [("a.md", "one"), ("b.md", "[[a]]"), ("c.md", "three"), ("d.md", "four")];
+    let Listening { vault, told, .. } = &Listening::new(&files);
+    vault.ok("write_file", json!({ "path": "New.md", "content": "new" }));
+    vault.ok("edit_file", json!({ "path": "c.md", "old_string": "three", "new_string": "3" }));
+    vault.ok("move", json!({ "source": "a.md", "destination": "F/moved.md" }));
+    vault.ok("delete", json!({ "path": "d.md" }));
+    vault.ok("undo", json!({}));
+    vault.context.vault.settle();
+    assert!(!std::mem::take(&mut *told.lock().expect("whole")).is_empty());
+    vault.context.vault.rescan().expect("scanned");
+    assert_eq!(*told.lock().expect("whole"), []);
 }
 
 /// Nobody takes any while more is told than the system keeps: what it lost then is found by a scan,

@@ -14,7 +14,7 @@ use crate::report::{Page, Row};
 use crate::timing::Times;
 
 /// Clients that search.
-const CLIENTS: usize = 64;
+pub const CLIENTS: usize = 64;
 
 /// For how long at a time.
 const LONG: Duration = Duration::from_secs(4);
@@ -31,10 +31,9 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// The daemon or `rg` failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let daemon = ground.serve()?;
-    let mut first = daemon.client()?;
-    for (_, pattern) in PATTERNS.into_iter().chain(UNINDEXED) {
-        first.call("search_files", &json!({"pattern": pattern}))?;
-    }
+    warmed(&daemon, 0)?;
+    daemon.rest();
+    let before = daemon.memory();
     let (mut searches, mut pings) = (Times::default(), Times::default());
     let (mut ours, mut theirs) = (0.0, 0.0);
     // A turn of so many processes takes most of a minute in the largest vault.
@@ -47,6 +46,8 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         theirs += processes(ground)? / turns as f64;
     }
     let (other, other_searches, other_pings) = clients(&daemon, &other_mix())?;
+    daemon.rest();
+    let after = daemon.memory();
     let notes = ground.notes;
     let what = format!("{CLIENTS} clients searching at once");
     let least = ground.target([25.0, 100.0, 250.0]);
@@ -64,11 +65,35 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     page.add(Row::new(what, notes).within(p99, p50, "its p50", 2.0).told());
     let what = format!("ping p99 with {CLIENTS} clients, that mix");
     page.add(Row::new(what, notes).alone(other_pings.at(0.99), "ms", 5.0).told());
+    if let (Some(before), Some(after)) = (before, after) {
+        let what = format!("memory at rest after {CLIENTS} clients");
+        page.add(Row::new(what, notes).no_larger(after.resident, before.resident, "before", 1.2));
+    }
     Ok(())
 }
 
+/// Asks every pattern once, and then `more` of the mix by one client: what each of those took.
+///
+/// # Errors
+/// The daemon failed.
+pub fn warmed(daemon: &Daemon, more: usize) -> Result<Times> {
+    let mut client = daemon.client()?;
+    let mut ask = |pattern: &str| client.call("search_files", &json!({"pattern": pattern}));
+    for (_, pattern) in PATTERNS.into_iter().chain(UNINDEXED) {
+        ask(pattern)?;
+    }
+    let mut times = Times::default();
+    for (_, pattern) in PATTERNS.into_iter().cycle().take(more) {
+        times.add(ask(pattern)?.took);
+    }
+    Ok(times)
+}
+
 /// How many searches of the mix a second, what each took, and what a ping took meanwhile.
-fn clients(daemon: &Daemon, mix: &[Pattern]) -> Result<(f64, Times, Times)> {
+///
+/// # Errors
+/// The daemon failed.
+pub fn clients(daemon: &Daemon, mix: &[Pattern]) -> Result<(f64, Times, Times)> {
     let mut clients = (0..CLIENTS).map(|_| daemon.client()).collect::<Result<Vec<_>>>()?;
     let mut pinging = daemon.client()?;
     let begun = Instant::now();
@@ -100,8 +125,12 @@ fn clients(daemon: &Daemon, mix: &[Pattern]) -> Result<(f64, Times, Times)> {
     })
 }
 
-/// As many processes at once, each begun anew when one ends, for as long or until each had its turn.
-fn processes(ground: &Ground<'_>) -> Result<f64> {
+/// As many processes at once, each begun anew when one ends, for as long or until each had its turn:
+/// how many a second.
+///
+/// # Errors
+/// `rg` failed.
+pub fn processes(ground: &Ground<'_>) -> Result<f64> {
     let done = AtomicUsize::new(0);
     let begun = Instant::now();
     std::thread::scope(|scope| {

@@ -40,9 +40,9 @@ pub fn base(ground: &Ground<'_>, page: &mut Page) -> Result<Option<Base>> {
         return Ok(None);
     };
     let row = Row::new("memory with one note", 0);
-    page.add(row.alone(memory.resident as f64 / MEGABYTE, "MB", 15.0));
+    page.add(row.alone(memory.resident as f64 / MEGABYTE, "MB", 15.0).told());
     let row = Row::new("of it no part of the program or another file", 0);
-    page.add(row.alone(memory.own as f64 / MEGABYTE, "MB", 15.0).told());
+    page.add(row.alone(memory.own as f64 / MEGABYTE, "MB", 5.0));
     drop(daemon);
     let Some((asked, _)) = asked(ground, vault.path())? else { return Ok(None) };
     let row = Row::new("memory with one note, asked as much as the larger vaults below", 0);

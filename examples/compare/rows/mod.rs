@@ -1,6 +1,7 @@
 //! What is measured, a file a thing. Each takes the ground and adds its figures to the page.
 
 pub mod change;
+pub mod cores;
 pub mod crowd;
 pub mod kept;
 pub mod listing;

@@ -6,9 +6,11 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use tempfile::TempDir;
+use vault_steward::index::Index;
 use vault_steward::index::links::resolver;
+use vault_steward::index::names::Asking;
 use vault_steward::note::path::VaultPath;
-use vault_steward::vault::{Settings, Vault, Want};
+use vault_steward::vault::{Cancel, Settings, Vault, Want};
 
 use super::Ground;
 use crate::report::{Page, Row};
@@ -16,6 +18,9 @@ use crate::timing::{Contender, Times, side_by_side};
 
 /// Asked in a row before the other one's turn.
 const EACH: usize = 100;
+
+/// Times a name is asked for a round.
+const SAID: usize = 20;
 
 /// Times one of the finds inside the process: alone it is too quick for the clock.
 const FINDS: u32 = 1_000;
@@ -41,7 +46,9 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     )?;
     let [read, find, ping] = [0, 1, 2].map(|at| times[at].1.median());
     let notes = ground.notes;
-    page.add(Row::new("`read_file`", notes).within(read, ping, "a ping", 1.25));
+    page.add(Row::new("`read_file`", notes).within(read, ping, "a ping", 1.25).told());
+    let above = (read - ping) * 1e3;
+    page.add(Row::new("`read_file`, beyond a ping", notes).alone(above, "µs", 50.0));
     let what = "`get_file_info`, the path in another case";
     page.add(Row::new(what, notes).within(find, ping, "a ping", 1.25).told());
     Ok(())
@@ -89,6 +96,44 @@ pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let what = "resolve a path in another case and look at the disk, in the process";
     let told = Row::new(what, notes).alone(micros(&confirmed), "µs", 0.0).told();
     page.add(told);
+    saying(&vault, confirmed.median(), ground, page)?;
     vault.stop();
+    Ok(())
+}
+
+/// Finding a note by its name as it is said, beside the `path` of one in another case.
+fn saying(vault: &Vault, path: f64, ground: &Ground<'_>, page: &mut Page) -> Result<()> {
+    vault.watch();
+    let names = Index::new(vault.clone()).names;
+    let cancel = Cancel::default();
+    let asking = Asking { vault, now: chrono::Utc::now().fixed_offset(), cancel: &cancel };
+    let find = |said: &str| names.resolve(asking, said, Want::File);
+    let notes: Vec<String> = {
+        let catalogue = vault.catalogue();
+        let names = catalogue.files().filter(|path| path.is_note());
+        names.map(|path| path.stem().to_lowercase()).collect()
+    };
+    let unique = notes.iter().find(|said| find(said).is_ok()).context("no name is unique")?;
+    let nowhere = format!("{unique} elsewhere");
+    let new = VaultPath::from_disk("A note that nobody has.md").context("a path")?;
+    let (mut said, mut near, mut twin) = (Times::default(), Times::default(), Times::default());
+    for _ in 0..ground.rounds * SAID {
+        let time = |times: &mut Times, ask: &dyn Fn() -> bool| {
+            let begun = Instant::now();
+            black_box(ask());
+            times.add(begun.elapsed());
+        };
+        time(&mut said, &|| find(unique).is_ok());
+        time(&mut near, &|| find(&nowhere).is_err());
+        time(&mut twin, &|| names.answering(asking, &new, Want::File).is_empty());
+    }
+    for (what, times) in [
+        ("a name said, in the process", &said),
+        ("a name said that is nowhere, and what is near", &near),
+        ("what answers to the name of a new note", &twin),
+    ] {
+        let row = Row::new(what, ground.notes).within(times.median(), path, "that path", 1.0);
+        page.add(row.told());
+    }
     Ok(())
 }

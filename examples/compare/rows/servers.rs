@@ -128,7 +128,7 @@ fn beside(peer: &ServerPeer, ground: &Ground<'_>, page: &mut Page) -> Result<()>
         ground.rounds.min(5),
     )?;
     let (own, theirs) = (times[0].1.median(), times[1].1.median());
-    let least = if peer.searches { 2.0 } else { 5.0 };
+    let least = if peer.searches { 3.0 } else { 5.0 };
     let what = format!("`read_file` beside the {}", peer.name);
     page.add(Row::new(what, ground.notes).quicker(own, theirs, "its own", least));
     if ground.notes > MOST {

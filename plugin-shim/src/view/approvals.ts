@@ -1,44 +1,39 @@
 /** What waits for the person's agreement: what would be done, why it is asked, and the answers. */
 
 import type { Approval } from "./questions";
-import { append, box, element, setText, show } from "./dom";
+import type { DiffChange, DiffResult } from "../protocol";
+import { append, box, clear, element, setText, show } from "./dom";
+import { counted, visible } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import { actionIcon } from "./changes";
-import { parseDiff } from "./diff";
+
+/** A change, as the question has it or as `_vault/diff` does. */
+type Shown = Pick<DiffChange, "action" | "path" | "added" | "removed"> & { from?: string | null; diff?: string };
 
 /** Changes that are shown at first. */
 const SHOWN = 6;
 
-/** Milliseconds after which what is said of the time left is looked at again. */
-const TICK = 1_000;
-
-/** A card, and what ends it. */
-interface Card {
-  root: HTMLElement;
-  remove(): void;
-}
-
 /** The cards of all that waits, above where the person writes. */
 export function approvalsView(parts: Parts): { root: HTMLElement; update(): void } {
   const root = box(parts.root, "vs-approvals");
-  const cards = new Map<number, Card>();
+  const cards = new Map<number, HTMLElement>();
   return {
     root,
     update() {
       const { approvals } = parts.chat;
       for (const [id, card] of cards) {
         if (approvals.some((one) => one.id === id)) continue;
-        const hadFocus = card.root.contains(root.ownerDocument.activeElement);
+        const hadFocus = card.contains(root.ownerDocument.activeElement);
         card.remove();
         cards.delete(id);
         if (hadFocus) parts.root.querySelector<HTMLElement>(".vs-input")?.focus();
       }
       for (const approval of approvals) {
         if (cards.has(approval.id)) continue;
-        const card = drawCard(parts, approval);
+        const card = drawApproval(parts, approval);
         cards.set(approval.id, card);
-        root.appendChild(card.root);
+        root.appendChild(card);
         parts.announce(`Your agreement is needed: ${approval.params.toolCall.title}`);
       }
       show(root, cards.size > 0);
@@ -46,36 +41,9 @@ export function approvalsView(parts: Parts): { root: HTMLElement; update(): void
   };
 }
 
-function drawCard(parts: Parts, approval: Approval): Card {
-  const end = parts.now().getTime() + 1_000 * approval.params._meta.vault.seconds;
-  const root = drawApproval(parts, approval);
-  const scope = parts.scope.child();
-  const left = box(root, "vs-approval-left");
-  root.insertBefore(left, root.lastChild);
-  const tick = (): void => {
-    setText(left, timeLeft(end - parts.now().getTime()));
-    scope.after(TICK, tick);
-  };
-  tick();
-  return {
-    root,
-    remove() {
-      scope.end();
-      root.remove();
-    },
-  };
-}
-
-/** How long there is to answer, in words. */
-function timeLeft(milliseconds: number): string {
-  const seconds = Math.max(0, Math.ceil(milliseconds / 1_000));
-  const time = seconds > 60 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`;
-  return `Counts as refused in ${time}`;
-}
-
 function drawApproval(parts: Parts, approval: Approval): HTMLElement {
   const { toolCall, _meta, sessionId } = approval.params;
-  const { caller, reasons, changes } = _meta.vault;
+  const { caller, reasons, changes, question } = _meta.vault;
   const heading = element(parts.root, "div", { class: "vs-card-title", attributes: { dir: "auto", id: `vs-approval-${approval.id}` } });
   setWords(heading, toolCall.title);
   const card = element(parts.root, "section", {
@@ -84,50 +52,84 @@ function drawApproval(parts: Parts, approval: Approval): HTMLElement {
   });
   card.appendChild(box(card, "vs-card-head", iconOf(parts, "hand"), heading));
   const isOurs = sessionId === parts.chat.sessionId;
-  const who = isOurs ? [] : [`Asked by ${caller}${sessionId === "direct" ? "" : " in another conversation"}.`];
-  const why = [...who, ...reasons.map(sentence)].join(" ");
-  if (why !== "") {
-    const words = element(card, "div", { class: "vs-approval-why", attributes: { dir: "auto" } });
-    setWords(words, why);
-    card.appendChild(words);
+  const who = isOurs ? [] : [`Asked by ${caller}${sessionId === "direct" ? "" : " in another conversation"}`];
+  const whys = element(card, "ul", { class: "vs-approval-why" });
+  for (const why of [...who, ...reasons]) {
+    const line = element(whys, "li", { attributes: { dir: "auto" } });
+    setWords(line, sentence(why));
+    whys.appendChild(line);
   }
+  card.appendChild(whys);
   const list = box(card, "vs-approval-changes");
-  const draw = (from: number, to: number): void => {
-    for (const change of changes.slice(from, to)) {
-      const where = change.from ? `${change.from} → ${change.path}` : change.path;
-      const line = box(list, "vs-row-line");
-      append(
-        line,
-        iconOf(parts, actionIcon(change.action), `vs-icon vs-action-${change.action.replace("_", "-")}`),
-        element(list, "span", { class: "vs-row-name", text: where, attributes: { title: where, dir: "auto" } }),
-      );
-      list.appendChild(line);
-      if (change.diff === "") continue;
-      line.appendChild(drawCounts(list, parseDiff(change.diff)));
-      list.appendChild(drawDiff(list, change.diff));
-    }
-  };
-  draw(0, SHOWN);
-  card.appendChild(list);
-  if (changes.length > SHOWN) {
-    const more = textButton(card, `Show ${changes.length - SHOWN} more`, "vs-more");
-    more.addEventListener("click", () => {
-      more.remove();
-      draw(SHOWN, changes.length);
-    }, { once: true });
-    card.appendChild(more);
-  }
-  card.appendChild(answers(parts, approval));
+  for (const change of changes.slice(0, SHOWN)) list.append(...drawChange(parts, change));
+  const files = Math.max(changes.length - SHOWN, 0);
+  const lines = changes.reduce((sum, change) => sum + change.more, 0);
+  if (files + lines > 0) card.append(whole(parts, question, list, `${counted(files, "file")}, ${counted(lines, "line")}`));
+  card.append(list, answers(parts, approval));
   return card;
+}
+
+/** What is done to a file, and as much of its diff as came. */
+function drawChange(parts: Parts, change: Shown): HTMLElement[] {
+  const { root } = parts;
+  const where = visible(change.from ? `${change.from} → ${change.path}` : change.path);
+  const line = box(root, "vs-row-line");
+  append(
+    line,
+    actionIcon(parts, change.action),
+    element(root, "span", { class: "vs-row-name", text: where, attributes: { dir: "auto" } }),
+  );
+  if (change.added + change.removed > 0) line.appendChild(drawCounts(root, change));
+  return change.diff ? [line, drawDiff(root, change.diff)] : [line];
+}
+
+/** Says how much is not there, and brings it: all changes in the place of those that are shown. */
+function whole(parts: Parts, question: number, list: HTMLElement, hidden: string): HTMLElement {
+  const button = textButton(list, `Show all (${hidden} more)`, "vs-more");
+  button.addEventListener("click", () => {
+    void allOf(parts, question).then((changes) => {
+      clear(list);
+      for (const change of changes) list.append(...drawChange(parts, change));
+      const missing = changes.find((change) => change.reason)?.reason;
+      if (missing) setText(button, sentence(missing));
+      else button.remove();
+    });
+  });
+  return button;
+}
+
+/** All changes of a question, each with the whole of its diff. */
+async function allOf(parts: Parts, question: number): Promise<DiffChange[]> {
+  const all: DiffChange[] = [];
+  let next: number | undefined = 1;
+  let nextLine: number | undefined;
+  while (next) {
+    const answer: DiffResult = await parts.connection.call("_vault/diff", { question, first: next, line: nextLine });
+    for (const change of answer.changes) {
+      const last = all.at(-1);
+      // A long diff comes in several parts.
+      if (last?.id === change.id) last.diff = `${last.diff}${change.diff}`;
+      else all.push(change);
+    }
+    ({ next, nextLine } = answer);
+  }
+  return all;
 }
 
 function answers(parts: Parts, approval: Approval): HTMLElement {
   const { options, _meta: { vault: { tool, folder } } } = approval.params;
   const row = box(parts.root, "vs-answers");
+  const label = "Why not (optional)";
+  const words = element(row, "input", {
+    class: "vs-why-not",
+    attributes: { type: "text", placeholder: label, "aria-label": label, maxlength: 1_000, dir: "auto" },
+  });
+  words.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) buttons.at(-1)?.click();
+  });
   const buttons = options.map((option) => {
     const lasts = option.kind === "allow_always" ? folder : null;
-    // The vault's root has no name for the daemon to say.
-    const text = lasts ? "Always for this folder" : lasts === "" ? `${option.name.trim()} the whole vault` : option.name;
+    const text = lasts ? "Always for this folder" : option.name;
     const class_ = option.kind === "allow_once" ? "mod-cta" : option.kind.startsWith("reject") ? "vs-reject" : "";
     const button = textButton(row, text, class_);
     if (lasts) {
@@ -136,12 +138,15 @@ function answers(parts: Parts, approval: Approval): HTMLElement {
     }
     button.addEventListener("click", () => {
       buttons.forEach((one) => (one.disabled = true));
-      approval.answer(option.optionId);
+      words.disabled = true;
+      approval.answer(option.optionId, class_ === "vs-reject" ? words.value.trim() : "");
     });
     row.appendChild(button);
     return button;
   });
+  row.appendChild(words);
   row.addEventListener("keydown", (event) => {
+    if (event.target === words) return;
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
     const at = buttons.findIndex((button) => button === row.ownerDocument.activeElement);
@@ -152,7 +157,5 @@ function answers(parts: Parts, approval: Approval): HTMLElement {
 }
 
 function sentence(reason: string): string {
-  const begun = reason.charAt(0).toUpperCase() + reason.slice(1);
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
-

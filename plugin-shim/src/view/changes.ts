@@ -85,7 +85,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     const diff = diffs.get(change.id);
     append(
       line,
-      iconOf(parts, actionIcon(change.action), `vs-icon vs-action-${change.action.replace("_", "-")}`),
+      actionIcon(parts, change.action),
       element(root, "span", { class: "vs-hidden", text: `${change.action.replace("_", " ")}: ` }),
       name,
       folder !== "" && element(root, "span", { class: "vs-row-folder", text: folder, attributes: { dir: "auto" } }),
@@ -207,8 +207,8 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   };
 }
 
-/** An icon for what was done. */
-export function actionIcon(action: string): string {
+/** An icon for what is done. */
+export function actionIcon(parts: Parts, action: string): HTMLElement {
   const icons: Record<string, string> = {
     created: "file-plus",
     write: "file-pen-line",
@@ -223,7 +223,7 @@ export function actionIcon(action: string): string {
     create_folder: "folder-plus",
     folder_removed: "folder-minus",
   };
-  return icons[action] ?? "file-text";
+  return iconOf(parts, icons[action] ?? "file-text", `vs-icon vs-action-${action.replace("_", "-")}`);
 }
 
 function textOf(result: ToolsCallResult): string {

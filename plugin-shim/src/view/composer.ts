@@ -92,6 +92,8 @@ export function composer(parts: Parts, sending: Sending): Composer {
   let chosen = 0;
   let asked = 0;
   let wait: (() => void) | null = null;
+  /** Completions could not be had for what is typed. */
+  let isMissed = false;
 
   const isEmpty = (): boolean => input.value.trim() === "" && attachments.length + images.length === 0;
 
@@ -155,6 +157,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const closeList = (): void => {
     wait?.();
     wait = null;
+    isMissed = false;
     asked += 1;
     mention = null;
     found = [];
@@ -221,7 +224,9 @@ export function composer(parts: Parts, sending: Sending): Composer {
           drawList();
         },
         () => {
-          if (request === asked) closeList();
+          if (request !== asked) return;
+          closeList();
+          isMissed = true;
         },
       );
     });
@@ -290,6 +295,9 @@ export function composer(parts: Parts, sending: Sending): Composer {
     look();
   });
   scope.listen(input, "blur", closeList);
+  scope.add(parts.connection.onState(({ kind }) => {
+    if (kind === "connected" && isMissed) look();
+  }));
   scope.listen(input, "compositionstart", () => (isComposing = true));
   // Some browsers send the key that ends a composition only behind it.
   scope.listen(input, "compositionend", () => scope.after(0, () => (isComposing = false)));

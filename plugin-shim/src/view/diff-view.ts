@@ -2,6 +2,7 @@
 
 import { box, element } from "./dom";
 import { countsSaid, type Diff, type DiffLine, parseDiff } from "./diff";
+import { visible } from "./format";
 
 /** Lines that are drawn at first; the others come when they are asked for. */
 const SHOWN = 400;
@@ -38,7 +39,7 @@ function drawLine(near: Node, line: DiffLine): HTMLElement {
   made.append(
     element(near, "span", { class: "vs-diff-number", text: String(line.new ?? line.old ?? "") }),
     element(near, "span", { class: "vs-diff-sign", text: sign }),
-    element(near, "span", { class: "vs-diff-text", text: line.text, attributes: { dir: "auto" } }),
+    element(near, "span", { class: "vs-diff-text", text: visible(line.text), attributes: { dir: "auto" } }),
   );
   return made;
 }

@@ -199,7 +199,7 @@ export function callView(parts: Parts): EntryView<CallEntry> {
       }
       setText(title, entry.title);
       title.title = entry.title;
-      const words = { pending: entry.waitsFor ? "waits for you" : "", in_progress: "", completed: "", failed: "failed" };
+      const words = { pending: entry.waitsFor ? "waits for you" : "", in_progress: "", completed: "", failed: failure(entry.output) };
       setText(state, words[entry.status]);
       root.setAttribute("aria-label", `Tool: ${entry.title}, ${entry.status.replace("_", " ")}`);
       toggle(root, "is-running", entry.status === "in_progress" || entry.status === "pending");
@@ -228,6 +228,15 @@ function drawCall(into: HTMLElement, entry: CallEntry): void {
   if (diff) block("Changes", drawDiff(into, diff));
   if (entry.result !== "") block(entry.status === "failed" ? "Error" : "Result", pre(entry.result));
   else if (entry.status === "in_progress") into.append(element(into, "div", { class: "vs-aside", text: "At work…" }));
+}
+
+/** In which way a call came to nothing: who said no, or that nobody has said anything. */
+function failure(output: unknown): string {
+  const { code, data } = (output ?? {}) as { code?: string; data?: { layer?: string; refused?: object } | null };
+  if (code === "approval_pending") return "waits for your agreement";
+  if (code !== "denied") return "failed";
+  if (data?.layer !== "approval") return "not allowed";
+  return data.refused ? "you refused" : "nobody answered";
 }
 
 /** The diff that a tool answered with, for programs or within its text. */

@@ -68,3 +68,12 @@ export function inVault(path: string, root: string | undefined): string {
   const folder = root.endsWith("/") ? root : `${root}/`;
   return path.startsWith(folder) ? path.slice(folder.length) : path;
 }
+
+/** Characters that are drawn as nothing, turn the writing direction or end a line, but for line breaks, tabs, and the
+ * joiners and variants that emoji and several scripts are spelt with. */
+const HIDDEN = /(?!\n|\t|\u200c|\u200d|\p{VS})[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/gu;
+
+/** A text with what cannot be seen in it written as `\u{202e}`. */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}

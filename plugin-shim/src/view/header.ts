@@ -51,14 +51,19 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   root.append(list, state, model, branch, begin, more);
   let models: ModelsResult | null = null;
 
+  /** How often the daemon was asked: what is told of an earlier time, before a choice, counts for nothing. */
+  let asked = 0;
+
+  const take = (asking: number, answer: ModelsResult | null): void => {
+    if (asking !== asked || scope.ended) return;
+    models = answer;
+    update();
+  };
+
   const learn = async (): Promise<void> => {
-    try {
-      models = await parts.connection.call("_vault/models", {});
-    } catch {
-      // Without it the picker stays away; the daemon's own words say why nobody answers.
-      models = null;
-    }
-    if (!scope.ended) update();
+    const asking = ++asked;
+    // Without it the picker stays away; the daemon's own words say why nobody answers.
+    take(asking, await parts.connection.call("_vault/models", {}).catch(() => null));
   };
 
   const update = (): void => {
@@ -81,13 +86,14 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   };
 
   const choose = async (name: string): Promise<void> => {
+    const asking = ++asked;
     try {
-      models = await parts.connection.call("_vault/models", { choose: name });
+      take(asking, await parts.connection.call("_vault/models", { choose: name }));
       parts.announce(`Model: ${name}`);
     } catch (error) {
       parts.host.notice(said(error));
+      await learn();
     }
-    if (!scope.ended) update();
   };
 
   scope.listen(list, "click", () => actions.list());

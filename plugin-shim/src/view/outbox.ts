@@ -90,8 +90,12 @@ export class Outbox {
 
   /** The conversation that a message goes to: the one it was written in, or a new one. */
   async #session(pending: Pending): Promise<string> {
-    // What is written before it is known which conversation goes on belongs to that one.
-    if (pending.sessionId === null) await this.#chat.fetching;
+    // What is written before it is known which conversation goes on belongs to that one, which is asked for
+    // right after all have heard that there is a connection.
+    if (pending.sessionId === null) {
+      await Promise.resolve();
+      await this.#chat.fetching;
+    }
     const known = pending.sessionId ?? (pending.isNew ? null : this.#chat.sessionId);
     if (known !== null) return (pending.sessionId = known);
     this.#beginning ??= this.#connection.call("session/new", {}).then((answer) => answer.sessionId);
@@ -107,7 +111,12 @@ export class Outbox {
 
   /** Sends what waits. */
   sendAll(): void {
-    for (const [id, { error }] of this.#pending) if (error === undefined) void this.#deliver(id);
+    const { timeline } = this.#chat;
+    for (const [id, { error }] of this.#pending) {
+      if (error !== undefined) continue;
+      this.#chat.tell({ timeline: timeline.said(id, "sending") });
+      void this.#deliver(id);
+    }
   }
 
   /** Sends once more what was not taken. */

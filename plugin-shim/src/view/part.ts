@@ -6,6 +6,7 @@ import type { Host } from "../host";
 import type { Painter } from "./answer";
 import type { Scope } from "./scope";
 import { type Child, element } from "./dom";
+import { visible } from "./format";
 
 export interface Parts {
   /** The element of the whole view. */
@@ -45,7 +46,7 @@ export function textButton(near: Node, text: string, class_ = "", ...children: C
 /** Puts words into an element, what stands in backticks as code. */
 export function setWords(into: HTMLElement, text: string): void {
   while (into.lastChild) into.removeChild(into.lastChild);
-  text.split(/`([^`\n]+)`/).forEach((part, at) => {
+  visible(text).split(/`([^`\n]+)`/).forEach((part, at) => {
     if (part !== "") into.append(at % 2 === 1 ? element(into, "code", { text: part }) : part);
   });
 }

@@ -6,7 +6,8 @@ import type { RequestPermissionParams, RequestPermissionResult } from "../protoc
 export interface Approval {
   id: number;
   params: RequestPermissionParams;
-  answer(optionId: string): void;
+  /** With what the person says of it, such as why not. */
+  answer(optionId: string, words?: string): void;
 }
 
 /** What a question of the daemon's is served with: it stands among those that wait until it is answered, here or elsewhere. */
@@ -28,9 +29,10 @@ export function asking(
         gone();
         resolve({ outcome: { outcome: "cancelled" } });
       };
-      const answer = (optionId: string): void => {
+      const answer = (optionId: string, words = ""): void => {
         gone();
-        resolve({ outcome: { outcome: "selected", optionId } });
+        const said = words === "" ? {} : { _meta: { vault: { words } } };
+        resolve({ outcome: { outcome: "selected", optionId }, ...said });
       };
       if (signal.aborted) return given();
       signal.addEventListener("abort", given);

@@ -223,7 +223,17 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     sent: () => said_.toEnd(),
   });
   const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
-  const connected = panel(parts, (isShown) => body.classList.toggle("is-away", isShown));
+  /** Whether the field lost the focus by being taken away: what is typed goes on in it when it is back. */
+  let isTyping = false;
+  const connected = panel(parts, (isAway) => {
+    const { activeElement } = root.ownerDocument;
+    if (isAway) isTyping ||= field.root.contains(activeElement);
+    body.classList.toggle("is-away", isAway);
+    if (isAway || !isTyping) return;
+    isTyping = false;
+    // Whoever has gone elsewhere meanwhile stays there.
+    if (activeElement === null || activeElement === root.ownerDocument.body) field.focus();
+  });
   const body = box(root, "vs-body", said_.root, waitingView(parts), asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root, live);
 

@@ -27,7 +27,8 @@ pub struct Cut {
 impl Context {
     /// What to leave out so that much less of the window is taken; `None` where nothing can be.
     /// A call stays with its results. Where the history was `refused` as too long, whatever was
-    /// estimated, at most half of it is kept.
+    /// estimated, at most half of it is kept. What the person has said last stays until it is answered,
+    /// however long it is.
     pub fn cut(&self, window: u64, refused: bool) -> Option<Cut> {
         let mut room = self.room(window);
         if refused {
@@ -36,9 +37,13 @@ impl Context {
         let mut left = room * KEPT as f64 / 100.0;
         let mut from = self.messages.len();
         let mut kept = from;
+        let is_notice = |message: &Message| matches!(message, Message::Notice { .. });
+        let last = self.messages.iter().rposition(|message| !is_notice(message));
+        let unanswered = last.filter(|last| matches!(self.messages[*last], Message::User { .. }));
+        let most = unanswered.unwrap_or(from.saturating_sub(1));
         while from > 0 {
             left -= weight(&self.messages[from - 1]);
-            if left < 0.0 && kept < self.messages.len() {
+            if left < 0.0 && kept <= most {
                 break;
             }
             from -= 1;
@@ -48,8 +53,7 @@ impl Context {
             }
         }
         let dropped = &self.messages[..kept];
-        let worth = dropped.iter().filter(|one| !matches!(one, Message::Notice { .. })).count();
-        if worth == 0 {
+        if dropped.iter().all(is_notice) {
             return None;
         }
         let told = &self.messages[kept..];

@@ -105,6 +105,23 @@ fn a_cut_keeps_the_newest_and_what_the_user_wants() {
     assert!(context.is_full(window));
 }
 
+#[test]
+fn a_message_that_is_not_answered_stays_however_long_it_is() {
+    let notice = || Entry::Trimmed { summary: "s".into(), asked: String::new(), kept: 1 };
+    let mut entries = vec![user("first"), notice(), user(&"long ".repeat(2_000))];
+    let mut context = Context::of(entries.clone());
+    let window = context.tokens() / 2;
+    assert!(context.is_full(window));
+    assert_eq!(context.messages().len(), 3);
+    let cut = context.cut(window, false).unwrap();
+    assert_eq!((cut.kept, cut.asked.as_str()), (1, ""));
+    context.push(Entry::Trimmed { summary: cut.extract, asked: cut.asked, kept: cut.kept });
+    assert!(context.cut(window, true).is_none(), "nothing is left to leave out");
+    entries.push(answer(vec![Block::text("done")]));
+    entries.push(user("thanks"));
+    assert_eq!(Context::of(entries).cut(window, false).unwrap().kept, 2, "once it is answered");
+}
+
 fn long(rounds: usize) -> Vec<Entry> {
     let mut entries = vec![user("tidy up")];
     for round in 0..rounds {

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
+use chrono::DateTime;
+
 use super::error::{Answer, ConversationError};
 use super::{ConversationEvent, Conversations, FOREIGN};
 use crate::agent::digest::digest;
 use crate::conversation::{Boundary, Conversation, ConversationId, End, EndKind, Moment, decide};
-use crate::store::conversations::{Ending, NewItem, Order};
+use crate::store::Held;
+use crate::store::conversations::{Ending, NewItem, Order, WAIT};
 
 /// How long a message that was heard is known again, in milliseconds: thirty days.
 const HEARD: i64 = 30 * 86_400_000;
@@ -53,9 +56,11 @@ impl Conversations {
                 ended += usize::from(self.end_held(&mut said, conversation, kind, "")?);
             }
         }
-        if ended > 0 {
-            self.trim_held()?;
-        }
+        match ended {
+            // A smaller limit may have come to hold.
+            0 => self.let_go_held()?,
+            _ => self.trim_held()?,
+        };
         Ok(ended)
     }
 
@@ -96,13 +101,50 @@ impl Conversations {
         Ok(self.deleted(cleared))
     }
 
-    /// Lets go of the oldest ended conversations beyond those that are kept; how many.
+    /// Lets go of the oldest ended conversations beyond those that are kept, and says what is going to
+    /// go, for a start; how many.
     ///
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn trim(&self) -> Answer<usize> {
         let _said = self.said();
-        self.trim_held()
+        let gone = self.trim_held()?;
+        self.warn_of_limit();
+        Ok(gone)
+    }
+
+    /// How many conversations go under a smaller limit of the settings, and when: for a person, who
+    /// may not have meant it.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn goes_soon(&self) -> Answer<Option<String>> {
+        let held = self.held()?;
+        let beyond = match held.holds == held.wanted {
+            true => 0,
+            false => self.rows().beyond(held.wanted)?,
+        };
+        let due = DateTime::from_timestamp_millis(held.since.saturating_add(WAIT));
+        let Some(due) = due.filter(|_| beyond > 0) else { return Ok(None) };
+        let due = due.with_timezone(self.clock().wall().offset()).format("%Y-%m-%d %H:%M");
+        Ok(Some(format!(
+            "`[conversation] kept` is {}, smaller than it was: of the conversations {beyond} go \
+             after {due}, unless it keeps more by then (0 keeps all)",
+            held.wanted
+        )))
+    }
+
+    pub(super) fn warn_of_limit(&self) {
+        match self.goes_soon() {
+            Ok(None) => {}
+            Ok(Some(sentence)) => tracing::warn!("{sentence}"),
+            Err(error) => tracing::warn!(%error, "how many conversations are kept is not known"),
+        }
+    }
+
+    fn held(&self) -> Answer<Held> {
+        let now = self.0.timeline.noted(self.clock().running());
+        Ok(self.rows().hold(self.settings().kept, now)?)
     }
 
     pub(super) fn ending(&self, id: ConversationId, end: End, last: &[NewItem]) -> Ending {
@@ -155,13 +197,16 @@ impl Conversations {
 
     pub(super) fn trim_held(&self) -> Answer<usize> {
         self.0.store.inbox.trim(self.wall().saturating_sub(HEARD))?;
-        match self.settings().kept {
-            0 => Ok(0),
-            kept => {
-                let trimmed = self.rows().trim(kept, FOREIGN)?;
-                Ok(self.deleted(trimmed))
-            }
+        self.let_go_held()
+    }
+
+    fn let_go_held(&self) -> Answer<usize> {
+        let kept = self.held()?.holds;
+        let gone = self.rows().trim(kept, FOREIGN)?;
+        if !gone.is_empty() {
+            tracing::info!(conversations = gone.len(), kept, "let go");
         }
+        Ok(self.deleted(gone))
     }
 
     fn deleted(&self, ids: Vec<ConversationId>) -> usize {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Conversations;
 use super::error::{Answer, ConversationError};
+use crate::agent::wrap::unmarked;
 use crate::conversation::excerpt::{excerpt, terms};
 use crate::conversation::{
     BranchId, Conversation, ConversationId, Item, ItemKind, ItemNumber, Turn,
@@ -141,7 +142,7 @@ impl Conversations {
                     branch: item.branch,
                     kind: item.kind,
                     time: item.time,
-                    text: excerpt(&item.text, &terms, EXCERPT),
+                    text: excerpt(&unmarked(&item.text), &terms, EXCERPT),
                 });
             }
         }

@@ -96,9 +96,12 @@ impl Conversations {
         }))
     }
 
-    /// Gives other settings, from the next message on.
+    /// Gives other settings, from the next message on; says what goes by them.
     pub fn set_settings(&self, settings: ConversationSettings) {
-        self.0.settings.store(Arc::new(settings));
+        let kept = settings.kept;
+        if self.0.settings.swap(Arc::new(settings)).kept != kept {
+            self.warn_of_limit();
+        }
     }
 
     /// The settings that hold.

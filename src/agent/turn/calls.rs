@@ -8,7 +8,7 @@ use crate::agent::entry::Entry;
 use crate::agent::known;
 use crate::agent::own_tools::{self, Own};
 use crate::agent::wrap;
-use crate::calls::Decision;
+use crate::calls::{Answerer, Decision};
 use crate::llm::{Block, ToolArgs, ToolCall, ToolResult};
 
 /// Calls that only read and run at the same time.
@@ -198,7 +198,7 @@ impl Turn {
     pub(super) fn asks(&mut self, call: &str, title: String, out: &mut Vec<Effect>) {
         let Some(at) = self.find(call, Stage::Running) else { return };
         if self.is_cancelled {
-            let (call, by) = (call.to_owned(), String::new());
+            let (call, by) = (call.to_owned(), Answerer::default());
             out.push(Effect::GoOn { call, decision: Decision::Withdrawn, by });
             return;
         }
@@ -211,7 +211,7 @@ impl Turn {
         &mut self,
         call: &str,
         decision: Decision,
-        by: String,
+        by: Answerer,
         out: &mut Vec<Effect>,
     ) {
         let Some(at) = self.find(call, Stage::Asking) else { return };
@@ -297,7 +297,7 @@ impl Turn {
                 Stage::Asking => {
                     self.slots[at].stage = Stage::Running;
                     let call = self.slots[at].name.clone();
-                    let (decision, by) = (Decision::Withdrawn, String::new());
+                    let (decision, by) = (Decision::Withdrawn, Answerer::default());
                     out.push(Effect::GoOn { call, decision, by });
                 }
                 Stage::Running if self.must_be_alone(at) => {}

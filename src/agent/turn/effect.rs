@@ -2,7 +2,7 @@
 
 use crate::agent::called::Called;
 use crate::agent::entry::{Entry, Said};
-use crate::calls::Decision;
+use crate::calls::{Answerer, Decision};
 use crate::llm::{self, LlmError, Origin, ToolCall, TurnEvent, Usage};
 use crate::policy::Scope;
 
@@ -44,7 +44,7 @@ pub enum Event {
         call: String,
         decision: Decision,
         /// The program that the person used.
-        by: String,
+        by: Answerer,
     },
     /// A call has come to its end.
     Finished {
@@ -100,13 +100,14 @@ pub enum Effect {
         call: String,
         decision: Decision,
         /// The program that the person used.
-        by: String,
+        by: Answerer,
     },
     /// Let go of the model, of questions and of calls that only read.
     Stop,
-    /// Tokens were used.
+    /// A model was asked.
     Usage {
-        usage: Usage,
+        /// The tokens that it took, where they are known.
+        usage: Option<Usage>,
         /// By whom; none where the answer did not get that far.
         origin: Option<Origin>,
     },

@@ -4,10 +4,7 @@
 use super::{Effect, End, MessageKind, Phase, Reason, Severity, Show, Then, Turn};
 use crate::agent::attached::Attached;
 use crate::agent::entry::{Entry, Said};
-use crate::llm::{Block, ErrorKind, LlmError, Message};
-
-/// How often an answer that broke off in sight of everyone is asked for again in one turn.
-pub(super) const RESTARTS: u32 = 2;
+use crate::llm::{Block, ErrorKind, LlmError, Message, Usage};
 
 /// Why a turn ends that took too long.
 const LATE: &str = "the time for one turn is over";
@@ -17,22 +14,10 @@ impl Turn {
         if self.phase != Phase::Asking {
             return;
         }
-        if let Some(usage) = error.detail.usage {
-            self.spend(&usage);
-            out.push(Effect::Usage { usage, origin: None });
-        }
+        self.spent_in_vain(error.detail.usage, out);
         if error.kind == ErrorKind::ContextLength && !self.was_shortened {
             self.take_back(out);
             return self.shorten(out);
-        }
-        if self.answer.was_seen && error.retry_same() && self.restarts < RESTARTS {
-            self.restarts += 1;
-            self.take_back(out);
-            let title = format!("{}; it is asked for once more", error.kind.words());
-            self.notice(Severity::Warning, &title, "", out);
-            // The same round once more, not another one.
-            self.rounds -= 1;
-            return self.ask(out);
         }
         self.keep_part("[the answer broke off here]", out);
         let reason = match error.kind {
@@ -44,6 +29,15 @@ impl Turn {
         };
         self.cause = Some(error.kind);
         self.finish(reason, error.to_string(), error.hint(), out);
+    }
+
+    /// Counts an answer that broke off. One of which something came is paid for, though nobody tells
+    /// its tokens.
+    pub(super) fn spent_in_vain(&mut self, usage: Option<Usage>, out: &mut Vec<Effect>) {
+        if usage.is_some() || self.answer.has_begun {
+            self.spend(&usage.unwrap_or_default());
+            out.push(Effect::Usage { usage, origin: None });
+        }
     }
 
     /// Says that the model declined, and why.

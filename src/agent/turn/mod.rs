@@ -23,6 +23,7 @@ pub use effect::{Effect, End, Event, MessageKind, Reason, Severity, Show};
 
 use super::attached::Attached;
 use super::entry::{Entry, Said};
+use crate::conversation::question;
 use crate::llm::turn::StartKind;
 use crate::llm::{self, Block, BlockKind, ErrorKind, Message, Stop, TurnEvent, Usage};
 use crate::policy::Scope;
@@ -67,7 +68,6 @@ pub struct Turn {
     calls: u32,
     /// Tokens that were read and written since a person last spoke.
     tokens: u64,
-    restarts: u32,
     was_shortened: bool,
     /// The model gets no tools any more: this round is its last.
     is_last: bool,
@@ -113,7 +113,7 @@ struct Answer {
     text: String,
     text_id: Option<String>,
     thought_id: Option<String>,
-    was_seen: bool,
+    has_begun: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,6 @@ impl Turn {
             rounds: 0,
             calls: 0,
             tokens: 0,
-            restarts: 0,
             was_shortened: false,
             is_last: false,
             must_end: None,
@@ -286,7 +285,7 @@ impl Turn {
         if self.phase != Phase::Asking {
             return;
         }
-        self.answer.was_seen |= event.is_visible();
+        self.answer.has_begun |= event.bytes() > 0;
         match event {
             TurnEvent::Text { delta, .. } if !delta.is_empty() => {
                 self.answer.text.push_str(&delta);
@@ -306,17 +305,16 @@ impl Turn {
                 self.answer.thought_id = Some(id.clone());
                 out.push(Effect::Show(Show::Thought { id, delta }));
             }
-            TurnEvent::Again { provider, wait, reason } => {
+            TurnEvent::Again { provider, wait, reason, usage } => {
+                self.spent_in_vain(usage, out);
                 self.take_back(out);
                 self.answer = Answer::default();
-                let words = match wait.is_zero() {
-                    true => format!("{}; `{provider}` is asked now", reason.words()),
-                    false => format!(
-                        "{}; `{provider}` is asked again in {} seconds",
-                        reason.words(),
-                        wait.as_secs().max(1)
-                    ),
+                let next = match wait.as_secs() {
+                    _ if wait.is_zero() => "now".to_owned(),
+                    0 | 1 => "again in a second".to_owned(),
+                    seconds => format!("again in {seconds} seconds"),
                 };
+                let words = format!("{}; `{provider}` is asked {next}", reason.words());
                 let severity = Severity::Info;
                 out.push(Effect::Show(Show::Notice { severity, title: words, text: None }));
             }
@@ -345,7 +343,7 @@ impl Turn {
         }
         if let Some(usage) = turn.usage {
             self.spend(&usage);
-            out.push(Effect::Usage { usage, origin: Some(turn.origin.clone()) });
+            out.push(Effect::Usage { usage: Some(usage), origin: Some(turn.origin.clone()) });
         }
         let calls: Vec<_> = turn.content.iter().filter_map(Block::call).cloned().collect();
         let text = visible(&turn.content);
@@ -394,7 +392,10 @@ impl Turn {
                 if !self.has_spoken {
                     self.notice(Severity::Info, "the model ended without a word", "", out);
                 }
-                Then::Finish(Reason::Done)
+                Then::Finish(match question::at_end(&text) {
+                    Some(_) => Reason::Waiting,
+                    None => Reason::Done,
+                })
             }
         };
         self.take_up(calls);

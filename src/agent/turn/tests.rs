@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::ending::RESTARTS;
 use super::*;
 use crate::agent::called::Called;
 use crate::agent::context::Context;
@@ -183,6 +183,23 @@ fn a_question_to_the_person_ends_the_turn_and_what_stands_behind_it_is_not_done(
 }
 
 #[test]
+fn an_answer_that_ends_with_a_question_waits_for_its_answer() {
+    for (said, reason) in
+        [("Moved. Delete the rest, too?", Reason::Waiting), ("Moved.", Reason::Done)]
+    {
+        let mut turn = turn();
+        turn.handle(began());
+        let effects = turn.handle(answer(vec![Block::text(said)], Stop::EndTurn));
+        assert_eq!(end(&effects).unwrap().reason, reason, "{said}");
+    }
+    // Who goes on with a tool does not wait, and what is said meanwhile is heard first.
+    let mut turn = turn();
+    turn.handle(began());
+    let content = vec![Block::text("Which one?"), call("a", "read", json!({}))];
+    assert!(end(&turn.handle(answer(content, Stop::ToolUse))).is_none());
+}
+
+#[test]
 fn the_last_round_has_no_tools() {
     let mut turn = turn();
     turn.handle(began());
@@ -240,18 +257,24 @@ fn a_cancelled_turn_lets_a_change_come_to_its_end() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_in_sight_is_taken_back_and_asked_for_again() {
+fn an_answer_that_breaks_off_in_sight_is_taken_back_told_and_counted() {
     let mut turn = turn();
     turn.handle(began());
-    for time in 0..=RESTARTS {
-        let text = TurnEvent::Text { block: 0, delta: "half".to_owned() };
-        turn.handle(Event::Streamed(text));
-        let error = LlmError::new(ErrorKind::Truncated, "cut");
-        let effects = turn.handle(Event::Failed(Box::new(error)));
-        let voids = effects.iter().any(|effect| matches!(effect, Effect::Show(Show::Void { .. })));
-        assert_eq!(voids, time < RESTARTS);
-        assert_eq!(end(&effects).is_some(), time == RESTARTS);
-    }
+    turn.handle(Event::Streamed(TurnEvent::Text { block: 0, delta: "half".to_owned() }));
+    let again = |usage| {
+        let (provider, wait) = ("a/m".to_owned(), Duration::from_millis(400));
+        let reason = ErrorKind::Truncated;
+        Event::Streamed(TurnEvent::Again { provider, wait, reason, usage })
+    };
+    let effects = turn.handle(again(None));
+    assert_eq!(effects[0], Effect::Usage { usage: None, origin: None }, "nobody told its tokens");
+    assert!(matches!(effects[1], Effect::Show(Show::Void { .. })));
+    let Effect::Show(Show::Notice { title, .. }) = &effects[2] else { panic!("{effects:?}") };
+    assert_eq!(title, "the answer broke off; `a/m` is asked again in a second");
+    let usage = Some(Usage { input: 10, ..Usage::default() });
+    assert_eq!(turn.handle(again(usage))[0], Effect::Usage { usage, origin: None });
+    let effects = turn.handle(again(None));
+    assert_eq!(effects.len(), 1, "of this one nothing had come: {effects:?}");
 }
 
 #[test]
@@ -367,7 +390,7 @@ proptest! {
                 Fate::Decide(at, yes) => {
                     let Some(call) = pick(&asking, at) else { continue };
                     let decision = if yes { Decision::Once } else { Decision::Reject };
-                    Event::Decided { call, decision, by: String::new() }
+                    Event::Decided { call, decision, by: "me".into() }
                 }
                 Fate::Shorten(done) => Event::Shortened { done },
                 Fate::Late => Event::TimeIsUp,

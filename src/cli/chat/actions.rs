@@ -18,7 +18,7 @@ use super::transcript::Shown;
 use crate::protocol::conversations::{EndParams, SessionListParams, UsageInfo, UsageParams};
 use crate::protocol::session::SessionNewParams;
 use crate::protocol::settings::SettingsGetParams;
-use crate::tools::{Tool, Undo};
+use crate::tools::{ListTrash, Tool, Undo};
 
 /// Conversations that are listed.
 const LISTED: usize = 20;
@@ -74,9 +74,30 @@ pub async fn perform(
             talk.recall(&info).await
         }
         Command::Usage => used(talk).await,
+        Command::Trash => {
+            let found =
+                talk.link.call_tool(ListTrash::NAME, json!({ "limit": LISTED }), None).await?;
+            let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let text = |value: &Value| safe::line(value.as_str().unwrap_or_default());
+            // Where it was is known of what the steward deleted alone.
+            let name = |one: &Value| match &one["was"] {
+                Value::Null => text(&one["item"]),
+                was => text(was),
+            };
+            let lines = items.iter().map(|one| format!("{}  {}", text(&one["deleted"]), name(one)));
+            let mut lines: Vec<String> = lines.collect();
+            let more = found["total"].as_u64().unwrap_or(0).saturating_sub(lines.len() as u64);
+            match (lines.is_empty(), more) {
+                (true, _) => lines.push("the trash is empty".to_owned()),
+                (_, 0) => {}
+                _ => lines.push(format!("and {more} more; `steward trash list` shows them")),
+            }
+            talk.view.show(vec![Shown::Remark(lines.join("\n") + "\n")])
+        }
         Command::Yes => talk.agree("y").await,
         Command::Always => talk.agree("a").await,
-        Command::No => talk.agree("n").await,
+        // Whatever the words are, they refuse.
+        Command::No(words) => talk.agree(&format!("no {}", words.unwrap_or_default())).await,
         // Whoever reads lines has left.
         Command::Quit => Ok(()),
         Command::Help => talk.view.show(vec![Shown::Remark(commands::help() + "\n")]),
@@ -112,7 +133,7 @@ async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
             talk.view.tell(Style::PLAIN, &line)?;
         }
         let by = done["change_set"].as_u64().unwrap_or_default();
-        let line = format!("took back change set {set}; `steward undo {by}` brings it back");
+        let line = format!("undid change set {set}; `steward undo {by}` brings it back");
         talk.view.tell(Style::GREEN, &line)?;
     }
     Ok(())

@@ -4,34 +4,72 @@ use super::calls::changed;
 use super::look::Look;
 use super::markdown::style::Style;
 use super::safe;
-use crate::protocol::permission::RequestPermissionParams;
+use crate::note::path::{visible, visible_lines};
+use crate::protocol::diff::DiffChange;
+use crate::protocol::permission::{PermissionChange, RequestPermissionParams};
 
 /// Lines of all diffs together that are shown.
 const MAX_LINES: usize = 200;
 
-/// What would be done and why that is asked about, in whole lines.
+/// What would be done and why that is asked about, in whole lines. What cannot be seen is escaped and
+/// not left out: a person agrees to what they see.
 pub fn shown(asked: &RequestPermissionParams, look: Look) -> String {
     let ours = &asked.meta.vault;
-    let mut text = look.paint(Style::YELLOW, &format!("? {}", safe::line(&asked.tool_call.title)));
-    text.push_str(&format!(" ({})\n", safe::line(&ours.caller)));
-    let mut room = MAX_LINES;
+    let mut text = look.paint(Style::YELLOW, &format!("? {}", visible(&asked.tool_call.title)));
+    text.push_str(&format!(" ({})\n", visible(&ours.caller)));
+    let (mut room, mut hidden) = (MAX_LINES, 0);
     for change in &ours.changes {
-        let from = change.from.as_ref().map(|from| format!("`{}` to ", safe::line(from)));
-        text.push_str(&format!(
-            "  {} {}`{}`\n",
-            safe::line(&change.action).replace('_', " "),
-            from.unwrap_or_default(),
-            safe::line(&change.path)
-        ));
+        let lines = change.diff.lines().count();
+        text.push_str(&change_line(&change.action, change.from.as_deref(), &change.path));
+        hidden += change.more as usize + lines.saturating_sub(room);
         if room > 0 {
-            text.push_str(&changed(&change.diff, room, look));
-            room = room.saturating_sub(change.diff.lines().count());
+            text.push_str(&changed(&visible_lines(&change.diff), room, look));
+            room = room.saturating_sub(lines);
         }
     }
-    for reason in &ours.reasons {
-        text.push_str(&format!("  asked because {}\n", safe::line(reason)));
+    if hidden > 0 {
+        let sum = |of: fn(&PermissionChange) -> u64| ours.changes.iter().map(of).sum::<u64>();
+        text.push_str(&format!(
+            "  {hidden} more lines of +{} −{}; `steward approvals pending {}` shows all of them\n",
+            sum(|change| change.added),
+            sum(|change| change.removed),
+            ours.question
+        ));
     }
+    text.push_str(&reasons(asked));
     text
+}
+
+/// All of what would be done, of what `_vault/diff` told of it, and why that is asked about.
+pub fn whole(asked: &RequestPermissionParams, changes: &[DiffChange]) -> String {
+    let title = visible(&asked.tool_call.title);
+    let mut text = format!("? {title} ({})\n", visible(&asked.meta.vault.caller));
+    let mut last = "";
+    for change in changes {
+        // A long diff comes in several parts.
+        if change.id != last {
+            text.push_str(&change_line(&change.action, change.from.as_deref(), &change.path));
+        }
+        last = &change.id;
+        for line in visible_lines(change.diff.as_deref().unwrap_or_default()).lines() {
+            text.push_str(&format!("    {line}\n"));
+        }
+        if let Some(reason) = &change.reason {
+            text.push_str(&format!("    not shown: {reason}\n"));
+        }
+    }
+    text.push_str(&reasons(asked));
+    text
+}
+
+fn change_line(action: &str, from: Option<&str>, path: &str) -> String {
+    let from = from.map(|from| format!("`{}` to ", visible(from))).unwrap_or_default();
+    format!("  {} {from}`{}`\n", visible(action).replace('_', " "), visible(path))
+}
+
+fn reasons(asked: &RequestPermissionParams) -> String {
+    let line = |reason: &String| format!("  asked because {}\n", visible(reason));
+    asked.meta.vault.reasons.iter().map(line).collect()
 }
 
 /// Whether agreeing for good is offered, and for what.
@@ -43,17 +81,21 @@ fn always(asked: &RequestPermissionParams) -> Option<&str> {
 /// The question itself, on one line that the answer is typed behind.
 pub fn prompt(asked: &RequestPermissionParams) -> String {
     match always(asked) {
-        Some(name) => format!("Allow it? [y]es, [a]lways ({}), [N]o ", safe::line(name)),
-        None => "Allow it? [y/N] ".to_owned(),
+        Some(name) => {
+            format!("Allow it? [y]es, [a]lways ({}), [N]o or why not ", safe::line(name))
+        }
+        None => "Allow it? [y/N, or why not] ".to_owned(),
     }
 }
 
-/// What the typed words choose; nothing agreed to is refused.
-pub fn option(asked: &RequestPermissionParams, typed: &str) -> &'static str {
-    match typed.trim().to_lowercase().as_str() {
-        "y" | "yes" => "allow_once",
-        "a" | "always" if always(asked).is_some() => "allow_always",
-        _ => "reject_once",
+/// What the typed words choose, and what is said with it; nothing agreed to is refused.
+pub fn answer<'a>(asked: &RequestPermissionParams, typed: &'a str) -> (&'static str, &'a str) {
+    let typed = typed.trim();
+    match typed.to_lowercase().as_str() {
+        "y" | "yes" => ("allow_once", ""),
+        "a" | "always" if always(asked).is_some() => ("allow_always", ""),
+        "n" | "no" | "a" | "always" => ("reject_once", ""),
+        _ => ("reject_once", typed),
     }
 }
 
@@ -79,8 +121,9 @@ mod tests {
                 "reasons": ["it deletes 23 files"],
                 "changes": [
                     {"action": "delete", "path": "Garden", "from": null, "diff": ""},
-                    {"action": "write", "path": "a.md", "from": null, "diff": "-x\n+y\n"}],
-                "folder": null, "seconds": 60}},
+                    {"action": "write", "path": "a.md", "from": null,
+                        "diff": "-x\n+y\u{202e}\n", "added": 9, "removed": 8, "more": 15}],
+                "folder": null, "question": 7}},
         }))
         .unwrap()
     }
@@ -90,20 +133,23 @@ mod tests {
         let look = Look { styled: false, live: false };
         assert_eq!(
             shown(&asked(false), look),
-            "? delete `Garden` (agent)\n  delete `Garden`\n  write `a.md`\n    -x\n    +y\n  \
+            "? delete `Garden` (agent\\u{1b}[2J)\n  delete `Garden`\n  write `a.md`\n    -x\n    +y\\u{202e}\n  \
+             15 more lines of +9 −8; `steward approvals pending 7` shows all of them\n  \
              asked because it deletes 23 files\n"
         );
         for (typed, folder, option) in [
-            ("y\n", false, "allow_once"),
-            ("YES", false, "allow_once"),
-            ("a", true, "allow_always"),
-            ("a", false, "reject_once"),
-            ("", true, "reject_once"),
-            ("yellow", true, "reject_once"),
+            ("y\n", false, ("allow_once", "")),
+            ("YES", false, ("allow_once", "")),
+            ("a", true, ("allow_always", "")),
+            ("a", false, ("reject_once", "")),
+            ("", true, ("reject_once", "")),
+            ("No\n", true, ("reject_once", "")),
+            ("no, only the old ones\n", true, ("reject_once", "no, only the old ones")),
+            ("yellow", true, ("reject_once", "yellow")),
         ] {
-            assert_eq!(super::option(&asked(folder), typed), option, "{typed:?}");
+            assert_eq!(answer(&asked(folder), typed), option, "{typed:?}");
         }
-        assert_eq!(prompt(&asked(false)), "Allow it? [y/N] ");
+        assert_eq!(prompt(&asked(false)), "Allow it? [y/N, or why not] ");
         assert!(prompt(&asked(true)).contains("[a]lways (Always allow delete in Garden)"));
     }
 }

@@ -18,12 +18,14 @@ pub enum Command {
     Conversations(Option<String>),
     /// Say what was used.
     Usage,
+    /// List what lies in the trash.
+    Trash,
     /// Agree to what is asked.
     Yes,
     /// Agree to it for good.
     Always,
-    /// Refuse it.
-    No,
+    /// Refuse it, with words or without.
+    No(Option<String>),
     /// Leave.
     Quit,
     /// Say what can be typed.
@@ -55,7 +57,7 @@ fn near(names: &[&str]) -> String {
 }
 
 /// Each command, what it takes, and what it does.
-pub const COMMANDS: [(&str, &str, &str); 12] = [
+pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("new", "", "begin a new conversation"),
     ("end", "", "end this conversation; the next message begins a new one"),
     ("undo", "", "take back what the last turn changed"),
@@ -63,15 +65,20 @@ pub const COMMANDS: [(&str, &str, &str); 12] = [
     ("tools", "[N]", "show the tool calls of the last turn, or one of them, whole"),
     ("conversations", "[N]", "list conversations, or go on with one of them"),
     ("usage", "", "say how many tokens were used, and what they cost"),
+    ("trash", "", "list what lies in the trash; `steward restore` brings it back"),
     ("yes", "", "agree to what you are asked"),
     ("always", "", "agree to it for good, where that is offered"),
-    ("no", "", "refuse it"),
-    ("quit", "", "leave; so do Ctrl-D, and Ctrl-C twice"),
+    ("no", "[WHY NOT]", "refuse it; the agent hears why"),
+    ("quit", "", "leave; so do `exit`, Ctrl-D, and Ctrl-C twice"),
     ("help", "", "say what can be typed"),
 ];
 
 /// Reads a line; `None` where it is a message.
 pub fn read(line: &str) -> Option<Result<Command, CommandError>> {
+    // As in every other shell.
+    if matches!(line.trim(), "exit" | "quit" | "/exit") {
+        return Some(Ok(Command::Quit));
+    }
     let rest = line.trim().strip_prefix('/')?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     // A path such as `/home/ana` is no command.
@@ -104,9 +111,10 @@ fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> 
             Command::Conversations(argument.map(number).transpose()?.map(|n| n.to_string()))
         }
         "usage" => Command::Usage,
+        "trash" => Command::Trash,
         "yes" => Command::Yes,
         "always" => Command::Always,
-        "no" => Command::No,
+        "no" => Command::No(argument.map(str::to_owned)),
         "quit" => Command::Quit,
         _ => Command::Help,
     })
@@ -146,6 +154,11 @@ mod tests {
 
     #[test]
     fn commands_are_told_from_messages() {
+        for line in ["exit", " quit\n", "/exit", "/quit"] {
+            assert_eq!(read(line), Some(Ok(Command::Quit)), "{line:?}");
+        }
+        assert_eq!(read("exit strategy for the shed"), None);
+        assert_eq!(read("/trash"), Some(Ok(Command::Trash)));
         assert_eq!(read("/new"), Some(Ok(Command::New)));
         assert_eq!(read("  /Tools 3 "), Some(Ok(Command::Tools(Some(3)))));
         assert_eq!(read("/conversations 12"), Some(Ok(Command::Conversations(Some("12".into())))));

@@ -16,6 +16,8 @@ use super::interrupts::Interrupts;
 use super::link::Back;
 use super::markdown::style::Style;
 use super::talk::Talk;
+use super::words;
+use crate::protocol::session::PromptContent;
 
 /// How soon a second Ctrl-C leaves.
 const TWICE: Duration = Duration::from_secs(2);
@@ -41,7 +43,7 @@ struct EventLoop<'t, 'a> {
 /// Talks until the person leaves; with a `message`, until its answer is there.
 pub async fn run(
     mut talk: Talk<'_>,
-    message: Option<&str>,
+    message: Option<Vec<PromptContent>>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     talk.open().await?;
@@ -124,7 +126,7 @@ impl EventLoop<'_, '_> {
         match typed {
             Typed::Line(line) => match commands::read(&line) {
                 None if line.trim().is_empty() => {}
-                None => self.talk.say(line.trim()).await?,
+                None => self.talk.say(vec![words(line.trim())]).await?,
                 Some(Ok(Command::Quit)) => return Ok(Next::Leave),
                 Some(Ok(command)) => {
                     if let Err(failure) = actions::perform(self.talk, command, self.output).await {

@@ -178,7 +178,11 @@ impl<'a> Link<'a> {
     ///
     /// # Errors
     /// The system has no random numbers to name it with.
-    pub async fn say(&mut self, text: &str, to: Option<&str>) -> Result<String, Failure> {
+    pub async fn say(
+        &mut self,
+        prompt: Vec<PromptContent>,
+        to: Option<&str>,
+    ) -> Result<String, Failure> {
         let name = Token::generate().map_err(|error| {
             Failure::other("random", format!("could not name the message: {error}"), "")
         })?;
@@ -189,7 +193,7 @@ impl<'a> Link<'a> {
         };
         let params = SessionPromptParams {
             session_id: to.map(str::to_owned),
-            prompt: vec![PromptContent::Text { text: text.to_owned() }],
+            prompt,
             meta: Some(PromptMeta { vault: Some(vault) }),
         };
         // A connection that broke is noticed when something is to be heard.
@@ -211,13 +215,19 @@ impl<'a> Link<'a> {
         self.client.tell("session/cancel", json!({ "sessionId": conversation })).await
     }
 
-    /// Answers what a person was asked under `id`.
+    /// Answers what a person was asked under `id`, with what they say of it.
     ///
     /// # Errors
     /// The connection broke.
-    pub async fn decide(&mut self, id: &Value, option: &str) -> Result<(), ClientError> {
+    pub async fn decide(
+        &mut self,
+        id: &Value,
+        option: &str,
+        words: &str,
+    ) -> Result<(), ClientError> {
         let outcome = json!({ "outcome": "selected", "optionId": option });
-        self.client.reply(id, json!({ "outcome": outcome })).await
+        let meta = json!({ "vault": { "words": words } });
+        self.client.reply(id, json!({ "outcome": outcome, "_meta": meta })).await
     }
 
     /// The next thing that happens, with the message it came as. Given up in between, it loses
@@ -321,7 +331,7 @@ async fn connect(
 fn no_daemon() -> Failure {
     Failure::other(
         "not_running",
-        "no daemon serves this vault, and the agent lives in it",
+        "chat needs the daemon, which is not running",
         "start one with `steward serve` in another terminal, or for good with `steward service \
          install`",
     )

@@ -13,7 +13,7 @@
 //! [`questions`], [`talk`] (one chat), [`actions`] (what commands do), [`event_loop`]; [`scripted`].
 
 mod actions;
-mod approval;
+pub(super) mod approval;
 mod asking;
 mod calls;
 mod commands;
@@ -21,11 +21,11 @@ mod editor;
 mod event_loop;
 mod interrupts;
 mod link;
-mod look;
+pub(super) mod look;
 mod markdown;
 mod names;
 mod questions;
-mod safe;
+pub(super) mod safe;
 mod screen;
 mod scripted;
 mod talk;
@@ -53,6 +53,8 @@ use look::Look;
 use names::Names;
 use talk::{Choices, Talk};
 use terminal::AsFound;
+
+use crate::protocol::session::{EmbeddedResource, PromptContent};
 
 /// The longest message that is read from stdin, in bytes; what a message to the daemon may hold.
 const MAX_STDIN: u64 = 4 << 20;
@@ -91,7 +93,7 @@ pub fn run(
         let Some(message) = message else { return Err(no_message()) };
         return runtime.block_on(async {
             let link = Link::open(session, root, false).await?;
-            scripted::run(link, conversation.as_deref(), &message, output).await
+            scripted::run(link, conversation.as_deref(), message, output).await
         });
     }
     let look = Look::of(output);
@@ -114,18 +116,27 @@ pub fn run(
         let (stays, usage) = (message.is_none(), arguments.usage);
         let talk =
             Talk::new(session, link, editor, names, Choices { conversation, stays, usage, look });
-        event_loop::run(talk, message.as_deref(), output).await
+        event_loop::run(talk, message, output).await
     })
 }
 
+/// The longest piped text that joins the words of a message, in characters. A longer one goes with it
+/// as a text of its own, marked as data.
+const MAX_JOINED: usize = 10_000;
+
 /// The one message that is meant; none where a person is to type.
-fn message(given: Option<&str>, output: &Output) -> Result<Option<String>, Failure> {
+fn message(given: Option<&str>, output: &Output) -> Result<Option<Vec<PromptContent>>, Failure> {
     let text = match given {
         Some("-") => read()?,
         // `git diff | steward chat "explain"`
         Some(text) if is_piped() => match read()? {
             piped if piped.trim().is_empty() => text.to_owned(),
-            piped => format!("{text}\n\n{piped}"),
+            piped if piped.chars().nth(MAX_JOINED).is_none() => format!("{text}\n\n{piped}"),
+            piped => {
+                let resource =
+                    EmbeddedResource { uri: EmbeddedResource::STDIN.to_owned(), text: piped };
+                return Ok(Some(vec![words(text), PromptContent::Resource { resource }]));
+            }
         },
         Some(text) => text.to_owned(),
         None if stdin().is_terminal() => {
@@ -134,7 +145,12 @@ fn message(given: Option<&str>, output: &Output) -> Result<Option<String>, Failu
         }
         None => read()?,
     };
-    if text.trim().is_empty() { Err(no_message()) } else { Ok(Some(text)) }
+    if text.trim().is_empty() { Err(no_message()) } else { Ok(Some(vec![words(&text)])) }
+}
+
+/// A message, or the part of it that is words.
+fn words(text: &str) -> PromptContent {
+    PromptContent::Text { text: text.to_owned() }
 }
 
 /// Whether another program, or a file, is on stdin: not a terminal, and nothing that stays open for

@@ -91,16 +91,16 @@ impl Questions {
         let Some(question) = self.waiting.pop_front() else {
             return view.tell(Style::DIM, "you are asked nothing");
         };
-        let option = approval::option(&question.asked, typed);
+        let (option, words) = approval::answer(&question.asked, typed);
         // Where the connection broke the question comes again.
-        let _ = link.decide(&question.id, option).await;
+        let _ = link.decide(&question.id, option, words).await;
         if view.is_typing() { self.show(view) } else { Ok(()) }
     }
 
     /// Refuses the one that is asked in place, if any.
     pub async fn refuse(&mut self, link: &mut Link<'_>, view: &mut View) -> Result<(), Failure> {
         if let Some(question) = self.waiting.front().filter(|_| self.answer.is_some()) {
-            let _ = link.decide(&question.id, "reject_once").await;
+            let _ = link.decide(&question.id, "reject_once", "").await;
             self.waiting.pop_front();
             self.answer = None;
             view.screen.write("\n", None)?;
@@ -135,7 +135,7 @@ impl Questions {
         let mut text = approval::shown(&question.asked, view.look);
         let typing = view.is_typing();
         if typing {
-            text.push_str("  /yes, /always or /no answers it\n");
+            text.push_str("  /yes, /always or /no [WHY NOT] answers it\n");
         }
         let mut shown = view.transcript.say(Style::PLAIN, text.trim_end());
         if !typing {

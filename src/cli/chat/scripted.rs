@@ -10,7 +10,7 @@ use super::super::output::Output;
 use super::interrupts::Interrupts;
 use super::link::{Heard, Link};
 use super::safe;
-use crate::protocol::session::{SessionUpdate, StopReason};
+use crate::protocol::session::{PromptContent, SessionUpdate, StopReason};
 
 /// Says `message` and prints each event of its conversation as `{"event", "params"}`, as the
 /// protocol names them; the last line is the event `answer`.
@@ -20,7 +20,7 @@ use crate::protocol::session::{SessionUpdate, StopReason};
 pub async fn run(
     mut link: Link<'_>,
     conversation: Option<&str>,
-    message: &str,
+    message: Vec<PromptContent>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let name = link.say(message, conversation).await?;

@@ -20,7 +20,7 @@ use crate::protocol::conversations::{
 };
 use crate::protocol::error::ErrorObject;
 use crate::protocol::session::{
-    SessionPromptResult, SessionState, SessionUpdate, StateParams, StopReason,
+    PromptContent, SessionPromptResult, SessionState, SessionUpdate, StateParams, StopReason,
 };
 
 /// Items of a conversation that are read at its beginning.
@@ -189,13 +189,13 @@ impl<'a> Talk<'a> {
     }
 
     /// Sends a message.
-    pub async fn say(&mut self, text: &str) -> Result<(), Failure> {
+    pub async fn say(&mut self, message: Vec<PromptContent>) -> Result<(), Failure> {
         if self.lost {
             self.link.come_back().await?;
             self.lost = false;
         }
         let to = self.pinned.as_deref().or(self.begun.as_deref());
-        let name = self.link.say(text, to).await?;
+        let name = self.link.say(message, to).await?;
         self.ours.push(name);
         self.begun = None;
         self.view.transcript.begin();

@@ -110,7 +110,14 @@ impl Transcript {
         let sets = self.changes.len();
         if sets > 0 {
             let changes = if sets == 1 { "1 change".to_owned() } else { format!("{sets} changes") };
-            let words = format!("{changes}; /undo takes it all back\n");
+            // After a message alone there is nobody left to type `/undo`.
+            let words = match (self.airy, &self.changes[..]) {
+                (true, _) => format!("{changes}; /undo takes it all back\n"),
+                (false, [only]) => format!("{changes}; `steward undo {only}` takes it back\n"),
+                (false, _) => format!(
+                    "{changes}; `steward log` lists them, `steward undo N` takes one back\n"
+                ),
+            };
             let words = self.look.paint(Style::DIM, &words);
             self.remark(words, &mut out);
         }

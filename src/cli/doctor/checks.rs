@@ -25,7 +25,7 @@ pub struct Check {
     pub says: String,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub advice: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// What has been looked at so far.
@@ -39,16 +39,16 @@ impl Checks {
     }
 
     /// It works, with a loss.
-    pub fn warn(&mut self, what: &'static str, says: impl Into<String>, advice: impl Into<String>) {
-        self.add(what, Outcome::Warn, says.into(), Some(advice.into()));
+    pub fn warn(&mut self, what: &'static str, says: impl Into<String>, hint: impl Into<String>) {
+        self.add(what, Outcome::Warn, says.into(), Some(hint.into()));
     }
 
     /// It will not work.
-    pub fn fail(&mut self, what: &'static str, says: impl Into<String>, advice: impl Into<String>) {
-        self.add(what, Outcome::Fail, says.into(), Some(advice.into()));
+    pub fn fail(&mut self, what: &'static str, says: impl Into<String>, hint: impl Into<String>) {
+        self.add(what, Outcome::Fail, says.into(), Some(hint.into()));
     }
 
-    fn add(&mut self, what: &'static str, outcome: Outcome, says: String, advice: Option<String>) {
-        self.0.push(Check { what, outcome, says, advice });
+    fn add(&mut self, what: &'static str, outcome: Outcome, says: String, hint: Option<String>) {
+        self.0.push(Check { what, outcome, says, hint });
     }
 }

@@ -45,7 +45,7 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
         None => remains().and_then(|settings| settings.vault),
     };
 
-    places::models(&config, checks);
+    places::models(&config, environment, folders, checks);
     places::keyring(&config, environment, checks);
     let known = obsidian::known_vaults(environment);
     for (list, reason) in &known.faults {
@@ -63,7 +63,7 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
         checks.ok("vault list", said);
     }
 
-    match vaults::choose(named, environment, &known) {
+    match vaults::choose(named, environment, folders, &known) {
         Ok(choice) => {
             let root = choice.root;
             checks.ok("vault", format!("`{}`, {}", root.display(), choice.origin.words()));
@@ -101,7 +101,7 @@ fn settings(
                 "settings",
                 match settings.file_exists {
                     true => format!("`{file}` is right"),
-                    false => format!("no `{file}`, so the defaults hold"),
+                    false => format!("no `{file}`; using defaults"),
                 },
             );
             for notice in &settings.notices {
@@ -127,8 +127,8 @@ fn text(checks: &Checks, output: &Output) -> String {
             Outcome::Fail => output.paint(Paint::Red, "fail"),
         };
         text.push_str(&format!("{mark}  {:<width$}  {}", check.what, check.says));
-        if let Some(advice) = &check.advice {
-            text.push_str(&format!("; {advice}"));
+        if let Some(hint) = &check.hint {
+            text.push_str(&format!("; {hint}"));
         }
         text.push('\n');
     }

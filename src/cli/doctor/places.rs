@@ -1,20 +1,27 @@
 //! Our own files, the running daemon and the port.
 
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::checks::Checks;
 use crate::cli::status;
 use crate::config::folders::{self, Folders};
 use crate::config::keyring::Keyring;
 use crate::config::running::Running;
-use crate::config::{Config, Environment};
+use crate::config::{Config, Environment, vendor_keys};
 use crate::daemon::confine;
+use crate::llm::endpoint::Address;
+use crate::llm::settings::KeyNeed;
 use crate::llm::setup;
 use crate::protocol::status::{ConfinementState, StatusResult};
 use crate::server::private;
 use crate::server::token::{Token, TokenError};
+use crate::store::is_full;
+
+/// How long a server on this machine may take to answer a connection.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// The state folder and the token in it; the folder when it can be used.
 pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Option<PathBuf> {
@@ -26,12 +33,15 @@ pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Opti
         }
     };
     match private::check_folder(&state) {
-        Ok(()) => checks.ok("state", format!("`{}`, for you alone", state.display())),
+        Ok(()) => checks.ok("state", format!("`{}`, readable only by you", state.display())),
         Err(reason) => checks.fail(
             "state",
             format!("`{}` is not yours alone: {reason}", state.display()),
             "take it into your possession with mode 700",
         ),
+    }
+    if folders::probe(&state).is_err_and(|error| is_full(&error)) {
+        checks.warn("state", "its disk is full, so changes are refused", "free some space");
     }
     match Token::load(&folders::token_file(&state)) {
         Ok(_) => checks.ok("token", "readable by you alone"),
@@ -127,11 +137,42 @@ pub(super) fn keyring(config: &Config, environment: &Environment, checks: &mut C
     }
 }
 
-/// Whether each model that is to be asked can be.
-pub(super) fn models(config: &Config, checks: &mut Checks) {
-    for (model, fault) in setup::faults(&config.models) {
+/// Whether each model that is to be asked can be: its key is there, and a server on this machine
+/// listens. Nobody elsewhere is asked; `steward models` does that.
+pub(super) fn models(
+    config: &Config,
+    environment: &Environment,
+    folders: &Folders,
+    checks: &mut Checks,
+) {
+    let settings = &config.models;
+    for (model, fault) in setup::faults(settings) {
         checks.warn("models", format!("`{model}` is not asked: {fault}"), fault.hint());
     }
+    let keyring = settings.keyring.then(|| Keyring::new(environment, None));
+    for name in setup::configured(settings) {
+        let Ok(known) = setup::provider(settings, &name) else { continue };
+        let found = vendor_keys::find_anywhere(&known, environment, folders, keyring.as_ref());
+        match found {
+            Ok(None) if known.need == KeyNeed::Required => {
+                let hint = format!("`steward key set {name}` asks for it and stores it");
+                checks.warn("models", format!("`{name}` has no key"), hint);
+            }
+            Err(error) => checks.warn("models", error.to_string(), error.hint()),
+            Ok(_) if known.address.is_local() && !listens(&known.address) => {
+                let says = format!("`{name}`: nothing listens at {}", known.address.as_str());
+                checks.warn("models", says, "start it; `steward models` says what it offers");
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Whether something listens there, on this machine.
+fn listens(address: &Address) -> bool {
+    let port = address.port().unwrap_or_default();
+    let homes: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    homes.iter().any(|home| TcpStream::connect_timeout(&(*home, port).into(), LOOK).is_ok())
 }
 
 /// What the daemon says of the settings file.

@@ -16,7 +16,8 @@ use serde_json::json;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
-use crate::config::folders;
+use crate::config::folders::{self, same_folder};
+use crate::config::running::Running;
 use crate::daemon;
 use crate::daemon::confine::Bounds;
 use plan::{Plan, Service};
@@ -32,7 +33,7 @@ pub struct ServiceArguments {
 /// What can be done with the service.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum ServiceAction {
-    /// Serve the vault from now on and after every log-in
+    /// Start the daemon now and at every log-in
     Install {
         /// The port on 127.0.0.1: each vault's service needs its own [default: as in the settings]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -41,13 +42,13 @@ pub enum ServiceAction {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Stop serving the vault, and forget the service
+    /// Stop the daemon and remove the service
     Uninstall {
         /// Print what would be removed and run, and do nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Say whether the service is installed, and whether it runs
+    /// Show whether the service is installed and runs
     Status,
 }
 
@@ -76,9 +77,15 @@ pub fn run(
             let done = format!("# {}\n{}", plan.file.display(), plan.text);
             dry_run(&plan, &done, &[&plan.install], output)?;
         }
-        ServiceAction::Install { dry_run: false, .. } => {
+        ServiceAction::Install { dry_run: false, port } => {
             // What the service may write must be there when it is let write to it.
             session.folders.prepare(&root)?;
+            if let Some(other) = other_on_its_port(session, &root, port) {
+                output.notice(&format!(
+                    "the daemon of `{}` has port {} already; give this one its own with `--port N`",
+                    other.vault, other.port
+                ));
+            }
             daemon::prepare_places(&root, session.live().path());
             install(&plan, output)?;
         }
@@ -90,6 +97,14 @@ pub fn run(
         ServiceAction::Status => status(&plan, output)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The daemon of another vault that has the port which the service is to have.
+fn other_on_its_port(session: &Session, root: &Path, port: Option<u16>) -> Option<Running> {
+    let wanted = port.unwrap_or(session.settings.config.server.port);
+    let others = Running::all(&session.folders).into_iter().map(|(running, _)| running);
+    let mut others = others.filter(|running| !same_folder(Path::new(&running.vault), root));
+    others.find(|running| running.port == wanted)
 }
 
 /// The port that a service was installed with, where it was given one.
@@ -150,7 +165,7 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service,
         vault: name.to_string_lossy().into_owned(),
         command,
         environment,
-        bounds: Bounds::new(root, &state, live.path(), &config),
+        bounds: Bounds::new(root, &state, live.path(), &session.folders.config, &config),
         log: state.join("service.log"),
     })
 }

@@ -6,9 +6,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::config::Environment;
+use crate::config::instance;
 use crate::server::private;
+use crate::store::{DATABASE, Owner, Store, is_full, owner_of};
 
 #[cfg(not(any(target_os = "macos", windows)))]
 mod linux;
@@ -31,6 +34,7 @@ use windows as customs;
 use windows as system;
 
 pub use customs::obsidian_json;
+use system::folder_id;
 pub use system::same_folder;
 
 /// The folders of this user.
@@ -55,6 +59,9 @@ pub enum FolderError {
         state: PathBuf,
         vault: PathBuf,
     },
+    /// There is no memory of such a vault to be had.
+    #[error("no history is kept of a vault that was at `{}` and is not there any more", vault.display())]
+    NoMemory { vault: PathBuf },
     /// The state folder cannot be made or written.
     #[error("could not use the state folder `{}`: {source}", state.display())]
     Unusable {
@@ -74,6 +81,10 @@ impl FolderError {
                 "Obsidian and sync tools would pick up our files there; set {} to a folder outside",
                 customs::STATE_VARIABLE
             ),
+            Self::NoMemory { .. } => {
+                "name the path as it was; the history of a vault that is there stays its own"
+                    .to_owned()
+            }
             Self::Unusable { .. } => {
                 format!("make it yours and writable, or set {}", customs::STATE_VARIABLE)
             }
@@ -106,8 +117,80 @@ impl Folders {
         self.state.join(vault_id(root))
     }
 
+    /// The vaults whose memory is kept, each with its state folder.
+    pub fn remembered(&self) -> Vec<(PathBuf, Owner)> {
+        let folders = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
+        folders.filter_map(|one| Some((one.path(), owner_of(&one.path())?))).collect()
+    }
+
+    /// Says what may be the memory of the vault at `root`, which has none yet: that of vaults which are
+    /// not where they were; a sentence each.
+    pub fn left_behind(&self, root: &Path) -> Vec<String> {
+        if self.of_vault(root).join(DATABASE).exists() {
+            return Vec::new();
+        }
+        let mut owners: Vec<_> = self.remembered().into_iter().map(|(_, owner)| owner).collect();
+        owners.retain(|owner| !Path::new(&owner.path).exists());
+        let said = owners.into_iter().take(3).map(|Owner { path, .. }| {
+            format!(
+                "a history of the vault at `{path}` is kept, which is not there any more: if that is \
+                 this one, stop the daemon and say so by `steward journal adopt --from '{path}'`"
+            )
+        });
+        said.collect()
+    }
+
+    /// Has the state folder of a vault that was moved to `root` go with it: the one whose folder is the
+    /// same, while nobody is at work on it.
+    fn follow(&self, root: &Path, state: &Path) {
+        if state.join(DATABASE).exists() {
+            return;
+        }
+        let Some(id) = folder_id(root) else { return };
+        let was_moved = |owner: &Owner| {
+            owner.folder.as_ref() == Some(&id)
+                && folder_id(Path::new(&owner.path)).as_ref() != Some(&id)
+        };
+        let Some((from, _)) = self.remembered().into_iter().find(|(_, owner)| was_moved(owner))
+        else {
+            return;
+        };
+        let moved = || match instance::lock(root, &from, Duration::ZERO)? {
+            Some(_lock) => {
+                // A folder in which nothing was kept yet.
+                let _ = std::fs::remove_dir(state);
+                std::fs::rename(&from, state)
+            }
+            None => Err(io::ErrorKind::ResourceBusy.into()),
+        };
+        if let Err(error) = moved() {
+            tracing::warn!(%error, from = %from.display(), "the vault's history did not follow it");
+        }
+    }
+
+    /// Makes the memory of the vault that was at `from` the one of the vault at `root`; what that has
+    /// kept itself is put beside. The state folder.
+    ///
+    /// # Errors
+    /// [`FolderError::NoMemory`], [`FolderError::Unusable`].
+    pub fn adopt(&self, root: &Path, from: &Path) -> Result<PathBuf, FolderError> {
+        let state = self.of_vault(root);
+        let known = self.remembered().into_iter().find(|(_, owner)| Path::new(&owner.path) == from);
+        let Some((old, _)) = known.filter(|_| !from.exists()) else {
+            return Err(FolderError::NoMemory { vault: from.to_owned() });
+        };
+        if old != state {
+            let began = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
+            let beside = self.state.join(format!("{}.before-{began}", vault_id(root)));
+            let unusable = |source| FolderError::Unusable { state: state.clone(), source };
+            std::fs::rename(&state, beside).map_err(unusable)?;
+            std::fs::rename(&old, &state).map_err(unusable)?;
+        }
+        Ok(state)
+    }
+
     /// The state folder of the vault at `root` (canonical), made if need be, for this user alone,
-    /// and found writable.
+    /// and found writable, full or not. That of a vault which was moved there goes with it.
     ///
     /// # Errors
     /// [`FolderError::InsideVault`] before anything is created there; [`FolderError::Unusable`]
@@ -117,14 +200,36 @@ impl Folders {
         if state.ancestors().any(|above| same_folder(above, root)) {
             return Err(FolderError::InsideVault { state, vault: root.to_path_buf() });
         }
+        self.follow(root, &state);
         let unusable = |source| FolderError::Unusable { state: state.clone(), source };
         private::folder(&state).map_err(|error| unusable(error.into()))?;
-        let probe = state.join(format!(".probe-{}", std::process::id()));
-        std::fs::write(&probe, b"")
-            .and_then(|()| std::fs::remove_file(&probe))
-            .map_err(unusable)?;
-        Ok(state)
+        match probe(&state) {
+            // Reading needs no room.
+            Err(error) if !is_full(&error) => Err(unusable(error)),
+            _ => Ok(state),
+        }
     }
+}
+
+/// Finds out whether a state folder can be written, and has some room.
+///
+/// # Errors
+/// What the system said.
+pub fn probe(state: &Path) -> io::Result<()> {
+    let probe = state.join(format!(".probe-{}", std::process::id()));
+    let written = std::fs::write(&probe, [0; 16 << 10]);
+    let _ = std::fs::remove_file(&probe);
+    written
+}
+
+/// The vault at `root`, as its memory knows it again.
+pub fn owner(root: &Path) -> Owner {
+    Owner { path: root.to_string_lossy().into_owned(), folder: folder_id(root) }
+}
+
+/// The memory of the vault at `root`, in its state folder.
+pub fn memory(root: &Path, state: &Path) -> Store {
+    Store::of(owner(root), state)
 }
 
 /// The file that holds the token, in a vault's state folder.

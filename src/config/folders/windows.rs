@@ -28,6 +28,11 @@ pub fn obsidian_json(environment: &Environment) -> Vec<PathBuf> {
     roaming.map(|at| at.join("obsidian").join("obsidian.json")).into_iter().collect()
 }
 
+/// What a folder is known by wherever it is moved: here nothing is.
+pub fn folder_id(_: &Path) -> Option<String> {
+    None
+}
+
 /// Whether two paths are the same folder, whatever they are called.
 pub fn same_folder(a: &Path, b: &Path) -> bool {
     match (dunce::canonicalize(a), dunce::canonicalize(b)) {

@@ -33,13 +33,10 @@ pub struct Bounds {
 
 impl Bounds {
     /// What the daemon of the vault at `root` needs. `state` is its state folder, `settings` the
-    /// settings file.
-    pub fn new(root: &Path, state: &Path, settings: &Path, config: &Config) -> Self {
+    /// settings file, `own` the folder that is for settings of the steward alone.
+    pub fn new(root: &Path, state: &Path, settings: &Path, own: &Path, config: &Config) -> Self {
         let mut writable = vec![root.to_path_buf(), state.to_path_buf()];
-        // Where the file is a link, what it leads to is what is changed.
-        let real = platform::real(settings);
-        let folders = [Some(settings), real.as_deref()].into_iter().flatten();
-        writable.extend(folders.filter_map(Path::parent).map(Path::to_path_buf));
+        writable.extend(settings_folder(settings, own));
         writable.extend(system_trash(root));
         // Programs that are started have it for what they print.
         writable.extend(cfg!(unix).then(|| PathBuf::from("/dev/null")));
@@ -49,6 +46,18 @@ impl Bounds {
         connect.extend(Some(config.server.port).filter(|port| *port > 0));
         Self { writable, connect, listen: config.server.port }
     }
+}
+
+/// The folder in which the daemon may change the settings file. To put a new file in its place is to
+/// write beside it, so there is none where others keep theirs: a home folder, a collection of settings
+/// to which a link leads.
+pub fn settings_folder(settings: &Path, own: &Path) -> Option<PathBuf> {
+    let folder = match platform::real(settings) {
+        // Where it is a link, what it leads to is what is changed.
+        Some(real) => real.parent()?.to_path_buf(),
+        None => platform::real(settings.parent()?)?,
+    };
+    folder.starts_with(platform::real(own)?).then_some(folder)
 }
 
 /// The TCP ports that the daemon connects to by these settings: those of the built-in providers, on

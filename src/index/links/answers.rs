@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, RwLockReadGuard};
 
-use super::fresh::{Fresh, Withdrawn};
 use super::graph::{self, Graph, Summary, is_named};
 use super::record::{Form, Gap, Kept, Record};
 use super::resolver::{Files, Resolution, VisibleFiles, resolve_among};
 use crate::index::changes::Feed;
+use crate::index::fresh::{Fresh, Keeper as _, Withdrawn};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
 use crate::vault::{Cancel, Catalogue, Vault, View};
@@ -63,7 +63,7 @@ pub struct TagCount {
 
 /// The link graph of a vault. A cheap clone over shared state.
 #[derive(Clone)]
-pub struct Links(pub(super) Arc<Fresh>);
+pub struct Links(pub(super) Arc<Fresh<Graph>>);
 
 impl Links {
     /// The graph of `vault`; nothing is read yet.
@@ -91,7 +91,7 @@ impl Links {
     }
 
     pub(super) fn graph(&self) -> RwLockReadGuard<'_, Graph> {
-        self.0.graph()
+        self.0.kept()
     }
 
     /// The graph as somebody sees it who sees this much of the vault: a file beyond is as one that

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::record::{Gap, Kept, Record};
+use super::record::{self, Gap, Kept, Record};
 use super::resolver::{last, lower};
-use crate::note::path::VaultPath;
+use crate::index::changes::Stamp;
+use crate::index::fresh::Keeper;
+use crate::note::path::{PathRef, VaultPath};
+use crate::vault::Vault;
 
 /// How much is kept, and what is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,17 +31,31 @@ pub(super) struct Graph {
     unsure: BTreeSet<VaultPath>,
 }
 
-impl Graph {
-    pub fn get(&self, path: &VaultPath) -> Option<&Record> {
+impl Keeper for Graph {
+    type Record = Record;
+    type Read = Record;
+
+    fn wants(path: PathRef<'_>) -> bool {
+        record::is_source(path)
+    }
+
+    fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Record> {
+        record::read(vault, path, seen)
+    }
+
+    fn stamp(record: &Record) -> (Stamp, bool) {
+        (record.stamp, record.unsure)
+    }
+
+    fn get(&self, path: &VaultPath) -> Option<&Record> {
         self.records.get(path)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Record)> {
+    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Record)> {
         self.records.iter()
     }
 
-    /// Puts in what was read of a file, in place of what was known.
-    pub fn put(&mut self, path: VaultPath, record: Record) {
+    fn put(&mut self, path: VaultPath, record: Record) {
         self.remove(&path);
         for name in names(&record) {
             self.by_name.entry(name).or_default().insert(path.clone());
@@ -48,7 +65,7 @@ impl Graph {
         self.records.insert(path, record);
     }
 
-    pub fn remove(&mut self, path: &VaultPath) {
+    fn remove(&mut self, path: &VaultPath) {
         let Some(record) = self.records.remove(path) else { return };
         self.gaps.remove(path);
         self.unsure.remove(path);
@@ -62,15 +79,16 @@ impl Graph {
         }
     }
 
+    fn unsure(&self) -> impl Iterator<Item = &VaultPath> {
+        self.unsure.iter()
+    }
+}
+
+impl Graph {
     /// The files that hold a link whose last component is one of `names`.
     pub fn sources(&self, names: &[String]) -> BTreeSet<VaultPath> {
         let sets = names.iter().filter_map(|name| self.by_name.get(name.as_str()));
         sets.flatten().cloned().collect()
-    }
-
-    /// The files that have to be read again whatever their size and time say.
-    pub fn unsure(&self) -> impl Iterator<Item = &VaultPath> {
-        self.unsure.iter()
     }
 
     /// The files whose links are not, or not all, known, by path.

@@ -12,13 +12,11 @@
 //!
 //! Invariant: nobody waits for anything of the thread pool while holding the catalogue.
 //!
-//! In reading order: this page, [`resolver`], [`record`], `graph`, `fresh` (what to read again),
-//! `answers`, `parts`; then how links survive a change of names: [`names`], `form`,
-//! [`rewrite`], `unknown`.
+//! In reading order: this page, [`resolver`], [`record`], `graph`, `answers`, `parts`; then how links
+//! survive a change of names: [`names`], `form`, [`rewrite`], `unknown`.
 
 mod answers;
 mod form;
-mod fresh;
 mod graph;
 pub mod names;
 mod parts;
@@ -27,8 +25,8 @@ pub mod resolver;
 pub mod rewrite;
 mod unknown;
 
+pub use super::fresh::Withdrawn;
 pub use answers::{Backlinks, Doubtful, Lead, Links, Scope, Seen, TagCount};
-pub use fresh::Withdrawn;
 pub use graph::Summary;
 pub use parts::{MissingPart, missing_parts};
 pub use record::{Form, Gap, Kept, KeptTag};

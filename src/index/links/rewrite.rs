@@ -19,10 +19,11 @@ use super::record::{Gap, Kept, is_canvas};
 use super::resolver::{Files, last, lower, resolve_among};
 use super::unknown::{self, Unknown};
 
+use crate::index::fresh::Keeper as _;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::relink::{self, Asked, Goal, Rewritten};
 use crate::note::text::Text;
-use crate::vault::{LinkFormat, Revision, Vault};
+use crate::vault::{LinkFormat, Revision, Vault, View};
 
 /// Changed lines told of one file.
 const MAX_LINES: usize = 10;
@@ -154,12 +155,14 @@ fn each_turned(
 }
 
 /// What has to be written so that links lead where they led, in the form that `format` asks
-/// for. `written` gives the text that the change itself writes into a file that is there: of
+/// for. A link that leads out of what `seen` shows leads nowhere for whoever changes the names, so it
+/// stays as it is: its new text would say where the file lies. `written` gives the text that the change itself writes into a file that is there: of
 /// that, links are followed that were in the file before.
 pub fn follow(
     links: &Links,
     change: &NameChange,
     format: LinkFormat,
+    seen: &View,
     written: &dyn Fn(&VaultPath) -> Option<Vec<u8>>,
 ) -> Plan {
     let mut plan = Plan::default();
@@ -184,7 +187,10 @@ pub fn follow(
             }
         };
         let only = |link: &str| known.as_ref().is_none_or(|known| known.contains(link));
-        match rewrite(vault, change, format, &path, &bytes, &only) {
+        let leads = |target: &VaultPath| !seen.holds(&path) || seen.holds(target);
+        match rewrite(vault, change, format, &path, &bytes, &|link, target| {
+            only(link) && leads(target)
+        }) {
             Ok((mut found, mut stuck)) => {
                 plan.stuck.append(&mut stuck);
                 found.revision = revision;
@@ -209,7 +215,7 @@ fn rewrite(
     format: LinkFormat,
     path: &VaultPath,
     bytes: &[u8],
-    only: &dyn Fn(&str) -> bool,
+    only: &dyn Fn(&str, &VaultPath) -> bool,
 ) -> Result<(Rewrite, Vec<Stuck>), String> {
     let text = Text::decode(bytes, path.name()).map_err(|fault| format!("it is {fault}"))?;
     if !text.encoding().is_editable() {
@@ -220,14 +226,11 @@ fn rewrite(
         let after = After { catalogue: &catalogue, change };
         let source = change.after(path).unwrap_or(path);
         let mut decide = |asked: Asked<'_>| -> Option<Goal> {
-            if !only(asked.path) {
-                return None;
-            }
             let target = |files: &dyn Files, source| match asked.is_file {
                 true => file_at(files, asked.path).map(PathRef::to_path),
                 false => resolve_among(files, source, asked.path).target,
             };
-            let old = target(&*catalogue, path)?;
+            let old = target(&*catalogue, path).filter(|old| only(asked.path, old))?;
             let new = change.after(&old)?;
             if target(&after, source).as_ref() == Some(new) {
                 return None;

@@ -60,6 +60,7 @@ pub(in crate::index) struct Found {
 }
 
 /// What it takes to search a file.
+#[derive(Clone, Copy)]
 pub(in crate::index) struct Search<'a> {
     pub pattern: &'a Pattern,
     pub query: &'a Query,
@@ -73,21 +74,25 @@ pub(in crate::index) struct Scratch {
     bytes: Vec<u8>,
 }
 
-impl Scratch {
-    pub fn new(query: &Query) -> Self {
+impl Search<'_> {
+    /// What a thread searches files with.
+    pub fn scratch(&self) -> Scratch {
+        Scratch { searcher: self.searcher(), bytes: Vec::new() }
+    }
+
+    fn searcher(&self) -> Searcher {
+        let query = self.query;
         let shown = query.mode == Mode::Content;
-        let searcher = SearcherBuilder::new()
+        SearcherBuilder::new()
+            .line_terminator(self.pattern.line_terminator())
             .line_number(shown)
             .before_context(if shown { query.before } else { 0 })
             .after_context(if shown { query.after } else { 0 })
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MAX_LINE_BYTES))
-            .build();
-        Self { searcher, bytes: Vec::new() }
+            .build()
     }
-}
 
-impl Search<'_> {
     /// Searches the file at `path` as it is on the disk now.
     pub fn file(&self, vault: &Vault, path: &VaultPath, scratch: &mut Scratch) -> Outcome {
         match vault.open_file(path) {
@@ -102,7 +107,7 @@ impl Search<'_> {
         let Scratch { searcher, bytes } = scratch;
         let size = match usize::try_from(size) {
             Ok(size) if size <= AT_ONCE => size,
-            _ => return self.read(file, searcher),
+            _ => return self.read(file, &mut self.searcher()),
         };
         // A byte more than there should be: that there is none ends the file.
         if bytes.len() <= size {
@@ -110,7 +115,7 @@ impl Search<'_> {
         }
         match file.read(&mut bytes[..=size]) {
             Ok(got) if got == size => self.bytes(&bytes[..size], searcher),
-            Ok(got) => self.read(bytes[..got].chain(file), searcher),
+            Ok(got) => self.read(bytes[..got].chain(file), &mut self.searcher()),
             Err(error) => Self::outcome(self.gather(), Err(error)),
         }
     }
@@ -120,7 +125,7 @@ impl Search<'_> {
         match memchr::memchr(0, bytes) {
             None => self.text_with(bytes, searcher),
             // Lines before it may count, by how it is read.
-            Some(_) => self.read(bytes, searcher),
+            Some(_) => self.read(bytes, &mut self.searcher()),
         }
     }
 
@@ -144,6 +149,8 @@ impl Search<'_> {
         Self::outcome(gather, searched)
     }
 
+    /// Searches piece by piece. What may hold a NUL wants a new searcher: one that has read a longer line
+    /// keeps its larger buffer, and so sees a NUL further behind before it looks at any line.
     fn read(&self, from: impl Read, searcher: &mut Searcher) -> Outcome {
         let mut gather = self.gather();
         let reader = Bounded { from, limit: self.limit };

@@ -42,6 +42,7 @@ fn by_the_engine(search: &Search<'_>, text: &[u8]) -> Outcome {
     let query = search.query;
     let content = query.mode == Mode::Content;
     let mut searcher = SearcherBuilder::new()
+        .line_terminator(search.pattern.line_terminator())
         .line_number(true)
         .before_context(if content { query.before } else { 0 })
         .after_context(if content { query.after } else { 0 })
@@ -113,7 +114,7 @@ proptest! {
                 let query = query(&pattern, mode, around);
                 let search = Search { pattern: &compiled, query: &query, limit: &limit };
                 let expected = told(by_the_engine(&search, &text));
-                let mut scratch = Scratch::new(&query);
+                let mut scratch = search.scratch();
                 for _ in 0..2 {
                     let file = File::open(&place).expect("opened");
                     let size = (text.len() as i64 - grown).max(0) as u64;

@@ -1,6 +1,8 @@
 //! The pattern: compiled as `rg` compiles it, within bounds.
 
-use grep_matcher::Matcher;
+use std::sync::{Mutex, PoisonError};
+
+use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast;
 use regex_syntax::hir::{self, Hir};
@@ -13,9 +15,16 @@ use crate::index::text::strings::plan_of;
 /// Characters of the longest pattern. A longer one is a list in disguise and compiles for seconds.
 pub const MAX_PATTERN: usize = 1_000;
 
-/// Bytes of the largest compiled pattern: `\w{1000}` is refused in a tenth of a second instead of
-/// growing.
-const MAX_COMPILED: usize = 1 << 20;
+/// Bytes of the largest compiled pattern, as many as ripgrep allows: `\w{1000}` takes seventy megabytes
+/// and half a second.
+const MAX_COMPILED: usize = 100 << 20;
+
+/// Bytes of the largest that is compiled beside others: `\w{30}` takes four megabytes and a fiftieth of a
+/// second.
+const MAX_BESIDE: usize = 10 << 20;
+
+/// Held while a larger one is compiled, so that many at once do not fill the memory.
+static LARGE: Mutex<()> = Mutex::new(());
 
 /// Groups within groups.
 const NEST_LIMIT: u32 = 64;
@@ -79,18 +88,37 @@ impl Pattern {
         if length > MAX_PATTERN {
             return Err(PatternError::TooLong { length });
         }
-        let matcher = RegexMatcherBuilder::new()
-            .case_smart(ignore_case.is_none())
-            .case_insensitive(ignore_case == Some(true))
-            .multi_line(true)
-            .line_terminator(Some(b'\n'))
-            .size_limit(MAX_COMPILED)
-            .dfa_size_limit(MAX_WORKING)
-            .nest_limit(NEST_LIMIT)
-            .build(pattern)
-            .map_err(|error| explain(pattern, &error.to_string()))?;
+        let build = |crlf: bool, size: usize| {
+            let mut builder = RegexMatcherBuilder::new();
+            builder
+                .case_smart(ignore_case.is_none())
+                .case_insensitive(ignore_case == Some(true))
+                .multi_line(true)
+                .crlf(crlf)
+                .size_limit(size)
+                .dfa_size_limit(MAX_WORKING)
+                .nest_limit(NEST_LIMIT);
+            if !crlf {
+                builder.line_terminator(Some(b'\n'));
+            }
+            builder.build(pattern)
+        };
+        // A carriage return before a newline belongs to the line's end, unless the pattern has one.
+        let compile = |size: usize| match build(true, size) {
+            Ok(matcher) => Ok((matcher, true)),
+            Err(error) if is_too_large(&error) => Err(error),
+            Err(_) => build(false, size).map(|matcher| (matcher, false)),
+        };
+        let compiled = compile(MAX_BESIDE).or_else(|error| {
+            if !is_too_large(&error) {
+                return Err(error);
+            }
+            let _alone = LARGE.lock().unwrap_or_else(PoisonError::into_inner);
+            compile(MAX_COMPILED)
+        });
+        let (matcher, crlf) = compiled.map_err(|error| explain(pattern, &error))?;
         // What compiles can be parsed; should the two parsers ever differ, everything is searched.
-        let hir = parse(pattern, ignore_case);
+        let hir = parse(pattern, ignore_case, crlf);
         let plan = hir.as_ref().map_or(Plan::All, plan_of);
         let begins_at_characters = hir.as_ref().map(Hir::properties).is_some_and(|properties| {
             properties.is_utf8() && properties.minimum_len().is_some_and(|least| least > 0)
@@ -112,6 +140,11 @@ impl Pattern {
     /// Whether there is a match in this line, its end left out.
     pub fn is_match(&self, line: &[u8]) -> bool {
         self.matcher.is_match(line).unwrap_or(false)
+    }
+
+    /// What a searcher has to end lines at.
+    pub(super) fn line_terminator(&self) -> LineTerminator {
+        self.matcher.line_terminator().unwrap_or_default()
     }
 
     pub(super) fn matcher(&self) -> &RegexMatcher {
@@ -136,13 +169,13 @@ impl Pattern {
 }
 
 /// The pattern's structure, as the engine sees it but for line ends, which no line has.
-fn parse(pattern: &str, ignore_case: Option<bool>) -> Option<Hir> {
+fn parse(pattern: &str, ignore_case: Option<bool>, crlf: bool) -> Option<Hir> {
     let pattern = format!("(?:{pattern})");
     let mut parser = ast::parse::ParserBuilder::new();
     let ast = parser.nest_limit(NEST_LIMIT + 1).build().parse(&pattern).ok()?;
     let ignore_case = ignore_case.unwrap_or_else(|| is_without_capital(&ast));
     let mut translator = hir::translate::TranslatorBuilder::new();
-    translator.utf8(false).multi_line(true).case_insensitive(ignore_case);
+    translator.utf8(false).multi_line(true).crlf(crlf).case_insensitive(ignore_case);
     translator.build().translate(&pattern, &ast).ok()
 }
 
@@ -193,10 +226,14 @@ fn is_without_capital(ast: &ast::Ast) -> bool {
     without_capital
 }
 
+fn is_too_large(error: &grep_regex::Error) -> bool {
+    error.to_string().contains("size limit")
+}
+
 /// From the engine's page-long message, which is about a pattern it has wrapped, to a reason and a
 /// place in the pattern as given.
-fn explain(pattern: &str, message: &str) -> PatternError {
-    if message.contains("size limit") {
+fn explain(pattern: &str, error: &grep_regex::Error) -> PatternError {
+    if is_too_large(error) {
         return PatternError::TooLarge;
     }
     let parsed = regex_syntax::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern);
@@ -218,6 +255,20 @@ fn explain(pattern: &str, message: &str) -> PatternError {
 mod tests {
     use super::*;
 
+    /// What ripgrep takes at once is taken.
+    #[test]
+    fn repetitions_of_letters_are_no_large_patterns() {
+        let word = "größe".repeat(6);
+        for pattern in
+            [r"\w{30}", r"\w{25,}", r"\p{L}{30,}", r"\b\w{1,20}\b \b\w{1,20}\b", r"\w{300}"]
+        {
+            let compiled = Pattern::compile(pattern, None);
+            let compiled = compiled.unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            let matches = !pattern.contains(' ') && pattern != r"\w{300}";
+            assert_eq!(compiled.is_match(word.as_bytes()), matches, "{pattern}");
+        }
+    }
+
     #[test]
     fn faults_are_named_with_their_place() {
         let error = |pattern: &str| Pattern::compile(pattern, None).err().expect("refused");
@@ -227,8 +278,8 @@ mod tests {
         assert_eq!((reason.as_str(), column), ("unclosed group", 6));
         assert!(error(r"a(?=b)").to_string().contains("look-around"), "{}", error(r"a(?=b)"));
         assert!(error(r"(a)\1").to_string().contains("backreference"), "{}", error(r"(a)\1"));
-        assert_eq!(error(r"\w{1000}"), PatternError::TooLarge);
-        assert_eq!(error("a{1000}{1000}"), PatternError::TooLarge);
+        assert_eq!(error(r"(\w{1000}){50}"), PatternError::TooLarge);
+        assert_eq!(error("a{1000}{1000}{1000}"), PatternError::TooLarge);
         assert!(matches!(error(&"a|".repeat(600)), PatternError::TooLong { length: 1200 }));
         assert!(matches!(error(&"(".repeat(900)), PatternError::Syntax { .. }));
         assert_eq!(error(""), PatternError::Empty);

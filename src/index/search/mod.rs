@@ -27,7 +27,7 @@ pub(in crate::index) use patterns::Patterns;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Entry, Kind, Vault};
-use file::{Found, Outcome, Scratch, Search};
+use file::{Found, Outcome, Search};
 
 /// Limits of a search; a section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +98,15 @@ pub struct FileMatches {
     pub excerpts: Vec<Excerpt>,
 }
 
+/// Matches that an answer has no room for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct More {
+    /// Files that have some.
+    pub files: usize,
+    /// Matching lines in them; in [`Mode::FilesWithMatches`] one a file.
+    pub matches: u64,
+}
+
 /// What was found, and what was not looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Results {
@@ -107,6 +116,8 @@ pub struct Results {
     pub searched: usize,
     /// Files not searched because the answer was full or the time over.
     pub not_searched: usize,
+    /// What a full answer leaves out, where the index names so few files for it that they were counted.
+    pub more: Option<More>,
     /// Files that could not be searched, with the reason. Binary files are only counted.
     pub skipped: Vec<(VaultPath, String)>,
     /// Files that are not text.
@@ -164,7 +175,7 @@ pub(super) fn read_all(vault: &Vault, search: &Search<'_>) -> Results {
         let (now, later) = rest.split_at(batch.min(rest.len()));
         let outcomes: Vec<Outcome> = now
             .par_iter()
-            .map_init(|| Scratch::new(query), |scratch, path| search.file(vault, path, scratch))
+            .map_init(|| search.scratch(), |scratch, path| search.file(vault, path, scratch))
             .collect();
         for (path, outcome) in now.iter().zip(outcomes) {
             if answer.is_full() {

@@ -53,6 +53,12 @@ impl Patterns {
         Ok(compiled)
     }
 
+    /// Lets go of the latest one if it is so large that it is kept for the search under way alone.
+    pub fn let_go_of_large(&self) {
+        let gone = self.lock().pop_if(|(_, pattern)| pattern.places() > PLACES);
+        drop(gone);
+    }
+
     /// How many are kept.
     pub fn len(&self) -> usize {
         self.lock().len()
@@ -90,6 +96,11 @@ mod tests {
             assert_eq!(kept, Some(true), "the one in use is kept");
         }
         assert_eq!(patterns.len(), 1, "two so large are too much");
+        patterns.let_go_of_large();
+        assert_eq!(patterns.len(), 1, "it is not as large as that");
+        patterns.get(r"\w{100}", None).expect("compiled");
+        patterns.let_go_of_large();
+        assert_eq!(patterns.len(), 0, "nothing is kept beside one so large, and it not for long");
         for n in 0..KEPT {
             patterns.get(&format!("p{n}"), None).expect("compiled");
         }

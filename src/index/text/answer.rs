@@ -13,7 +13,7 @@ use super::{Inner, read};
 use crate::index::changes::{self, Stamp};
 use crate::index::search::file::{Found, Outcome, Scratch, Search};
 use crate::index::search::{
-    self, Answer, Limit, Mode, PatternError, Query, Results, Settings, candidates,
+    self, Answer, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Looks, ObsidianSettings, Vault};
@@ -22,11 +22,12 @@ use crate::vault::{Cancel, Looks, ObsidianSettings, Vault};
 /// the index is looked at.
 const NEWEST: usize = 256;
 
-/// Files verified on the thread that asks; waking others would take longer.
+/// Files verified first, and at the least on each thread: waking one for fewer takes longer than they do.
 const FEW: usize = 16;
 
-/// Files that a thread takes at a time when several verify.
-const PIECE: usize = 16;
+/// Files that may match and are counted beyond a full answer: with more, counting would take longer than
+/// the answer did.
+const COUNTED: usize = 100;
 
 /// Files verified between two looks at the answer, at most.
 const MAX_BATCH: usize = 4096;
@@ -117,19 +118,56 @@ fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
         Mode::Content => FEW,
         Mode::FilesWithMatches | Mode::Count => search.query.max_files.clamp(FEW, MAX_BATCH),
     };
+    // Candidates that the answer had no room for.
+    let mut left = Vec::new();
     while !answer.is_full() && !answer.is_late(search.limit) {
-        let candidates = walk.next(batch, &list, &read(&inner.table));
+        let mut candidates = walk.next(batch, &list, &read(&inner.table));
         if candidates.is_empty() {
             answer.without_match(walk.rest(&list));
             break;
         }
         let before = answer.results.files.len();
-        verify.all(&candidates, &mut answer, &mut tools);
+        let taken = verify.all(&candidates, &mut answer, &mut tools);
+        left = candidates.split_off(taken);
         let found = answer.results.files.len();
         let missing = search.query.max_files.saturating_sub(found);
         batch = next_batch(batch, found - before, missing);
     }
-    answer.results
+    let mut results = answer.results;
+    if results.not_searched > 0 && !results.timed_out {
+        let is_few = walk.few_left(&mut left, &list, &read(&inner.table));
+        results.more = is_few.then(|| count(inner, vault, search, &left)).flatten();
+    }
+    results
+}
+
+/// The matches in `candidates`; `None` if the time was over before.
+fn count(
+    inner: &Inner,
+    vault: &Vault,
+    search: &Search<'_>,
+    candidates: &[Candidate],
+) -> Option<More> {
+    let mode = match search.query.mode {
+        Mode::FilesWithMatches => Mode::FilesWithMatches,
+        Mode::Content | Mode::Count => Mode::Count,
+    };
+    let query = Query { mode, ..search.query.clone() };
+    let verify = Verify { inner, vault, search: &Search { query: &query, ..*search } };
+    let mut tools = verify.tools();
+    let mut more = More::default();
+    for candidate in candidates {
+        if let Outcome::Searched(Found { matches, timed_out, .. }) =
+            verify.one(candidate, &mut tools)
+        {
+            if timed_out {
+                return None;
+            }
+            more.files += usize::from(matches > 0);
+            more.matches += matches;
+        }
+    }
+    Some(more)
 }
 
 /// How many candidates to look into after a batch in which so many files had a match: about as many as
@@ -208,7 +246,7 @@ impl<'p> Walk<'p> {
                 self.until = list.order.len();
             }
             let id = list.order[self.next];
-            if id < OTHER && *self.plan != Plan::All && !self.allowed.has(id) {
+            if !self.may_match(id) {
                 before += 1;
                 self.next += 1;
                 continue;
@@ -235,6 +273,25 @@ impl<'p> Walk<'p> {
         found
     }
 
+    /// Adds the files to `left` that may match and were not taken; whether those are all, and few. Where the
+    /// newest already show that there are many, the others' columns are not asked.
+    fn few_left(&mut self, left: &mut Vec<Candidate>, list: &List, table: &Table) -> bool {
+        let newest = &list.order[..self.until];
+        let likely = newest.iter().filter(|&&id| self.may_match(id)).count() * list.order.len();
+        if self.until < list.order.len() && likely > COUNTED * self.until {
+            return false;
+        }
+        // Twice, since it stops where the newest end.
+        for _ in 0..2 {
+            left.extend(self.next((COUNTED + 1).saturating_sub(left.len()), list, table));
+        }
+        left.len() <= COUNTED
+    }
+
+    fn may_match(&self, id: u32) -> bool {
+        id >= OTHER || *self.plan == Plan::All || self.allowed.has(id)
+    }
+
     /// How many files are left.
     fn rest(&self, list: &List) -> usize {
         list.order.len() - self.next
@@ -256,51 +313,60 @@ struct Tools<'a> {
 
 impl<'a> Verify<'a> {
     fn tools(&self) -> Tools<'a> {
-        Tools { scratch: Scratch::new(self.search.query), looks: self.vault.looks() }
+        Tools { scratch: self.search.scratch(), looks: self.vault.looks() }
     }
 
-    fn all(&self, candidates: &[Candidate], answer: &mut Answer<'_>, tools: &mut Tools<'_>) {
-        // While others search too, each does with one core.
-        let alone = self.inner.searches.load(Ordering::Relaxed) < self.inner.cores;
-        if !alone || candidates.len() <= FEW {
-            for candidate in candidates {
+    /// How many of the candidates the answer took before it was full or the time over.
+    fn all(
+        &self,
+        candidates: &[Candidate],
+        answer: &mut Answer<'_>,
+        tools: &mut Tools<'_>,
+    ) -> usize {
+        // Searches at the same time share the cores.
+        let searches = self.inner.searches.load(Ordering::Relaxed).max(1);
+        let threads = (self.inner.cores / searches).min(candidates.len() / FEW);
+        if threads < 2 {
+            for (at, candidate) in candidates.iter().enumerate() {
                 if answer.is_full() {
-                    return;
+                    return at;
                 }
                 answer.without_match(candidate.before);
                 if answer.is_late(self.search.limit) {
-                    return;
+                    return at;
                 }
                 answer.take(&candidate.path, self.one(candidate, tools));
             }
-            return;
+            return candidates.len();
         }
-        for (candidate, outcome) in candidates.iter().zip(self.together(candidates)) {
+        let outcomes = self.together(candidates, threads);
+        for (at, (candidate, outcome)) in candidates.iter().zip(outcomes).enumerate() {
             if answer.is_full() {
-                return;
+                return at;
             }
             answer.without_match(candidate.before);
             answer.take(&candidate.path, outcome);
         }
+        candidates.len()
     }
 
-    /// What each candidate gives, by as many threads as there are cores. Each keeps its tools.
-    fn together(&self, candidates: &[Candidate]) -> Vec<Outcome> {
+    /// What each candidate gives, by so many threads. Each keeps its tools.
+    fn together(&self, candidates: &[Candidate], threads: usize) -> Vec<Outcome> {
         let taken = AtomicUsize::new(0);
         let work = || {
             let mut tools = self.tools();
             let mut outcomes = Vec::new();
-            while let Some(rest) = candidates.get(taken.fetch_add(PIECE, Ordering::Relaxed)..)
+            while let Some(rest) = candidates.get(taken.fetch_add(FEW, Ordering::Relaxed)..)
                 && !rest.is_empty()
             {
                 let first = candidates.len() - rest.len();
-                for (at, candidate) in (first..).zip(rest.iter().take(PIECE)) {
+                for (at, candidate) in (first..).zip(rest.iter().take(FEW)) {
                     outcomes.push((at, self.one(candidate, &mut tools)));
                 }
             }
             outcomes
         };
-        let threads = (0..self.inner.cores).into_par_iter().with_max_len(1);
+        let threads = (0..threads).into_par_iter().with_max_len(1);
         let mut outcomes: Vec<_> = threads.flat_map_iter(|_| work()).collect();
         outcomes.sort_unstable_by_key(|(at, _)| *at);
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()

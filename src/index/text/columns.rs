@@ -3,17 +3,26 @@
 //! Blocks of 512 columns, so that a row of a block is one line of the processor's cache and a
 //! question about some rows touches as many lines a block. Columns are only added; one whose text
 //! has changed is dead until its block is cleared. Blocks are shared with whoever saves them and
-//! copied when they change meanwhile; those that have not changed since the start may lie in the file
-//! they were saved in ([`Rows`]).
+//! copied when they change meanwhile.
 //!
 //! Which two classes follow each other is kept of 64 neighbouring columns together, a bit for each
 //! 64 of a block: all of them in the room of as many rows as there are classes. Such a bit stays until
 //! the block is cleared.
 
-use super::map::Mask;
+use std::sync::Arc;
+
 use super::plan::Plan;
-use super::rows::Rows;
-use super::signature::{OWN, Signature};
+use super::signature::{OWN, PAIRS, Signature};
+
+/// A bit for each column of a block.
+pub type Mask = [u64; WIDTH / 64];
+
+/// Rows of a block: one for each bit that a column has of its own, and those that hold, a byte each,
+/// what two classes follow each other in 64 columns.
+pub const ROWS: usize = OWN + PAIRS / size_of::<Mask>();
+
+/// The rows of a block. A cheap clone; whoever changes rows that others see, too, changes a copy.
+pub(super) type Rows = Arc<[Mask]>;
 
 /// Columns of a block.
 pub const WIDTH: usize = 512;
@@ -44,7 +53,7 @@ struct Block {
 
 impl Block {
     fn new() -> Self {
-        Self { rows: Rows::empty(), live: [0; 8], saved: None }
+        Self { rows: [[0; 8]].repeat(ROWS).into(), live: [0; 8], saved: None }
     }
 
     /// The rows, to be changed.
@@ -52,7 +61,7 @@ impl Block {
         if let Some(slot) = &mut self.saved {
             slot.same = false;
         }
-        self.rows.make_mut()
+        Arc::make_mut(&mut self.rows)
     }
 
     fn count(&self) -> usize {
@@ -65,9 +74,8 @@ impl Block {
 pub(super) struct Columns {
     blocks: Vec<Block>,
     owners: Vec<u32>,
-    /// Slots of the file that blocks were found in at the start, and may still be seen in.
-    found: Vec<u32>,
-    /// Slots that the table on disk names, also those of blocks that were cleared since.
+    /// Slots that the table on disk names, also those of blocks that were cleared since: nothing is to
+    /// be written there.
     named: Vec<u32>,
     /// Blocks without a live column, which can be cleared and filled again.
     free: Vec<usize>,
@@ -86,11 +94,10 @@ impl Columns {
             None => Block::new(),
         };
         let blocks: Vec<Block> = blocks.into_iter().map(block).collect();
-        let found = blocks.iter().filter_map(|block| Some(block.saved?.number)).collect();
+        let named = blocks.iter().filter_map(|block| Some(block.saved?.number)).collect();
         let taken = if blocks.is_empty() { 0 } else { WIDTH };
         let open = blocks.len().saturating_sub(1);
-        let named = Vec::clone(&found);
-        Self { open, taken, blocks, owners, found, named, free: Vec::new() }
+        Self { open, taken, blocks, owners, named, free: Vec::new() }
     }
 
     /// Gives saved columns an owner. They must exist and be nobody's.
@@ -254,22 +261,22 @@ impl Columns {
         self.blocks.iter().map(|block| (block.rows.clone(), block.saved)).collect()
     }
 
-    /// Slots that nothing is to be written to.
-    pub fn kept_slots(&self) -> Vec<u32> {
-        [&self.found[..], &self.named].concat()
+    /// Slots that the table on disk names.
+    pub fn named_slots(&self) -> &[u32] {
+        &self.named
     }
 
     /// Takes in where blocks were saved, and how they were then.
     pub fn saved(&mut self, blocks: &[(Rows, Slot)]) {
         self.named = blocks.iter().map(|(_, slot)| slot.number).collect();
         for (block, (rows, slot)) in self.blocks.iter_mut().zip(blocks) {
-            block.saved = Some(Slot { same: block.rows.are_still(rows), ..*slot });
+            block.saved = Some(Slot { same: Arc::ptr_eq(&block.rows, rows), ..*slot });
         }
     }
 
-    /// Bytes of memory of their own, which what lies in the file has not.
+    /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        self.blocks.iter().map(|block| block.rows.bytes()).sum::<usize>()
+        self.blocks.len() * ROWS * size_of::<Mask>()
             + self.blocks.capacity() * size_of::<Block>()
             + self.owners.capacity() * size_of::<u32>()
     }
@@ -405,9 +412,9 @@ mod tests {
         at[..WIDTH].iter().for_each(|at| columns.remove(*at, 1));
         columns.add(2, &signature);
         assert!(columns.blocks()[0].1.is_none(), "the first block was cleared");
-        assert_eq!(columns.kept_slots(), [4, 7]);
+        assert_eq!(columns.named_slots(), [4, 7]);
         columns.saved(&slots(&columns, [5, 7]));
-        assert_eq!(columns.kept_slots(), [5, 7]);
+        assert_eq!(columns.named_slots(), [5, 7]);
     }
 
     proptest! {

@@ -10,16 +10,14 @@
 //! Kept by a thread that [`Text::start`] begins; without it, as in a single call from the command
 //! line, every search reads the files.
 //!
-//! In reading order: this page, [`signature`], [`plan`], [`strings`], `map`, `rows`, `columns`,
-//! `notes`, `table`, `answer` (one search), `reading`, `worker`, `slots`, `saved`.
+//! In reading order: this page, [`signature`], [`plan`], [`strings`], `columns`, `notes`,
+//! `table`, `answer` (one search), `reading`, `worker`, `slots`, `saved`.
 
 mod answer;
 mod columns;
-mod map;
 mod notes;
 pub mod plan;
 mod reading;
-mod rows;
 mod saved;
 pub mod signature;
 mod slots;
@@ -60,7 +58,7 @@ pub struct Text(Arc<Handle>);
 /// Bytes of memory by part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextMemory {
-    /// Signatures of all notes, but for those that lie in the file they were saved in.
+    /// Signatures of all notes.
     pub signatures: usize,
     /// What is known of each note beside them.
     pub notes: usize,
@@ -189,14 +187,19 @@ impl Text {
         worker::work(inner);
     }
 
-    /// Saves into `state` and begins anew from what was saved, as another start would.
+    /// Saves into `state`, as at the end.
     #[cfg(test)]
-    fn restart(&self, state: &Path) {
-        let inner = &self.0.inner;
-        let _ = inner.folder.set(folder(state));
-        inner.changed.store(true, Ordering::Relaxed);
-        worker::save(inner);
-        worker::begin(inner);
+    fn save(&self, state: &Path) {
+        let _ = self.0.inner.folder.set(folder(state));
+        self.0.inner.changed.store(true, Ordering::Relaxed);
+        worker::save(&self.0.inner);
+    }
+
+    /// Begins with what was saved in `state`, as at a start.
+    #[cfg(test)]
+    fn begin(&self, state: &Path) {
+        let _ = self.0.inner.folder.set(folder(state));
+        worker::begin(&self.0.inner);
     }
 
     /// Whether searches use the index already.
@@ -218,6 +221,11 @@ impl Text {
         inner.budget.store(megabytes(resident_megabytes), Ordering::Relaxed);
         inner.refill.store(true, Ordering::Relaxed);
         inner.bell.ring();
+    }
+
+    /// Lets go of a compiled pattern that is too large to be kept once all is answered that it is for.
+    pub fn let_go_of_large_pattern(&self) {
+        self.0.inner.patterns.let_go_of_large();
     }
 
     /// What it holds.

@@ -31,8 +31,8 @@ pub(super) enum State {
 pub(super) struct Note<'t> {
     pub path: PathRef<'t>,
     pub stamp: Stamp,
-    /// The file's number on its disk when it was read; 0: not known.
-    pub inode: u64,
+    /// Its [`identity`](crate::index::changes::identity) when it was read; 0: not known.
+    pub identity: u64,
     pub state: State,
     pub first: u32,
     pub count: u32,
@@ -49,7 +49,7 @@ impl Note<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Row {
     modified: i64,
-    inode: u64,
+    identity: u64,
     /// The size above its lowest three bits, which are the state's.
     size_and_state: u64,
     path_at: u32,
@@ -66,7 +66,7 @@ const GONE: u64 = 7;
 impl Row {
     const NOBODY: Self = Self {
         modified: 0,
-        inode: 0,
+        identity: 0,
         size_and_state: GONE,
         path_at: 0,
         first: 0,
@@ -140,7 +140,7 @@ impl Notes {
             state: row.state()?,
             path: PathRef::of(&self.paths[row.path()]),
             stamp: (row.size(), row.modified),
-            inode: row.inode,
+            identity: row.identity,
             first: row.first,
             count: u32::from(row.count),
             text: self.texts.get(row.text as usize).and_then(Option::as_ref),
@@ -196,10 +196,10 @@ impl Notes {
 
     /// What is known of a note's text from now on. `count` is that of pieces of no more than
     /// the largest note that is signed.
-    pub fn know(&mut self, id: u32, state: State, inode: u64, first: u32, count: u16) {
+    pub fn know(&mut self, id: u32, state: State, identity: u64, first: u32, count: u16) {
         if let Some(row) = self.rows.get_mut(id as usize) {
             row.set_state(state);
-            (row.inode, row.first, row.count) = (inode, first, count);
+            (row.identity, row.first, row.count) = (identity, first, count);
         }
     }
 

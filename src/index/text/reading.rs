@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::notes::State;
 use super::signature;
 use super::table::Content;
-use crate::index::changes::{Stamp, stamp, unsure_for};
+use crate::index::changes::{Stamp, identity, stamp, unsure_for};
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, VaultError};
 
@@ -38,9 +38,9 @@ pub(super) fn read(
 ) -> Reading {
     // Taken before the content: what changes while it is read is later than this.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
-    let odd = |stamp, inode| {
-        let state = State::Odd;
-        Reading::Content(Content { stamp, inode, state, signatures: Vec::new(), text: None })
+    let odd = |identity| {
+        let (stamp, state) = (expected, State::Odd);
+        Reading::Content(Content { stamp, identity, state, signatures: Vec::new(), text: None })
     };
     let (mut file, meta) = match vault.open_file(path) {
         Ok(opened) => opened,
@@ -49,32 +49,33 @@ pub(super) fn read(
             return Reading::Changed;
         }
         // A search says why.
-        Err(_) => return odd(expected, 0),
+        Err(_) => return odd(0),
     };
     if stamp(&meta) != expected {
         vault.recheck(path);
         return Reading::Changed;
     }
+    let identity = identity(meta.id, meta.change_mark());
     if let Some(wait) = unsure_for(meta.modified, now) {
         return Reading::TooFresh(wait);
     }
     // Another name of the file may change it without a word to this one's folder.
     if meta.size > MAX_SIGNED || meta.names > 1 {
-        return odd(expected, meta.id.inode);
+        return odd(identity);
     }
     buffer.clear();
     buffer.reserve(usize::try_from(meta.size).unwrap_or(0) + 1);
     let read = file.by_ref().take(MAX_SIGNED + 1).read_to_end(buffer);
     let bytes = &buffer[..];
     if read.is_err() || bytes.len() as u64 != meta.size {
-        return odd(expected, meta.id.inode);
+        return odd(identity);
     }
     let state = state(bytes);
     let signed = state == State::Signed;
     let signatures =
         if signed { signature::chunks(bytes).map(signature::sign).collect() } else { Vec::new() };
     let text = (signed && bytes.len() <= wanted).then(|| Arc::from(bytes));
-    Reading::Content(Content { stamp: expected, inode: meta.id.inode, state, signatures, text })
+    Reading::Content(Content { stamp: expected, identity, state, signatures, text })
 }
 
 /// The text of a note that is known otherwise, if it is still in the state `expected`.

@@ -6,31 +6,28 @@
 //! only blocks that have changed are written, and nothing over what the old table tells of ([`slots`]): so
 //! that holds until the new one is there. Each block's checksum is in the table. What is damaged, of
 //! another format or of another vault is not used: a note counts as known only if the file at its path
-//! has the size, the time and the number on its disk that it had.
+//! has the size, the time, the number on its disk and the time of its last change of any kind that it had.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::columns::Slot;
+use super::columns::{Rows, Slot};
 use super::notes::State;
-use super::rows::Rows;
 use super::slots;
 use crate::index::changes::Stamp;
+use crate::index::sealed::{self, Fields};
 use crate::note::path::PathRef;
 
 /// How the table begins. Another number for every change of the format, or of what a signature is.
-const HEADER: &[u8; 24] = b"steward text index   4\n\0";
-
-/// Bytes of the checksum at the end of the table.
-const SUM: usize = blake3::OUT_LEN;
+const HEADER: &[u8; 24] = b"steward text index   5\n\0";
 
 /// A note as saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SavedNote {
     pub stamp: Stamp,
-    pub inode: u64,
+    pub identity: u64,
     pub state: State,
     pub first: u32,
     pub count: u32,
@@ -61,7 +58,7 @@ impl SavedNotes {
         let (size, modified) = note.stamp;
         let count = state << 32 | u64::from(note.count);
         let length = path.as_str().len() as u64;
-        for number in [size, modified as u64, note.inode, u64::from(note.first), count, length] {
+        for number in [size, modified as u64, note.identity, u64::from(note.first), count, length] {
             self.bytes.extend(number.to_le_bytes());
         }
         self.bytes.extend(path.as_str().as_bytes());
@@ -90,12 +87,14 @@ pub(super) struct Notes {
 impl Notes {
     pub fn iter(&self) -> impl Iterator<Item = (&str, SavedNote)> {
         let mut rest = Fields(self.bytes.get(self.start..).unwrap_or_default());
-        (0..self.count).map_while(move |_| rest.note())
+        (0..self.count).map_while(move |_| note(&mut rest))
     }
 }
 
+const TABLE: &str = "table";
+
 fn table_file(folder: &Path) -> PathBuf {
-    folder.join("table")
+    folder.join(TABLE)
 }
 
 fn signatures_file(folder: &Path) -> PathBuf {
@@ -111,17 +110,15 @@ pub(super) fn load(folder: &Path) -> Saved {
 }
 
 fn parse(table: Vec<u8>) -> Option<(Notes, Vec<Slot>)> {
-    let (content, sum) = table.split_at_checked(table.len().checked_sub(SUM)?)?;
-    if blake3::hash(content).as_bytes() != sum {
-        return None;
-    }
-    let mut rest = Fields(content.strip_prefix(HEADER)?);
+    let content = sealed::content(&table, HEADER)?;
+    let mut rest = Fields(content);
     let blocks = rest.number()?;
-    let slots = (0..blocks).map(|_| rest.slot()).collect::<Option<Vec<Slot>>>()?;
+    let slots = (0..blocks).map(|_| slot(&mut rest)).collect::<Option<Vec<Slot>>>()?;
     let count = usize::try_from(rest.number()?).ok()?;
-    let (start, end) = (content.len() - rest.0.len(), content.len());
+    let end = HEADER.len() + content.len();
+    let start = end - rest.0.len();
     for _ in 0..count {
-        rest.note()?;
+        note(&mut rest)?;
     }
     let whole = rest.0.is_empty();
     let mut bytes = table;
@@ -129,46 +126,29 @@ fn parse(table: Vec<u8>) -> Option<(Notes, Vec<Slot>)> {
     whole.then_some((Notes { bytes, start, count }, slots))
 }
 
-struct Fields<'a>(&'a [u8]);
+fn slot(fields: &mut Fields<'_>) -> Option<Slot> {
+    let number = u32::try_from(fields.number()?).ok()?;
+    Some(Slot { number, sum: fields.number()?, same: true })
+}
 
-impl<'a> Fields<'a> {
-    fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
-    }
-
-    fn slot(&mut self) -> Option<Slot> {
-        let number = u32::try_from(self.number()?).ok()?;
-        Some(Slot { number, sum: self.number()?, same: true })
-    }
-
-    fn note(&mut self) -> Option<(&'a str, SavedNote)> {
-        let size = self.number()?;
-        let modified = self.number()? as i64;
-        let inode = self.number()?;
-        let first = u32::try_from(self.number()?).ok()?;
-        let count = self.number()?;
-        let state = match count >> 32 {
-            0 => State::Signed,
-            1 => State::Binary,
-            2 => State::Odd,
-            _ => return None,
-        };
-        let count = (count & 0xffff_ffff) as u32;
-        first.checked_add(count)?;
-        let length = usize::try_from(self.number()?).ok()?;
-        let path = std::str::from_utf8(self.bytes(length)?).ok()?;
-        Some((path, SavedNote { stamp: (size, modified), inode, state, first, count }))
-    }
+fn note<'a>(fields: &mut Fields<'a>) -> Option<(&'a str, SavedNote)> {
+    let stamp = (fields.number()?, fields.number()?.cast_signed());
+    let identity = fields.number()?;
+    let first = u32::try_from(fields.number()?).ok()?;
+    let count = fields.number()?;
+    let state = match count >> 32 {
+        0 => State::Signed,
+        1 => State::Binary,
+        2 => State::Odd,
+        _ => return None,
+    };
+    let count = (count & 0xffff_ffff) as u32;
+    first.checked_add(count)?;
+    Some((fields.text()?, SavedNote { stamp, identity, state, first, count }))
 }
 
 /// Writes the index into `folder`: all notes that are known, the newest first, and the blocks that are
-/// another than what lies in their slots. `found` are the slots that may still be seen: nothing is
+/// another than what lies in their slots. `kept` are the slots that the table on disk names: nothing is
 /// written there. Gives where each block lies now.
 ///
 /// # Errors
@@ -177,51 +157,34 @@ pub(super) fn save(
     folder: &Path,
     notes: &SavedNotes,
     blocks: &[(Rows, Option<Slot>)],
-    found: &[u32],
+    kept: &[u32],
 ) -> io::Result<Vec<Slot>> {
-    make_folder(folder)?;
-    let slots = slots::save(&signatures_file(folder), blocks, found)?;
+    sealed::make_folder(folder)?;
+    let slots = slots::save(&signatures_file(folder), blocks, kept)?;
     let mut head = HEADER.to_vec();
     let mut put = |number: u64| head.extend(number.to_le_bytes());
     put(slots.len() as u64);
     slots.iter().for_each(|slot| [u64::from(slot.number), slot.sum].into_iter().for_each(&mut put));
     put(notes.count);
-    let sum = blake3::Hasher::new().update(&head).update(&notes.bytes).finalize();
-    let beside = folder.join("table.new");
-    let mut file = slots::open(&beside)?;
-    file.set_len(0)?;
-    file.write_all(&head)?;
-    file.write_all(&notes.bytes)?;
-    file.write_all(sum.as_bytes())?;
-    drop(file);
-    std::fs::rename(beside, table_file(folder))?;
+    sealed::write(folder, TABLE, &[&head, &notes.bytes])?;
     Ok(slots)
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::File;
 
-    use super::super::map::{BLOCK_BYTES, ROWS};
+    use super::super::columns::ROWS;
+    use super::super::slots::BLOCK_BYTES;
     use super::*;
 
-    fn note(first: u32, state: State) -> (String, SavedNote) {
-        let note = SavedNote { stamp: (5, -7), inode: 9, state, first, count: 2 };
+    fn known_note(first: u32, state: State) -> (String, SavedNote) {
+        let note = SavedNote { stamp: (5, -7), identity: 9, state, first, count: 2 };
         (format!("Ordner/ü{first}.md"), note)
     }
 
     fn block(word: u64) -> Rows {
-        Rows::own((0..ROWS as u64).map(|row| [word ^ row; 8]).collect())
+        (0..ROWS as u64).map(|row| [word ^ row; 8]).collect()
     }
 
     fn no_notes() -> SavedNotes {
@@ -239,7 +202,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
         assert_eq!(load(&place).notes.count, 0, "nothing is there yet");
-        let known = [note(0, State::Signed), note(2, State::Binary), note(700, State::Odd)];
+        let known = [(0, State::Signed), (2, State::Binary), (700, State::Odd)]
+            .map(|(first, state)| known_note(first, state));
         let mut notes = SavedNotes::with_capacity(3, 40);
         known.iter().for_each(|(path, note)| notes.put(PathRef::of(path), note));
         let slots =
@@ -273,31 +237,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_at_stays_whatever_is_saved_meanwhile() {
+    fn a_block_that_changes_again_and_again_takes_two_slots() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
         let first = [1, 2, 3].map(|word| (block(word), None));
         save(&place, &no_notes(), &first, &[]).expect("saved");
         let saved = load(&place);
         assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
-        let seen: Vec<Rows> = saved.blocks.iter().flatten().map(|(rows, _)| rows.clone()).collect();
         let mut blocks: Vec<(Rows, Option<Slot>)> =
             saved.blocks.into_iter().flatten().map(|(rows, slot)| (rows, Some(slot))).collect();
         for round in 10..20 {
-            // What changes is a copy, and another in the file.
             let (rows, slot) = &mut blocks[1];
-            rows.make_mut()[3][7] = round ^ 3;
+            *rows = block(round);
             slot.as_mut().expect("it was saved").same = false;
-            let slots = save(&place, &no_notes(), &blocks, &[0, 1, 2]).expect("saved");
+            let kept: Vec<u32> =
+                blocks.iter().flat_map(|(_, slot)| Some((*slot)?.number)).collect();
+            let slots = save(&place, &no_notes(), &blocks, &kept).expect("saved");
             assert_eq!(words(&load(&place)), [Some(1), Some(round), Some(3)]);
-            let still: Vec<u64> = seen.iter().map(|rows| rows[3][7] ^ 3).collect();
-            assert_eq!(still, [1, 2, 3]);
             for ((_, known), slot) in blocks.iter_mut().zip(slots) {
                 *known = Some(slot);
             }
         }
         let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
-        assert!(bytes <= 5 * BLOCK_BYTES as u64, "two slots change by turns: {bytes}");
+        assert!(bytes <= 4 * BLOCK_BYTES as u64, "two slots change by turns: {bytes}");
     }
 
     #[test]

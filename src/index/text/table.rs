@@ -23,7 +23,7 @@ const FEW: usize = 64;
 /// What reading a note gave.
 pub(super) struct Content {
     pub stamp: Stamp,
-    pub inode: u64,
+    pub identity: u64,
     pub state: State,
     pub signatures: Vec<Signature>,
     pub text: Option<Arc<[u8]>>,
@@ -201,7 +201,7 @@ impl Table {
         let Some(note) = self.notes.get(id) else { return };
         self.being_read.remove(&id);
         self.columns.remove(note.first, note.count);
-        self.notes.know(id, State::Unread, note.inode, 0, 0);
+        self.notes.know(id, State::Unread, note.identity, 0, 0);
         self.notes.take_text(id);
         self.unsigned.set(id, true);
     }
@@ -271,7 +271,7 @@ impl Table {
         }
         let count = u16::try_from(content.signatures.len()).expect("what is signed is small");
         let first = self.columns.add(id, &content.signatures);
-        self.notes.know(id, content.state, content.inode, first, count);
+        self.notes.know(id, content.state, content.identity, first, count);
         if let Some(text) = content.text {
             self.notes.keep_text(id, text);
         }
@@ -279,14 +279,14 @@ impl Table {
     }
 
     /// Gives a note that was saved its columns, if they are there.
-    pub fn adopt(&mut self, id: u32, state: State, inode: u64, first: u32, count: u32) -> bool {
+    pub fn adopt(&mut self, id: u32, state: State, identity: u64, first: u32, count: u32) -> bool {
         let unread = self.note(id).is_some_and(|note| note.state == State::Unread);
         let Some(pieces) = u16::try_from(count).ok().filter(|_| unread) else { return false };
         if !self.columns.are_free(first, count) {
             return false;
         }
         self.columns.adopt(id, first, count);
-        self.notes.know(id, state, inode, first, pieces);
+        self.notes.know(id, state, identity, first, pieces);
         self.unsigned.set(id, state != State::Signed);
         true
     }

@@ -10,7 +10,7 @@ use super::notes::{Note, State};
 use super::reading::{self, Reading};
 use super::saved::{self, SavedNote, SavedNotes};
 use super::{Gate, Inner, lock, read, write};
-use crate::index::changes::Stamp;
+use crate::index::changes::{Stamp, identity};
 use crate::note::path::VaultPath;
 
 /// Notes that are read between two looks at the table.
@@ -160,10 +160,10 @@ pub(super) fn save(inner: &Inner) {
         let known = table.notes().filter(|(_, note)| note.state != State::Unread);
         let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
         for (_, note) in known {
-            let Note { path, stamp, inode, state, first, count, .. } = note;
-            notes.put(path, &SavedNote { stamp, inode, state, first, count });
+            let Note { path, stamp, identity, state, first, count, .. } = note;
+            notes.put(path, &SavedNote { stamp, identity, state, first, count });
         }
-        (notes, table.columns().blocks(), table.columns().kept_slots())
+        (notes, table.columns().blocks(), table.columns().named_slots().to_vec())
     };
     match saved::save(folder, &notes, &blocks, &kept) {
         Ok(slots) => {
@@ -183,21 +183,21 @@ pub(super) fn begin(inner: &Inner) {
     drop(inner.changes.take());
     let mut table = super::table::Table::default();
     // The one waits for the system, the other for memory. Nobody who waits holds the catalogue.
-    let (saved, inodes) = std::thread::scope(|scope| {
+    let (saved, identities) = std::thread::scope(|scope| {
         let load = || inner.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
         let loading = std::thread::Builder::new().name("text-load".to_owned());
         let loading = loading.spawn_scoped(scope, load);
-        let inodes = fill_table(inner, &mut table);
+        let identities = fill_table(inner, &mut table);
         // Where there can be no more threads, one after the other.
         let saved = loading.map_or_else(|_| load(), |it| it.join().unwrap_or_default());
-        (saved, inodes)
+        (saved, identities)
     });
     table.set_columns(super::columns::Columns::of(saved.blocks));
-    let (all, mut adopted) = (inodes.len(), 0);
+    let (all, mut adopted) = (identities.len(), 0);
     // Both are in one order, the newest first, and what has another time has changed: so one
     // look at each is enough. Numbers are given in this order.
     let mut kept = saved.notes.iter().peekable();
-    for (id, inode) in (0_u32..).zip(inodes) {
+    for (id, identity) in (0_u32..).zip(identities) {
         let Some(Note { path, stamp, .. }) = table.note(id) else { continue };
         let place = |stamp: Stamp| Reverse(stamp.1);
         let here = (place(stamp), path.as_str());
@@ -205,9 +205,9 @@ pub(super) fn begin(inner: &Inner) {
         let same = kept.next_if(|(path, note)| (place(note.stamp), *path) == here);
         if let Some((_, note)) = same
             && note.stamp == stamp
-            && note.inode == inode
+            && note.identity == identity
         {
-            let is_kept = table.adopt(id, note.state, note.inode, note.first, note.count);
+            let is_kept = table.adopt(id, note.state, note.identity, note.first, note.count);
             adopted += usize::from(is_kept);
         }
     }
@@ -226,10 +226,13 @@ fn fill_table(inner: &Inner, table: &mut super::table::Table) -> Vec<u64> {
     let catalogue = inner.vault.catalogue();
     // Each entry is looked at once: its path lies elsewhere, and has to be fetched.
     let notes = catalogue.recent().filter(|entry| inner.changes.wants(entry));
-    let (notes, inodes): (Vec<_>, Vec<_>) =
-        notes.map(|entry| ((entry.path(), (entry.size, entry.modified)), entry.id.inode)).unzip();
+    let (notes, identities): (Vec<_>, Vec<_>) = notes
+        .map(|entry| {
+            ((entry.path(), (entry.size, entry.modified)), identity(entry.id, entry.change_mark))
+        })
+        .unzip();
     table.fill(notes.into_iter());
-    inodes
+    identities
 }
 
 /// What the thread does until it is told to stop.

@@ -32,8 +32,8 @@ struct Body<'a> {
     tool_choice: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Value>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    prompt_cache_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<String>,
     input: Vec<Box<RawValue>>,
 }
 
@@ -77,11 +77,19 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
             .then_some("none"),
         tools,
         reasoning: reasoning(target, request),
-        prompt_cache_key: &request.conversation,
+        prompt_cache_key: cache_key(request),
         input,
     };
     let url = format!("{}/responses", target.origin.endpoint);
     Ok(Call { url, headers: Vec::new(), body: serde_json::to_vec(&body)? })
+}
+
+/// Where the vendor keeps what requests begin with: the same for all that begin alike, in whichever
+/// conversation, and for nobody else's.
+fn cache_key(request: &TurnRequest) -> Option<String> {
+    let mut hash = blake3::Hasher::new();
+    hash.update(request.installation.as_bytes()).update(b"\n").update(request.system.as_bytes());
+    (!request.installation.is_empty()).then(|| hash.finalize().to_hex()[..32].to_owned())
 }
 
 fn reasoning(target: &Target, request: &TurnRequest) -> Option<Value> {

@@ -7,10 +7,11 @@
 //!
 //! Keys and values are found by the YAML parser's own positions, so that an edit of one property
 //! leaves every other byte alone. In reading order: this page, `yaml` (reading), [`scalar`]
-//! (spelling a value), [`edit`].
+//! (spelling a value), [`edit`], [`scalars`] (every value of any YAML).
 
 pub mod edit;
 pub mod scalar;
+pub mod scalars;
 mod yaml;
 
 pub(super) use yaml::marks;
@@ -78,8 +79,8 @@ pub struct Frontmatter {
     pub yaml: Range<usize>,
     /// The properties in their order.
     pub properties: Result<Vec<Property>, FrontmatterError>,
-    /// Links that are the whole of a property's value or of an item in its list, be it in quotes or in
-    /// lines of their own.
+    /// Links that are the whole of a value, in lists and mappings at any depth, be it in quotes or in
+    /// lines of their own. Keys are none.
     pub links: Vec<Link>,
 }
 
@@ -93,6 +94,18 @@ impl Frontmatter {
     /// The tags that the property `tags` names.
     pub fn tags(&self) -> Vec<&str> {
         self.get("tags").map(|tags| super::tag::of_property(&tags.value)).unwrap_or_default()
+    }
+
+    /// The other names that the properties `aliases` and `alias` give: the texts of a list, or those between
+    /// the commas of one text.
+    pub fn aliases(&self) -> Vec<&str> {
+        let properties = ["aliases", "alias"].into_iter().filter_map(|name| self.get(name));
+        let names = properties.flat_map(|property| match &property.value {
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+            Value::String(text) => text.split(',').collect(),
+            _ => Vec::new(),
+        });
+        names.map(str::trim).filter(|name| !name.is_empty()).collect()
     }
 }
 

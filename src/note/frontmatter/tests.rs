@@ -115,7 +115,7 @@ fn links_are_whole_values_or_items() {
                 \"[t](Eight.md)\"\nj: \"[[N\\u00e9]]\"\n---\n";
     let found = read(text);
     let links: Vec<_> = found.links.iter().map(|link| link.linkpath(text).into_owned()).collect();
-    assert_eq!(links, ["One", "O'Neill", "Four", "five.png", "Eight.md", "Né"]);
+    assert_eq!(links, ["One", "O'Neill", "Four", "five.png", "Six", "Eight.md", "Né"]);
     for link in &found.links {
         assert!(text[link.range.clone()].contains('['), "{link:?}");
         assert!(link.frontmatter.is_some());
@@ -137,6 +137,16 @@ fn links_behind_anchors_and_types_and_in_lines_of_their_own_are_links() {
     }
     let properties = found.properties.expect("valid");
     assert_eq!(&text[properties[0].at.clone()], "&x \"[[One]]\"");
+}
+
+#[test]
+fn links_are_found_at_any_depth_and_are_no_keys() {
+    let text = "---\na:\n- to: \"[[One]]\"\n  by:\n    - - '[[Two]]'\n      - x: {y: [\"[[Three|é]]\"]}\nb:\n  \
+                sub: \"[[Four]]\" # c\n  see: \"see [[Five]]\"\n  \"[[Six]]\": x\n  c: >-\n    \
+                [[Seven]]\n---\n";
+    let found = read(text);
+    let links: Vec<_> = found.links.iter().map(|link| &text[link.range.clone()]).collect();
+    assert_eq!(links, ["[[One]]", "[[Two]]", "[[Three|é]]", "[[Four]]", "[[Seven]]"]);
 }
 
 #[test]

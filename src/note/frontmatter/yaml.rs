@@ -101,7 +101,7 @@ impl Reader<'_> {
                 let is_key = self.wants_key();
                 let value = scalar(&text, style, tag.as_deref());
                 self.keep(anchor, &value)?;
-                if !is_key && self.may_hold_link() {
+                if !is_key {
                     links.extend(self.link(&at, style, &text));
                 }
                 match (is_key, &value) {
@@ -147,11 +147,6 @@ impl Reader<'_> {
 
     fn wants_key(&self) -> bool {
         matches!(self.open.last(), Some((Open::Mapping(_, None), ..)))
-    }
-
-    /// Whether the next value is a property's own or an item in its list.
-    fn may_hold_link(&self) -> bool {
-        matches!(&self.open[..], [_] | [_, (Open::List(_), ..)])
     }
 
     fn name(&mut self, name: String, at: Range<usize>) -> Result<(), FrontmatterError> {

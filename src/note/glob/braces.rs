@@ -7,10 +7,17 @@ enum Part<'a> {
     OneOf(Vec<Vec<Part<'a>>>),
 }
 
+/// What braces mean that hold one choice alone: that choice, or themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lone {
+    Choice,
+    Text,
+}
+
 /// Every pattern that the braces stand for; `None` if they are too many or too deep.
-pub fn expand(pattern: &str) -> Option<Vec<String>> {
+pub fn expand(pattern: &str, lone: Lone) -> Option<Vec<String>> {
     let partners = partners(pattern);
-    let parts = parse(pattern, 0, &partners, 0)?;
+    let parts = parse(pattern, 0, &partners, 0, lone)?;
     (count(&parts) <= MAX_ALTERNATIVES).then(|| unfold(&parts))
 }
 
@@ -38,6 +45,7 @@ fn parse<'a>(
     base: usize,
     partners: &[Option<usize>],
     depth: usize,
+    lone: Lone,
 ) -> Option<Vec<Part<'a>>> {
     if depth > MAX_DEPTH {
         return None;
@@ -58,12 +66,18 @@ fn parse<'a>(
                 (Some(skip), _) => inner = skip - base,
                 (None, b',' | b'}') if inner == close || text.as_bytes()[inner] == b',' => {
                     let choice = &text[start..inner];
-                    choices.push(parse(choice, base + start, partners, depth + 1)?);
+                    choices.push(parse(choice, base + start, partners, depth + 1, lone)?);
                     start = inner + 1;
                 }
                 _ => {}
             }
             inner += 1;
+        }
+        if let [choice] = &mut choices[..]
+            && lone == Lone::Text
+        {
+            choice.insert(0, Part::Text(&text[at..=at]));
+            choice.push(Part::Text(&text[close..=close]));
         }
         parts.push(Part::OneOf(choices));
         (from, at) = (close + 1, close + 1);

@@ -2,7 +2,8 @@
 //!
 //! `*` is any run within a segment, `**` as a whole segment is any number of segments, `?` one
 //! character, `{a,b}` one of several. `[` and `]` are themselves, since note names hold them. There
-//! is no escape: `\` is `/`, as in every path. A brace without its partner is itself.
+//! is no escape: `\` is `/`, as in every path. A brace without its partner is itself; two around one
+//! choice alone (`{draft}`) can be meant either way ([`Glob::with_lone_braces`]).
 //!
 //! Case, Unicode form and kinds of space do not count: literal text goes through
 //! [`fold_key`], and is compared with a path that went through it too.
@@ -17,6 +18,7 @@
 mod braces;
 mod wild;
 
+use braces::Lone;
 use wild::Wild;
 
 use crate::note::code::ErrorCode;
@@ -100,11 +102,25 @@ impl Glob {
     /// # Errors
     /// An empty or overlong pattern, braces that stand for too many patterns, a `..` segment.
     pub fn parse(pattern: &str) -> Result<Self, GlobError> {
+        Self::read(pattern, Lone::Choice)
+    }
+
+    /// The same with braces around one choice alone as themselves: `{draft}.md`, `{{date}}`. `None`
+    /// where there are no such braces.
+    ///
+    /// # Errors
+    /// As [`Glob::parse`].
+    pub fn with_lone_braces(pattern: &str) -> Result<Option<Self>, GlobError> {
+        let literal = Self::read(pattern, Lone::Text)?;
+        Ok(Some(literal).filter(|literal| Self::parse(pattern).as_ref() != Ok(literal)))
+    }
+
+    fn read(pattern: &str, lone: Lone) -> Result<Self, GlobError> {
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(GlobError::TooLong { bytes: pattern.len() });
         }
         let slashed = pattern.trim().replace('\\', "/");
-        let expanded = braces::expand(&slashed)
+        let expanded = braces::expand(&slashed, lone)
             .ok_or_else(|| GlobError::TooManyAlternatives { pattern: pattern.to_owned() })?;
         let mut alternatives = Vec::with_capacity(expanded.len());
         for alternative in &expanded {
@@ -130,6 +146,12 @@ impl Glob {
         Ok(Self { alternatives, has_slash })
     }
 
+    /// What means the entry of this name in the listed folder alone; no character is a wildcard.
+    pub fn of_name(name: &str) -> Self {
+        let alternatives = vec![vec![Segment::Exact(fold_key(name))]];
+        Self { alternatives, has_slash: true }
+    }
+
     /// Whether `folded_path` is meant: a path below the folder that is listed, `/` between
     /// components, already through [`fold_key`]. A trailing `**` asks for at least one component:
     /// `a/**` is all below `a`, not `a`.
@@ -138,7 +160,7 @@ impl Glob {
             && self.alternatives.iter().any(|segments| match_path(segments, folded_path))
     }
 
-    /// Whether any alternative has more than one segment. Without, the glob speaks of the listed
+    /// Whether any alternative has more than one segment, or it is a name's ([`Glob::of_name`]). Without, the glob speaks of the listed
     /// folder's own entries (or, as `**`, of all).
     pub fn has_slash(&self) -> bool {
         self.has_slash

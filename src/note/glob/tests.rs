@@ -59,6 +59,24 @@ fn what_each_sign_means() {
 }
 
 #[test]
+fn braces_around_one_choice_can_be_themselves() {
+    for (pattern, path) in [
+        ("{draft}.md", "{draft}.md"),
+        ("{{date}}.md", "{{date}}.md"),
+        ("**/{draft} {a,b}*", "x/{draft} b.md"),
+        ("{}", "{}"),
+        ("{a,{b}}", "{b}"),
+    ] {
+        let literal = Glob::with_lone_braces(pattern).unwrap().expect("other than plain");
+        assert!(literal.matches(path), "{pattern} on {path}");
+        assert!(!Glob::parse(pattern).is_ok_and(|plain| plain.matches(path)), "{pattern}");
+    }
+    for pattern in ["{a,b}.md", "*.md", "{{a,b},c}", "{x", "}"] {
+        assert_eq!(Glob::with_lone_braces(pattern), Ok(None), "{pattern}");
+    }
+}
+
+#[test]
 fn what_a_glob_says_of_names() {
     for (pattern, name, beginning) in [
         ("**/2025-0?-1*.md", None, "2025-0"),

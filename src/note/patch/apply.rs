@@ -5,7 +5,7 @@
 //! endings are taken as they are; else the line ends as its neighbour in the file, and the file's
 //! end keeps or lacks its newline as before.
 
-use super::{Action, FilePatch, Hunk, HunkLine, MAX_DRIFT, PatchError, PatchLine};
+use super::{Action, FilePatch, Hunk, HunkLine, MAX_DRIFT, MAX_NAMED, PatchError, PatchLine};
 use crate::note::path::show;
 use crate::note::text::{Eol, Line, NotText, Text};
 
@@ -15,6 +15,15 @@ const BOM: &str = "\u{feff}";
 /// patches that are one line over and over.
 const MAX_COMPARISONS: usize = 20_000_000;
 
+/// Where one hunk was put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The line of the old file at which it begins, from 1.
+    pub line: usize,
+    /// How many lines further down that is than its header says. 0 where the header does not say.
+    pub drift: i64,
+}
+
 /// What came of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
@@ -22,9 +31,8 @@ pub struct Applied {
     pub bytes: Option<Vec<u8>>,
     /// How many hunks were applied.
     pub hunks: usize,
-    /// For each hunk, how many lines further down than its header says it was found. 0 where the
-    /// header does not say.
-    pub drifts: Vec<i64>,
+    /// Where each hunk was put.
+    pub places: Vec<Place>,
 }
 
 /// Applies a patch to a file's bytes, `None` where there is no file. All hunks or none.
@@ -43,13 +51,14 @@ pub fn apply(file: Option<&[u8]>, patch: &FilePatch) -> Result<Applied, PatchErr
                 made.push_str(line.ending.map_or("", Eol::as_str));
             }
             let hunks = patch.hunks.len();
-            Ok(Applied { bytes: Some(made.into_bytes()), hunks, drifts: vec![0; hunks] })
+            let places = vec![Place { line: 1, drift: 0 }; hunks];
+            Ok(Applied { bytes: Some(made.into_bytes()), hunks, places })
         }
         (Some(_), Action::Create) => Err(PatchError::Exists { path: path() }),
         (None, _) => Err(PatchError::Missing { path: path() }),
         (Some(bytes), action) => {
             let file = File::read(bytes, patch)?;
-            let (made, drifts) = file.change(patch)?;
+            let (made, places) = file.change(patch)?;
             let bytes = match action {
                 Action::Delete => {
                     let left = made.strip_prefix(BOM).unwrap_or(&made);
@@ -61,7 +70,7 @@ pub fn apply(file: Option<&[u8]>, patch: &FilePatch) -> Result<Applied, PatchErr
                 }
                 _ => Some(made.into_bytes()),
             };
-            Ok(Applied { bytes, hunks: patch.hunks.len(), drifts })
+            Ok(Applied { bytes, hunks: patch.hunks.len(), places })
         }
     }
 }
@@ -148,21 +157,18 @@ impl<'a> File<'a> {
         here.or_else(|| (at > 0).then(|| self.ending(at - 1)).flatten())
     }
 
-    /// The new text, and how far each hunk was from where its header says.
-    fn change(&self, patch: &FilePatch) -> Result<(String, Vec<i64>), PatchError> {
+    /// The new text, and where each hunk was put.
+    fn change(&self, patch: &FilePatch) -> Result<(String, Vec<Place>), PatchError> {
         let mut made = String::with_capacity(self.text.len() + 1024);
-        let mut drifts = Vec::with_capacity(patch.hunks.len());
+        let mut places = Vec::with_capacity(patch.hunks.len());
         let (mut copied, mut drift, mut bom) = (0, 0, self.has_bom);
         let mut budget = MAX_COMPARISONS;
         for (number, hunk) in patch.hunks.iter().enumerate() {
             let search = Search::new(self, &patch.path, number + 1, hunk);
             let at = search.locate(drift, copied, &mut budget)?;
-            if let Some(said) = search.said(0) {
-                drift = at as i64 - said;
-                drifts.push(drift);
-            } else {
-                drifts.push(0);
-            }
+            let found = search.said(0).map(|said| at as i64 - said);
+            drift = found.unwrap_or(drift);
+            places.push(Place { line: at + 1, drift: found.unwrap_or_default() });
             if at < copied {
                 return Err(PatchError::Overlaps { path: patch.path.clone(), hunk: number + 1 });
             }
@@ -175,7 +181,7 @@ impl<'a> File<'a> {
         if bom && !made.starts_with(BOM) {
             made.insert_str(0, BOM);
         }
-        Ok((made, drifts))
+        Ok((made, places))
     }
 
     fn copy(&self, made: &mut String, at: usize) {
@@ -271,28 +277,26 @@ impl<'a> Search<'a> {
                 PatchError::BeyondEnd { path: path(), hunk, lines, expected }
             });
         }
-        let candidates = match said {
+        if let Some(at) = said.and_then(|said| self.fits(said, budget)) {
+            return Ok(at);
+        }
+        let (first, last) = match said {
             Some(said) => {
-                let near = (0..=MAX_DRIFT as i64).map(|distance| {
-                    let up = (distance > 0).then(|| self.fits(said - distance, budget));
-                    (up.flatten(), self.fits(said + distance, budget))
-                });
-                near.into_iter().find(|found| *found != (None, None)).unwrap_or_default()
+                (said.saturating_sub(MAX_DRIFT as i64), said.saturating_add(MAX_DRIFT as i64))
             }
-            None => {
-                let mut found = (from as i64..=lines as i64).filter_map(|at| self.fits(at, budget));
-                (found.next(), found.next())
-            }
+            None => (0, lines as i64),
         };
-        match candidates {
-            (Some(at), None) | (None, Some(at)) => Ok(at),
-            (Some(first), Some(second)) => Err(PatchError::Ambiguous {
+        let reach = first.max(from as i64)..=last.min(lines as i64);
+        let places: Vec<usize> =
+            reach.filter_map(|at| self.fits(at, budget)).take(MAX_NAMED + 1).collect();
+        match places[..] {
+            [] => Err(self.misfit(said, from)),
+            [at] => Ok(at),
+            _ => Err(PatchError::Ambiguous {
                 path: path(),
                 hunk,
-                first: first + 1,
-                second: second + 1,
+                places: places.iter().map(|at| at + 1).collect(),
             }),
-            (None, None) => Err(self.misfit(said, from)),
         }
     }
 

@@ -143,17 +143,15 @@ pub enum PatchError {
         /// What the patch has.
         expected: String,
     },
-    /// The old lines are in the file at two places equally near.
-    #[error("hunk {hunk} for `{path}` fits equally well at line {first} and at line {second}")]
+    /// The old lines are in the file at several places, none of which is the line that the header names.
+    #[error("hunk {hunk} for `{path}` fits equally well at {}", lines(.places))]
     Ambiguous {
         /// The file, as the header names it.
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// The upper line.
-        first: usize,
-        /// The lower line.
-        second: usize,
+        /// The lines of the file; one more than are named, where there are more.
+        places: Vec<usize>,
     },
     /// The hunk has no old line and no number to say where it belongs.
     #[error("hunk {hunk} for `{path}` says neither by number nor by context where it belongs")]
@@ -171,6 +169,17 @@ pub enum PatchError {
         /// Which hunk of the file, from 1.
         hunk: usize,
     },
+}
+
+/// As many as are named, and whether there are more.
+fn lines(places: &[usize]) -> String {
+    let mut named: Vec<_> =
+        places.iter().take(super::MAX_NAMED).map(|line| format!("line {line}")).collect();
+    if places.len() > named.len() {
+        named.push("others".to_owned());
+    }
+    let last = named.pop().unwrap_or_default();
+    format!("{} and {last}", named.join(", "))
 }
 
 fn too_far(line: &Option<usize>) -> String {
@@ -212,7 +221,7 @@ impl PatchError {
                 "read the file and give its lines exactly as they stand there"
             }
             Self::Ambiguous { .. } | Self::Nowhere { .. } => {
-                "give the line number in `@@ -N,M +N,M @@`, or more lines of context"
+                "give the exact line number in `@@ -N,M +N,M @@`, or more lines of context"
             }
             Self::Overlaps { .. } => {
                 "order the hunks from the top of the file down, and join those that touch"

@@ -1,7 +1,8 @@
 //! Unified diffs: read as people, tools and models write them, applied as a value.
 //!
 //! Strict where a guess could damage a note: every context and removed line must stand in the file,
-//! the place must be the only one at its distance, hunks must not overlap. Lenient where a guess
+//! the place must be the line that the header names or the only one within reach of it, hunks must not
+//! overlap. Lenient where a guess
 //! cannot: models miscount the lines of a hunk, so its body rules and not its header; line endings
 //! of patch and file may differ; the file's byte-order mark need not be in the patch.
 //!
@@ -14,7 +15,7 @@ mod parse;
 
 use std::fmt;
 
-pub use apply::{Applied, apply};
+pub use apply::{Applied, Place, apply};
 pub use error::PatchError;
 pub use parse::parse;
 
@@ -25,6 +26,9 @@ pub const MAX_PATCH_BYTES: usize = 10 * 1024 * 1024;
 
 /// How far from where its header says a hunk may be found, in lines.
 pub const MAX_DRIFT: usize = 200;
+
+/// Places that an error names where a hunk fits at several.
+const MAX_NAMED: usize = 5;
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -154,22 +154,38 @@ fn drift() {
     );
     misfits(
         "a\nb\nx\na\nb\n",
-        "@@ -2,2 +2,2 @@\n a\n-b\n+B\n@@ -9 +9 @@\n-q\n+r\n",
+        "@@ -1,2 +1,2 @@\n a\n-b\n+B\n@@ -9 +9 @@\n-q\n+r\n",
         "hunk 2 for `n.md` reaches beyond the end of the file, which has 5 lines: `q` is not there",
     );
     misfits(
         "b\nx\nb\n",
         "@@ -2 +2 @@\n-b\n+B\n",
-        "hunk 1 for `n.md` fits equally well at line 1 and at line 3",
+        "hunk 1 for `n.md` fits equally well at line 1 and line 3",
     );
     misfits(
         "b\nb\n",
         "@@ @@\n-b\n+B\n",
-        "hunk 1 for `n.md` fits equally well at line 1 and at line 2",
+        "hunk 1 for `n.md` fits equally well at line 1 and line 2",
+    );
+    // However near one of them is, unless the number is exact.
+    let week = "Mon\n[ ] Anna\n\nTue\n[ ] Anna\n\nWed\n[ ] Anna\n";
+    misfits(
+        week,
+        "@@ -6 +6 @@\n-[ ] Anna\n+[x] Anna\n",
+        "hunk 1 for `n.md` fits equally well at line 2, line 5 and line 8",
+    );
+    assert_eq!(
+        patched(week, "@@ -5 +5 @@\n-[ ] Anna\n+[x] Anna\n"),
+        week.replace("Tue\n[ ]", "Tue\n[x]")
+    );
+    misfits(
+        &"b\n".repeat(9),
+        "@@ @@\n-b\n+B\n",
+        "hunk 1 for `n.md` fits equally well at line 1, line 2, line 3, line 4, line 5 and others",
     );
     // The second hunk goes as far as the first.
-    let twice = format!("{}{LETTERS}{LETTERS}", "x\n".repeat(4));
-    let hunks = "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -6,2 +6,2 @@\n f\n-g\n+G\n";
+    let twice = format!("{}start\n{LETTERS}{LETTERS}", "x\n".repeat(4));
+    let hunks = "@@ -1,3 +1,3 @@\n start\n a\n-b\n+B\n@@ -7,2 +7,2 @@\n f\n-g\n+G\n";
     assert_eq!(patched(&twice, hunks), twice.replacen('b', "B", 1).replacen('g', "G", 1));
 }
 

@@ -1,7 +1,9 @@
-//! How much one call may change, and one turn write, before a person is asked.
+//! How much one call may change, one turn write, and callers with one kind of token move and delete in
+//! an hour, before a person is asked.
 //!
 //! A turn's deletions and moves are counted by the journal, which keeps them; what it writes can be
-//! undone, so that is counted here, for as long as the settings stay.
+//! undone, so that is counted here, for as long as the settings stay. So is what belongs to no turn: by
+//! token, since a program names itself as it likes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,8 +11,12 @@ use std::time::Duration;
 
 use super::Layer;
 use crate::policy::Clock;
+use crate::policy::bucket::Bucket;
 use crate::policy::call::{Action, Call, Effect, Reason, Verdict};
+use crate::policy::caller::Scope;
 use crate::policy::settings::Settings;
+
+const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Turns that are remembered; beyond it the one that wrote longest ago is forgotten.
 const MAX_TURNS: usize = 1_024;
@@ -21,6 +27,9 @@ pub(super) struct BlastRadius {
     turn_bytes: u64,
     clock: Clock,
     turns: Mutex<HashMap<String, Written>>,
+    hour_files: usize,
+    /// What may still be moved and deleted with each kind of token.
+    hours: Mutex<HashMap<Scope, Bucket>>,
 }
 
 /// What a turn has written so far, and when it last did.
@@ -38,7 +47,22 @@ impl BlastRadius {
             turn_bytes: settings.turn_bytes,
             clock,
             turns: Mutex::default(),
+            hour_files: settings.hour_files,
+            hours: Mutex::default(),
         }
+    }
+
+    /// Does something to what callers of this kind may still move and delete in this hour; none where
+    /// that is not limited.
+    fn in_hour<T>(&self, call: &Call, with: impl FnOnce(&mut Bucket, Duration) -> T) -> Option<T> {
+        let scope = call.caller.scope;
+        if self.hour_files == 0 || scope.is_person() || call.turn.is_some() {
+            return None;
+        }
+        let now = (self.clock)();
+        let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = || Bucket::full(self.hour_files as f64, HOUR, now);
+        Some(with(hours.entry(scope).or_insert_with(full), now))
     }
 
     fn turns(&self) -> MutexGuard<'_, HashMap<String, Written>> {
@@ -52,40 +76,57 @@ impl Layer for BlastRadius {
     }
 
     fn judge(&self, call: &Call, effects: &[Effect]) -> Verdict {
-        let ask =
-            |text: String| Verdict::Ask(Reason { layer: "blast_radius", text, lasting: true });
-        let deleted = effects.iter().find(|one| one.action == Action::Delete && one.folder);
-        if let Some(folder) = deleted {
+        let mut reasons = Vec::new();
+        let mut ask =
+            |text: String, lasting| reasons.push(Reason { layer: "blast_radius", text, lasting });
+        let is_folder = |one: &&Effect| one.action == Action::Delete && one.folder;
+        for folder in effects.iter().filter(is_folder) {
             let files = match folder.files {
                 1 => "1 file".to_owned(),
                 number => format!("{number} files"),
             };
-            return ask(format!("it deletes the folder `{}` with {files}", folder.path));
+            ask(format!("it deletes the folder `{}` with {files}", folder.path), true);
         }
         // What is written beside a move or its undo are the links that lead to what is moved: part
         // of it, and of no more consequence however many they are.
         let moves = |one: &Effect| matches!(one.action, Action::Move | Action::Restore);
         let moves = effects.iter().any(moves);
         let counts = |one: &&Effect| !(moves && one.action == Action::Write);
-        let files: usize = effects.iter().filter(counts).map(|one| one.files).sum();
+        let files = effects.iter().filter(|one| counts(one) && !is_folder(one));
+        let files: usize = files.map(|one| one.files).sum();
         if self.files > 0 && files > self.files {
-            return ask(format!("it changes {files} files at once"));
+            ask(format!("it changes {files} files at once"), true);
+        }
+        let moved = moved(effects);
+        let is_over = |bucket: &mut Bucket, now| moved as f64 > bucket.left(now);
+        if moved > 0 && self.in_hour(call, is_over) == Some(true) {
+            let text = format!(
+                "callers of the kind `{}` would have moved or deleted more than {} files within an \
+                 hour (`[policy] hour_files`)",
+                call.caller.scope.word(),
+                self.hour_files
+            );
+            ask(text, false);
         }
         let bytes: u64 = effects.iter().filter(counts).map(|one| one.changed).sum();
         if self.bytes > 0 && bytes > self.bytes {
-            return ask(format!("it changes {bytes} bytes at once"));
+            ask(format!("it changes {bytes} bytes at once"), true);
         }
         let all: u64 = effects.iter().map(|one| one.bytes).sum();
         let before = call.turn.and_then(|turn| Some(self.turns().get(turn)?.bytes));
         let written = before.unwrap_or_default().saturating_add(all);
         if call.turn.is_some() && self.turn_bytes > 0 && all > 0 && written > self.turn_bytes {
-            let text = format!("this turn would have written {written} bytes");
-            return Verdict::Ask(Reason { layer: "blast_radius", text, lasting: false });
+            ask(format!("this turn would have written {written} bytes"), false);
         }
-        Verdict::Pass
+        if reasons.is_empty() { Verdict::Pass } else { Verdict::Ask(reasons) }
     }
 
-    fn applied(&self, call: &Call, bytes: u64) {
+    fn applied(&self, call: &Call, effects: &[Effect]) {
+        self.in_hour(call, |bucket, now| {
+            bucket.left(now);
+            bucket.take(moved(effects) as f64);
+        });
+        let bytes = effects.iter().map(|one| one.bytes).sum::<u64>();
         let Some(turn) = call.turn.filter(|_| self.turn_bytes > 0 && bytes > 0) else { return };
         let mut turns = self.turns();
         if turns.len() >= MAX_TURNS && !turns.contains_key(turn) {
@@ -98,4 +139,10 @@ impl Layer for BlastRadius {
         let written = turns.entry(turn.to_owned()).or_insert(Written { bytes: 0, at: now });
         *written = Written { bytes: written.bytes.saturating_add(bytes), at: now };
     }
+}
+
+/// How many files are moved or deleted, also by an undo.
+fn moved(effects: &[Effect]) -> usize {
+    let moves = |one: &&Effect| matches!(one.shown, Action::Move | Action::Delete);
+    effects.iter().filter(moves).map(|one| one.files.max(1)).sum()
 }

@@ -26,8 +26,8 @@ pub trait Layer: Send + Sync {
         Verdict::Pass
     }
 
-    /// What was judged has been done, and wrote so many bytes.
-    fn applied(&self, _call: &Call, _bytes: u64) {}
+    /// What was judged has been done.
+    fn applied(&self, _call: &Call, _effects: &[Effect]) {}
 
     /// The call was refused elsewhere or was a dry run: takes back what was counted for it.
     fn give_back(&self, _call: &Call) {}
@@ -64,7 +64,7 @@ pub const ALL: [&str; 11] = [
 /// The deciding layers that are on.
 pub(super) fn of(settings: &Settings, rules: &Rules, clock: &Clock) -> Vec<Box<dyn Layer>> {
     let all: Vec<Box<dyn Layer>> = vec![
-        Box::new(permission::Permissions::of(settings)),
+        Box::new(permission::Permissions(settings.clone())),
         Box::new(rate::Rate::new(settings, clock.clone())),
         Box::new(input::Input),
         Box::new(paths::Paths),

@@ -1,30 +1,10 @@
 //! What the tool needs against what the caller has.
 
 use super::Layer;
-use crate::policy::call::{Call, Refusal, Verdict};
-use crate::policy::caller::Scope;
+use crate::policy::call::{Call, Effect, Refusal, Verdict};
 use crate::policy::settings::{Permission, Settings};
 
-pub(super) struct Permissions {
-    client: Permission,
-    mcp: Permission,
-    voice: Permission,
-}
-
-impl Permissions {
-    pub(super) fn of(settings: &Settings) -> Self {
-        Self { client: settings.client, mcp: settings.mcp, voice: settings.voice }
-    }
-
-    fn most(&self, scope: Scope) -> Permission {
-        match scope {
-            Scope::Person => Permission::Permanent,
-            Scope::Client => self.client,
-            Scope::Mcp => self.mcp,
-            Scope::Voice => self.voice,
-        }
-    }
-}
+pub(super) struct Permissions(pub(super) Settings);
 
 impl Layer for Permissions {
     fn name(&self) -> &'static str {
@@ -40,7 +20,7 @@ impl Layer for Permissions {
                 "leave `confirmed` out: a person is asked where one is needed",
             ));
         }
-        let most = self.most(scope);
+        let most = self.0.most(scope);
         if call.permission > most {
             return Verdict::Refuse(Refusal::denied(
                 self.name(),
@@ -55,5 +35,25 @@ impl Layer for Permissions {
             ));
         }
         Verdict::Pass
+    }
+
+    fn judge(&self, call: &Call, effects: &[Effect]) -> Verdict {
+        let scope = call.caller.scope;
+        let gone = effects.iter().find(|effect| effect.was_gone);
+        match gone.filter(|_| self.0.most(scope) < Permission::Permanent) {
+            None => Verdict::Pass,
+            Some(effect) => Verdict::Refuse(Refusal::denied(
+                self.name(),
+                format!(
+                    "`{}` was deleted for good: to bring it back needs the permission `{}`; a caller \
+                     of the kind `{}` has `{}`",
+                    effect.path,
+                    Permission::Permanent.word(),
+                    scope.word(),
+                    self.0.most(scope).word()
+                ),
+                "a person can bring it back, by `steward undo`",
+            )),
+        }
     }
 }

@@ -8,9 +8,12 @@ use std::time::Duration;
 use super::Layer;
 use crate::note::code::ErrorCode;
 use crate::policy::Clock;
+use crate::policy::bucket::Bucket;
 use crate::policy::call::{Call, Refusal, Verdict};
 use crate::policy::caller::Scope;
 use crate::policy::settings::{Permission, Settings};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Buckets kept; beyond it those that are full again are forgotten.
 const MAX_BUCKETS: usize = 4_096;
@@ -27,21 +30,6 @@ pub(super) struct Rate {
     reads: u32,
     changes: u32,
     buckets: Mutex<HashMap<Key, Bucket>>,
-}
-
-struct Bucket {
-    calls: f64,
-    at: Duration,
-    a_minute: f64,
-}
-
-impl Bucket {
-    /// As full as it is by now.
-    fn fill(&mut self, now: Duration) {
-        let since = now.saturating_sub(self.at).as_secs_f64();
-        self.calls = (self.calls + since * self.a_minute / 60.0).min(self.a_minute);
-        self.at = now;
-    }
 }
 
 fn keys(call: &Call, a_minute: f64) -> [(Key, f64); 2] {
@@ -76,18 +64,14 @@ impl Layer for Rate {
         let now = (self.clock)();
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= MAX_BUCKETS {
-            buckets.retain(|_, bucket| {
-                bucket.fill(now);
-                bucket.calls < bucket.a_minute
-            });
+            buckets.retain(|_, bucket| !bucket.is_full(now));
         }
         let keys = keys(call, limit);
         for (key, a_minute) in &keys {
-            let full = || Bucket { calls: *a_minute, at: now, a_minute: *a_minute };
+            let full = || Bucket::full(*a_minute, MINUTE, now);
             let bucket = buckets.entry(key.clone()).or_insert_with(full);
-            bucket.fill(now);
-            if bucket.calls < 1.0 {
-                let wait = ((1.0 - bucket.calls) * 60.0 / a_minute).ceil();
+            if bucket.left(now) < 1.0 {
+                let wait = bucket.until(1.0).as_secs_f64().ceil();
                 let by = if key.2.is_some() { "" } else { " by all programs with such a token" };
                 return Verdict::Refuse(Refusal {
                     layer: self.name(),
@@ -102,7 +86,7 @@ impl Layer for Rate {
         }
         for (key, _) in &keys {
             if let Some(bucket) = buckets.get_mut(key) {
-                bucket.calls -= 1.0;
+                bucket.take(1.0);
             }
         }
         Verdict::Pass
@@ -111,9 +95,9 @@ impl Layer for Rate {
     fn give_back(&self, call: &Call) {
         let Some(limit) = self.limit(call) else { return };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, a_minute) in keys(call, limit) {
+        for (key, _) in keys(call, limit) {
             if let Some(bucket) = buckets.get_mut(&key) {
-                bucket.calls = (bucket.calls + 1.0).min(a_minute);
+                bucket.take(-1.0);
             }
         }
     }

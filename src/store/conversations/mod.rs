@@ -25,6 +25,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::database::Database;
 use super::error::StoreError;
+use super::held::Held;
 use super::query::{each, first};
 use super::usage;
 use crate::conversation::{Conversation, ConversationId, TitleOrigin};
@@ -45,6 +46,12 @@ pub struct Order {
 /// The name of the row of `setting` with the activity that a conversation must be newer than to be the
 /// current one: what was so before the current one was deleted.
 const CURRENT_AFTER: &str = "current_after";
+
+/// What the limit of how many are kept is noted as.
+const KEPT: &str = "conversations";
+
+/// How long a smaller limit has to be wanted before it holds, in milliseconds: a day.
+pub const WAIT: i64 = 86_400_000;
 
 /// The conversations as a whole, and with them what belongs to each.
 #[derive(Debug, Clone)]
@@ -131,11 +138,31 @@ impl Conversations {
         })
     }
 
-    fn count(&self) -> Result<u64, StoreError> {
+    /// How many are kept, once the settings were seen to say `wanted` at `now`: milliseconds since
+    /// the Unix epoch, as they go by for a clock that nobody sets. The first time, what is there says
+    /// what held before.
+    pub fn hold(&self, wanted: u32, now: i64) -> Result<Held, StoreError> {
+        let known = self.database.read(|connection| Held::of(connection, KEPT))?;
+        let before = match known {
+            Some(known) => known,
+            None if self.beyond(wanted)? > 0 => Held { holds: 0, wanted, since: now },
+            None => Held { holds: wanted, wanted, since: now },
+        };
+        let held = before.seen(wanted, now, WAIT);
+        if known != Some(held) {
+            self.database.change("hold a limit", |change| held.note(change, KEPT))?;
+        }
+        Ok(held)
+    }
+
+    /// How many that have ended are beyond the newest `kept`; 0 keeps all.
+    pub fn beyond(&self, kept: u32) -> Result<i64, StoreError> {
         self.database.read(|connection| {
-            let query = "SELECT count(*) FROM conversation";
-            let count: i64 = connection.query_row(query, [], |row| row.get(0))?;
-            Ok(u64::try_from(count).unwrap_or(0))
+            let query = "SELECT min(max(count(*) - ?1, 0), count(ended)) FROM conversation";
+            match kept {
+                0 => Ok(0),
+                kept => Ok(connection.query_row(query, [kept], |row| row.get(0))?),
+            }
         })
     }
 
@@ -216,14 +243,11 @@ impl Conversations {
         self.delete_oldest("clear the conversations", i64::MAX, but)
     }
 
-    /// Deletes the oldest ended conversations beyond the newest `kept`; which.
+    /// Deletes the oldest ended conversations beyond the newest `kept`, 0 keeping all; which.
     pub fn trim(&self, kept: u32, but: &str) -> Result<Vec<ConversationId>, StoreError> {
-        match self.count()?.saturating_sub(kept.into()) {
+        match self.beyond(kept)? {
             0 => Ok(Vec::new()),
-            beyond => {
-                let beyond = i64::try_from(beyond).unwrap_or(i64::MAX);
-                self.delete_oldest("trim the conversations", beyond, but)
-            }
+            beyond => self.delete_oldest("trim the conversations", beyond, but),
         }
     }
 

@@ -2,40 +2,37 @@
 //!
 //! A clock that jumps ahead would let everything go at once. So a day counts when the steward has
 //! run on it, at most one each time it looks after the journal; what is old by the clock and was
-//! there that many counted days ago is beyond the limit.
+//! there that many counted days ago is beyond the limit. Smaller limits hold from the third counted
+//! day on which they are wanted ([`Held`]).
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::operations::tell;
 use super::rows::StepResult;
 use crate::store::blobs::BlobHash;
 use crate::store::database::Database;
 use crate::store::error::StoreError;
+use crate::store::held::Held;
 use crate::store::query::{all, column};
 
 const DAY: i64 = 86_400_000;
+
+/// Days from the one on which a smaller limit was first wanted to the one on which it holds.
+const WAIT: i64 = 2;
 
 /// How many texts are kept; 0: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Writes of each file.
-    pub versions: usize,
+    pub versions: u32,
     pub days: u32,
 }
 
 impl Limits {
-    /// Whichever of two keeps more, for each limit by itself.
-    pub fn most(self, other: Self) -> Self {
-        Self {
-            versions: if self.versions == 0 || other.versions == 0 {
-                0
-            } else {
-                self.versions.max(other.versions)
-            },
-            days: if self.days == 0 || other.days == 0 { 0 } else { self.days.max(other.days) },
-        }
+    fn named(self) -> [(&'static str, u32); 2] {
+        [("versions", self.versions), ("days", self.days)]
     }
 }
 
@@ -45,8 +42,8 @@ pub struct Retention(pub(in crate::store) Database);
 
 impl Retention {
     /// Counts the day, unless the last one counted has the same date. `now` in milliseconds since
-    /// the Unix epoch; `limits` are those that hold.
-    pub fn count_day(&self, now: i64, limits: Limits) -> Result<(), StoreError> {
+    /// the Unix epoch; `wanted` are the limits of the settings.
+    pub fn count_day(&self, now: i64, wanted: Limits) -> Result<(), StoreError> {
         self.0.change("count the day", |change| {
             let last = "SELECT time FROM day ORDER BY number DESC LIMIT 1";
             let last: Option<i64> = change.query_row(last, [], |row| row.get(0)).optional()?;
@@ -54,25 +51,30 @@ impl Retention {
                 return Ok(());
             }
             change.execute(
-                "INSERT INTO day (time, newest_operation, versions, days)
-                 VALUES (?1, (SELECT coalesce(max(id), 0) FROM operation), ?2, ?3)",
-                params![now, i64::try_from(limits.versions).unwrap_or(i64::MAX), limits.days],
+                "INSERT INTO day (time, newest_operation)
+                 VALUES (?1, (SELECT coalesce(max(id), 0) FROM operation))",
+                [now],
             )?;
-            Ok(())
+            let day = change.last_insert_rowid();
+            wanted.named().into_iter().try_for_each(|(name, wanted)| {
+                // Nobody knows what held before.
+                let before =
+                    Held::of(change, name)?.unwrap_or(Held { wanted, since: day, holds: 0 });
+                before.seen(wanted, day, WAIT).note(change, name)
+            })
         })
     }
 
-    /// The limits that held on the last `count` counted days, newest first.
-    pub fn limits_of_days(&self, count: usize) -> Result<Vec<Limits>, StoreError> {
+    /// The limits that hold while the settings say `wanted`.
+    pub fn holding(&self, wanted: Limits) -> Result<Limits, StoreError> {
         self.0.read(|connection| {
-            let query = "SELECT number, versions, days FROM day ORDER BY number DESC LIMIT ?1";
-            let count = i64::try_from(count).unwrap_or(i64::MAX);
-            all(connection, query, [count], |row| {
-                Ok(Limits {
-                    versions: usize::try_from(column::<i64>(row, "day", 1)?).unwrap_or(usize::MAX),
-                    days: column(row, "day", 2)?,
-                })
-            })
+            let day = "SELECT coalesce(max(number), 0) FROM day";
+            let day = connection.query_row(day, [], |row| row.get(0))?;
+            let [versions, days] = wanted.named().map(|(name, wanted)| {
+                let held = Held::of(connection, name)?.unwrap_or_default();
+                Ok::<_, StoreError>(held.seen(wanted, day, WAIT).holds)
+            });
+            Ok(Limits { versions: versions?, days: days? })
         })
     }
 
@@ -97,6 +99,7 @@ impl Retention {
         self.0.read(|connection| {
             let old_operation = old_operation(connection, limits.days)?;
             let oldest = now.saturating_sub(i64::from(limits.days).saturating_mul(DAY));
+            let versions = usize::try_from(limits.versions).unwrap_or(usize::MAX);
             let (mut files, mut kept) = (Files::default(), Vec::new());
             let mut statement = connection.prepare(
                 "SELECT step.id, step.operation, step.kind, step.path, step.other, step.texts_kept,
@@ -126,7 +129,7 @@ impl Retention {
             }
             let gone = kept.into_iter().filter(|(_, seen, old)| {
                 let newer = files.writes[seen.file] - seen.writes;
-                *old || (limits.versions > 0 && newer >= limits.versions)
+                *old || (versions > 0 && newer >= versions)
             });
             Ok(gone.map(|(step, ..)| step).collect())
         })

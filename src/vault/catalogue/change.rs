@@ -55,7 +55,8 @@ impl Catalogue {
         let same = row.kind() == found.kind
             && found.kind != Kind::Link
             && !row.is(UNNAMEABLE)
-            && (row.modified, row.size, row.inode) == (found.modified, size, found.id.inode)
+            && (row.modified, row.change_mark) == (found.modified, found.change_mark())
+            && (row.size, row.inode) == (size, found.id.inode)
             && self.devices[usize::from(row.device)] == found.id.device;
         same.then_some(number)
     }
@@ -253,6 +254,7 @@ impl Catalogue {
         let device = self.device(entry.id.device);
         let changed = &mut self.rows[row as usize];
         changed.modified = entry.modified;
+        changed.change_mark = entry.change_mark;
         changed.size = entry.size;
         changed.inode = entry.id.inode;
         changed.device = device;

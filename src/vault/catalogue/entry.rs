@@ -23,6 +23,8 @@ pub struct Entry<'c> {
     pub size: u64,
     /// Last change, nanoseconds since the Unix epoch.
     pub modified: i64,
+    /// Which its last change of any kind was when it was found: [`Meta::change_mark`].
+    pub change_mark: u32,
     pub id: FileId,
     /// For a link, where it leads.
     pub target: Option<&'c LinkTarget>,
@@ -44,24 +46,33 @@ impl<'c> Entry<'c> {
 
     /// Whether `meta` is what this entry says already. A folder's size and time are its file
     /// system's business and never count as a change; identities do not count either, since
-    /// user-space file systems give a file another at every look.
+    /// user-space file systems give a file another at every look; nor does the time that nobody can
+    /// set, which is another once a file has other rights.
     pub(in crate::vault) fn agrees(&self, meta: &Meta) -> bool {
         self.kind == meta.kind
             && (self.kind == Kind::Folder
                 || (self.size, self.modified) == (meta.size, meta.modified))
     }
 
-    /// Whether what was found at this path says the same.
+    /// Whether `meta` is just what was found here before, the time that nobody can set included.
+    pub(in crate::vault) fn is_as_found(&self, meta: &Meta) -> bool {
+        self.agrees(meta) && (self.kind == Kind::Folder || self.change_mark == meta.change_mark())
+    }
+
+    /// Whether what a full look found at this path says the same, the time that nobody can set included:
+    /// there is no later look that could tell.
     pub(in crate::vault) fn same_state(&self, other: &NewEntry) -> bool {
         self.kind == other.kind
             && (self.kind == Kind::Folder
-                || (self.size, self.modified) == (other.size, other.modified))
+                || (self.size, self.modified, self.change_mark)
+                    == (other.size, other.modified, other.change_mark))
     }
 
     /// Whether all that is known of it is what was found, its path aside.
     pub(super) fn is(&self, found: &NewEntry) -> bool {
-        (self.kind, self.size, self.modified, self.id, self.unnameable)
-            == (found.kind, found.size, found.modified, found.id, found.unnameable)
+        let state = (self.size, self.modified, self.change_mark);
+        (self.kind, self.id, self.unnameable) == (found.kind, found.id, found.unnameable)
+            && state == (found.size, found.modified, found.change_mark)
             && self.target == found.target.as_deref()
     }
 
@@ -73,6 +84,7 @@ impl<'c> Entry<'c> {
             kind: self.kind,
             size: self.size,
             modified: self.modified,
+            change_mark: self.change_mark,
             id: self.id,
             target: self.target.cloned().map(Box::new),
             unnameable: self.unnameable,
@@ -92,6 +104,8 @@ pub(in crate::vault) struct NewEntry {
     pub size: u64,
     /// Last change, nanoseconds since the Unix epoch.
     pub modified: i64,
+    /// Which its last change of any kind was when it was found: [`Meta::change_mark`].
+    pub change_mark: u32,
     pub id: FileId,
     /// For a link, where it leads.
     pub target: Option<Box<LinkTarget>>,
@@ -109,6 +123,7 @@ impl NewEntry {
             kind: meta.kind,
             size: if meta.kind == Kind::Folder { 0 } else { meta.size },
             modified: meta.modified,
+            change_mark: meta.change_mark(),
             id: meta.id,
             target: None,
             unnameable: false,

@@ -76,6 +76,7 @@ impl Catalogue {
         let device = self.device(entry.id.device);
         self.rows.push(Row {
             modified: entry.modified,
+            change_mark: entry.change_mark,
             size: entry.size,
             inode: entry.id.inode,
             key_at,
@@ -135,7 +136,7 @@ pub(super) fn marks(entry: &NewEntry) -> u8 {
     kind | if entry.unnameable { UNNAMEABLE } else { 0 }
 }
 
-fn count(counts: &mut Counts, kind: Kind, unnameable: bool, is_note: bool, add: bool) {
+pub(super) fn count(counts: &mut Counts, kind: Kind, unnameable: bool, is_note: bool, add: bool) {
     let step = |number: &mut usize| step(number, add);
     if unnameable {
         return step(&mut counts.unusable);

@@ -13,10 +13,10 @@ use super::laying::small;
 use super::{Catalogue, GONE, LinkTarget, Row, VaultPath, beginning};
 
 /// Says what the file is, and which program it is for.
-const MARK: &str = concat!("vault-steward catalogue 2 ", env!("CARGO_PKG_VERSION"), "\n");
+const MARK: &str = concat!("vault-steward catalogue 3 ", env!("CARGO_PKG_VERSION"), "\n");
 
 const HASH_BYTES: usize = 32;
-const ROW_BYTES: usize = 36;
+const ROW_BYTES: usize = 40;
 
 impl Catalogue {
     /// The catalogue as bytes; laid anew on the way if it has gaps.
@@ -51,6 +51,7 @@ impl Catalogue {
             bytes.extend(row.modified.to_le_bytes());
             bytes.extend(row.size.to_le_bytes());
             bytes.extend(row.inode.to_le_bytes());
+            bytes.extend(row.change_mark.to_le_bytes());
             bytes.extend(row.key_at.to_le_bytes());
             bytes.extend(row.path_at.to_le_bytes());
             bytes.extend(row.device.to_le_bytes());
@@ -131,6 +132,7 @@ fn row(bytes: &[u8]) -> Option<Row> {
         modified: i64::from_le_bytes(reader.array()?),
         size: u64::from_le_bytes(reader.array()?),
         inode: u64::from_le_bytes(reader.array()?),
+        change_mark: reader.number()?,
         key_at: reader.number()?,
         path_at: reader.number()?,
         device: u16::from_le_bytes(reader.array()?),

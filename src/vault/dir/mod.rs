@@ -64,9 +64,6 @@ impl Kind {
     }
 }
 
-/// Nanoseconds that the two times of one change may differ: FAT keeps only every second one.
-const SET_BACK: u64 = 2_000_000_000;
-
 /// What the file system says of one entry. Times are nanoseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
@@ -112,10 +109,10 @@ impl Meta {
         state(self) == state(other)
     }
 
-    /// Whether its time is not that of its last change: a program wrote to it and set the time back, as
-    /// a sync does, or its name or rights changed since.
-    pub(super) fn is_set_back(&self) -> bool {
-        self.changed.abs_diff(self.modified) > SET_BACK
+    /// What tells one [`changed`](Self::changed) from another: of all that is kept of a file there are
+    /// many, and the whole time is asked for by nobody.
+    pub fn change_mark(&self) -> u32 {
+        (self.changed.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
     }
 
     /// Whether the mode bits let its owner write; `true` where there are none.

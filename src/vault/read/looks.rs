@@ -4,11 +4,13 @@
 //! three and walks all folders on the way.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Reader;
 use crate::note::path::VaultPath;
 use crate::vault::dir::{Folder, Kind, Meta, Name};
 use crate::vault::error::VaultError;
+use crate::vault::root::Opened;
 
 /// Folders held open at most.
 const HELD: usize = 64;
@@ -20,12 +22,13 @@ const READABLE: u32 = 0o444;
 /// takes: a folder that is moved away meanwhile is still the one that was opened.
 pub struct Looks<'v> {
     vault: &'v Reader,
+    root: Arc<Opened>,
     folders: HashMap<VaultPath, Folder>,
 }
 
 impl<'v> Looks<'v> {
     pub(super) fn new(vault: &'v Reader) -> Self {
-        Self { vault, folders: HashMap::new() }
+        Self { vault, root: vault.folder(), folders: HashMap::new() }
     }
 
     /// What is at a resolved path now, if [`Reader::open_file`] would open it.
@@ -45,11 +48,12 @@ impl<'v> Looks<'v> {
         if self.vault.allowed(path).is_err() || !self.vault.view().shows(path) {
             return None;
         }
-        let folder = match path.as_str().rsplit_once('/') {
-            None => &self.vault.folder,
-            Some((parent, _)) => self.folder(parent)?,
+        let name = Name::new(path.name()).ok()?;
+        let meta = match path.as_str().rsplit_once('/') {
+            None => self.root.stat(name),
+            Some((parent, _)) => self.folder(parent)?.stat(name),
         };
-        let meta = folder.stat(Name::new(path.name()).ok()?).ok()?;
+        let meta = meta.ok()?;
         let readable = meta.mode.is_some_and(|mode| mode & READABLE == READABLE);
         (meta.kind == Kind::File && meta.names == 1 && readable).then_some(meta)
     }
@@ -60,7 +64,7 @@ impl<'v> Looks<'v> {
                 self.folders.clear();
             }
             let path = VaultPath::from_disk(path)?;
-            let folder = self.vault.folder.open_folder_at(&path).ok()?;
+            let folder = self.root.open_folder_at(&path).ok()?;
             self.folders.insert(path, folder);
         }
         self.folders.get(path)

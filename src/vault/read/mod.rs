@@ -3,7 +3,6 @@
 mod looks;
 pub(super) mod pick;
 pub(super) mod resolve;
-mod suggest;
 pub(super) mod turned;
 
 use std::fs::File;
@@ -102,7 +101,7 @@ impl Reader {
     /// Theirs.
     pub fn read_asked(&self, asked: &str) -> Result<(VaultPath, FileContent), VaultError> {
         let path = self.parse(asked)?;
-        self.check_root()?;
+        self.find_root()?;
         self.settle();
         if glance::is_broken() {
             return Err(VaultError::NotFound { path, near: Vec::new() });
@@ -141,7 +140,7 @@ impl Reader {
 
     /// The same at a glance: only what the system has in memory, and is no twin of anything.
     fn open_cached(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
-        match self.folder.open_file_cached(path) {
+        match self.folder().open_file_cached(path) {
             Ok((file, meta)) if meta.names == 1 => Ok((file, meta)),
             _ => Err(broken_off(path)),
         }

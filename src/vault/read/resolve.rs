@@ -5,7 +5,8 @@
 //! 2. exact with `.md` added (people name notes, not files);
 //! 3. the same two by fold key, components spelt exactly preferred from the left, one match wins;
 //! 4. several: [`VaultError::Ambiguous`];
-//! 5. none: [`VaultError::NotFound`] with the nearest.
+//! 5. none: [`VaultError::NotFound`], with what had that path until lately. What else could be meant, a
+//!    name said anywhere in the vault included, `index::names` finds out.
 //!
 //! The catalogue answers; the disk confirms. Where the catalogue knows nothing, the folders on the
 //! way are listed before "not found" is said.
@@ -14,7 +15,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::pick::{Picked, Want, pick};
-use super::suggest;
 use crate::note::fold;
 use crate::note::names::check_new_name;
 use crate::note::path::{PathError, VaultPath};
@@ -132,7 +132,7 @@ impl Resolver {
     pub fn resolve(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
         let path = self.parse(asked)?;
         self.find(&path, want).map_err(|error| match error {
-            VaultError::NotFound { path, .. } => self.not_found(path, want),
+            VaultError::NotFound { path, .. } => self.not_found(path),
             other => other,
         })
     }
@@ -147,7 +147,7 @@ impl Resolver {
     }
 
     fn find(&self, path: &VaultPath, want: Want) -> Result<Found, VaultError> {
-        self.check_root()?;
+        self.find_root()?;
         self.settle();
         if glance::is_broken() {
             return Err(VaultError::NotFound { path: path.clone(), near: Vec::new() });
@@ -155,19 +155,15 @@ impl Resolver {
         self.resolve_path(path, want, 0)
     }
 
-    /// Says that nothing is there, and what is near.
-    fn not_found(&self, path: VaultPath, want: Want) -> VaultError {
+    /// Says that nothing is there, and where it is now.
+    fn not_found(&self, path: VaultPath) -> VaultError {
         if glance::would_wait() {
             return VaultError::NotFound { path, near: Vec::new() };
         }
         if self.view().shows(&path) && self.is_placeholder(&path) {
             return VaultError::NotDownloaded { path };
         }
-        let mut near = suggest::near(self, &self.view, &path, want == Want::Folder);
-        if let Some(now) = self.renamed_to(&path) {
-            near.retain(|near| *near != now);
-            near.insert(0, now);
-        }
+        let near = self.renamed_to(&path).into_iter().collect();
         VaultError::NotFound { path, near }
     }
 
@@ -176,7 +172,7 @@ impl Resolver {
         let Some(parent) = path.parent() else { return false };
         ["", ".md"].iter().any(|extension| {
             let placeholder = parent.join(&format!(".{}{extension}.icloud", path.name()));
-            placeholder.is_some_and(|path| self.folder.stat_at(&path).is_ok())
+            placeholder.is_some_and(|path| self.folder().stat_at(&path).is_ok())
         })
     }
 
@@ -270,20 +266,21 @@ impl Resolver {
 
     /// The real place of the link at `path`.
     fn follow(&self, asked: &VaultPath, path: &VaultPath) -> Result<VaultPath, VaultError> {
-        let (target, _) = real(&self.folder, path, Last::Follow).map_err(|error| match error {
-            VaultError::LinkOutside { link, target, .. } => {
-                VaultError::LinkOutside { path: asked.clone(), link, target }
-            }
-            VaultError::BrokenLink { link, fault, .. } => {
-                VaultError::BrokenLink { path: asked.clone(), link, fault }
-            }
-            VaultError::NotFound { .. } => VaultError::BrokenLink {
-                path: asked.clone(),
-                link: path.clone(),
-                fault: "leads to nothing",
-            },
-            other => other,
-        })?;
+        let (target, _) =
+            real(&self.folder(), path, Last::Follow).map_err(|error| match error {
+                VaultError::LinkOutside { link, target, .. } => {
+                    VaultError::LinkOutside { path: asked.clone(), link, target }
+                }
+                VaultError::BrokenLink { link, fault, .. } => {
+                    VaultError::BrokenLink { path: asked.clone(), link, fault }
+                }
+                VaultError::NotFound { .. } => VaultError::BrokenLink {
+                    path: asked.clone(),
+                    link: path.clone(),
+                    fault: "leads to nothing",
+                },
+                other => other,
+            })?;
         self.allowed(&target)?;
         Ok(target)
     }

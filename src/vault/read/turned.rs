@@ -62,14 +62,14 @@ pub(super) fn turned_links(vault: &Resolver, from: &VaultPath, to: &VaultPath) -
 
 /// The text of the link at `path`.
 fn says(root: &Root, path: &VaultPath) -> Option<PathBuf> {
-    let (folder, name): (_, Name) = root.folder.open_parent(path).ok()?;
+    let (folder, name): (_, Name) = root.folder().open_parent(path).ok()?;
     folder.read_link(name).ok()
 }
 
 /// Whether the link leads to something; of one that leaves the vault nobody looks.
 fn leads_somewhere(root: &Root, path: &VaultPath, says: &Path) -> bool {
     let outside = says.is_absolute() || !led(&root.place_of(path), says).starts_with(root.root());
-    outside || real(&root.folder, path, Last::Follow).is_ok()
+    outside || real(&root.folder(), path, Last::Follow).is_ok()
 }
 
 /// Where a link at `place` leads by what it says, links on the way not followed.

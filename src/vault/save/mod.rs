@@ -39,6 +39,7 @@ use super::error::VaultError;
 use super::locks::lock;
 use super::read::{Reader, just_emptied};
 use super::revision::Revision;
+use super::root::Opened;
 use super::temp::{is_temp_name, temp_name};
 use super::trash::Trash;
 use crate::note::path::VaultPath;
@@ -97,8 +98,8 @@ impl Writer {
         &self.vault
     }
 
-    fn root(&self) -> &Folder {
-        &self.vault.folder
+    fn root(&self) -> Arc<Opened> {
+        self.vault.folder()
     }
 
     /// Looks at what a write would replace; nothing is changed. `None` if nothing is there.
@@ -106,7 +107,7 @@ impl Writer {
     /// # Errors
     /// As [`Self::stage`].
     pub fn look(&self, path: &VaultPath, before: &Before) -> Result<Option<OldText>, VaultError> {
-        self.vault.check_root()?;
+        self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
         let (folder, name) = match self.root().open_parent(path) {
             Ok(found) => found,
@@ -141,7 +142,7 @@ impl Writer {
         before: &Before,
         temp: &str,
     ) -> Result<Staged, VaultError> {
-        self.vault.check_root()?;
+        self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
         let failed = |action| move |error| VaultError::io(action, path, error);
         let (folder, name) = self.root().open_parent(path).map_err(failed("open the folder of"))?;
@@ -237,7 +238,7 @@ impl Writer {
     /// # Errors
     /// [`VaultError::NotAFolder`], as the system says. What was made on the way is gone again.
     pub fn create_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
-        self.vault.check_root()?;
+        self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
         let mut made = Vec::new();
         if let Err(error) = self.make_folders(path, &mut made) {
@@ -333,7 +334,7 @@ impl Writer {
     /// [`VaultError::AlreadyExists`], [`VaultError::IntoItself`], as the system says. The folder
     /// that will hold `to` must exist.
     pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
-        self.vault.check_root()?;
+        self.vault.check_writable_root()?;
         self.vault.allowed(from)?;
         self.vault.allowed(to)?;
         self.vault.holds_nothing_protected(from)?;

@@ -181,7 +181,7 @@ impl Staged {
             self.take_back(vault)?;
             return Err(VaultError::io("make durable", &self.path, error));
         }
-        if let Ok(meta) = vault.folder.stat_at(&self.path) {
+        if let Ok(meta) = vault.folder().stat_at(&self.path) {
             vault.saw(&self.path, &meta);
         }
         let before = self.target.as_ref().map(|target| target.revision);

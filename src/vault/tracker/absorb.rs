@@ -25,8 +25,6 @@ enum Look {
     Nothing,
     /// A plain change of one file.
     Plain(Edit, VaultChange),
-    /// A change of one file that kept size and time.
-    Kept(VaultChange),
     /// Folders, links, another spelling: what needs a closer look.
     Closer,
 }
@@ -34,7 +32,9 @@ enum Look {
 /// Looks at each of these paths, of which the system told, and tells the catalogue what is there now.
 pub(in crate::vault) fn absorb(tracker: &Tracker, paths: &[VaultPath]) {
     if paths.len() < FEW {
-        paths.iter().for_each(|path| tracker.recheck_told(path));
+        paths.iter().for_each(|path| {
+            tracker.recheck_told(path);
+        });
         return;
     }
     for piece in paths.chunks(PIECE) {
@@ -58,7 +58,6 @@ fn absorb_piece(tracker: &Tracker, paths: &[VaultPath]) -> Vec<VaultPath> {
         }
         match look_plainly(tracker, path, &mut opened) {
             Look::Nothing => {}
-            Look::Kept(change) => changes.push(change),
             Look::Plain(edit, change) => {
                 edits.push(edit);
                 changes.push(change);
@@ -69,9 +68,7 @@ fn absorb_piece(tracker: &Tracker, paths: &[VaultPath]) -> Vec<VaultPath> {
     closer.reverse();
     changes.reverse();
     if !changes.is_empty() {
-        if !edits.is_empty() {
-            tracker.edit(|catalogue| catalogue.apply(edits));
-        }
+        tracker.edit(|catalogue| catalogue.apply(edits));
         tracker.emit(&changes);
         changes.iter().for_each(|change| tracker.touch(&change.path));
     }
@@ -90,26 +87,27 @@ fn look_plainly(tracker: &Tracker, path: &VaultPath, opened: &mut Opened) -> Loo
         if has_twin || !has_parent {
             return Look::Closer;
         }
-        known.map(|entry| (entry.kind, entry.size, entry.modified))
+        known.map(|entry| (entry.kind, (entry.size, entry.modified, entry.change_mark)))
     };
-    let told = |kind, entry| VaultChange { kind, path: path.clone(), entry };
-    match (opened.stat(&tracker.folder, path), known) {
+    match (opened.stat(&tracker.folder(), path), known) {
         (Ok(meta), None) if meta.kind == Kind::File => {
             let entry = NewEntry::new(path.clone(), &meta);
             let change = change(ChangeKind::Created, &entry);
             Look::Plain(Edit::Put(entry), change)
         }
-        (Ok(meta), Some((Kind::File, size, modified))) if meta.kind == Kind::File => {
-            let told = told(ChangeKind::Modified, Kind::File);
-            if (size, modified) == (meta.size, meta.modified) {
-                return if meta.is_set_back() { Look::Kept(told) } else { Look::Nothing };
+        (Ok(meta), Some((Kind::File, state))) if meta.kind == Kind::File => {
+            if state == (meta.size, meta.modified, meta.change_mark()) {
+                return Look::Nothing;
             }
             let entry = NewEntry::new(path.clone(), &meta);
-            Look::Plain(Edit::Put(entry), told)
+            let change = change(ChangeKind::Modified, &entry);
+            Look::Plain(Edit::Put(entry), change)
         }
         (Err(error), None) if is_absence(&error) => Look::Nothing,
-        (Err(error), Some((Kind::File, ..))) if is_absence(&error) => {
-            Look::Plain(Edit::Remove(path.clone()), told(ChangeKind::Removed, Kind::File))
+        (Err(error), Some((Kind::File, _))) if is_absence(&error) => {
+            let change =
+                VaultChange { kind: ChangeKind::Removed, path: path.clone(), entry: Kind::File };
+            Look::Plain(Edit::Remove(path.clone()), change)
         }
         _ => Look::Closer,
     }

@@ -99,7 +99,7 @@ impl Tracker {
 
     /// A walk that gives up when everything is to end.
     pub(super) fn walk(&self) -> Walk<'_> {
-        Walk::new(&self.folder, &self.stopping)
+        Walk::new(self.folder(), &self.stopping)
     }
 
     /// How many renames were noticed since the vault was opened: a mark for
@@ -207,7 +207,7 @@ impl Tracker {
             return None;
         }
         if glance::is_on() {
-            let meta = self.folder.stat_cached(path).ok();
+            let meta = self.folder().stat_cached(path).ok();
             match meta {
                 Some(meta) => self.saw(path, &meta),
                 None => {
@@ -216,7 +216,7 @@ impl Tracker {
             }
             return meta;
         }
-        match self.folder.stat_at(path) {
+        match self.folder().stat_at(path) {
             Ok(meta) => {
                 self.saw(path, &meta);
                 Some(meta)
@@ -230,22 +230,30 @@ impl Tracker {
         }
     }
 
-    /// As [`Self::recheck`], where the system told of a change. One that kept the size and put the time
-    /// back is a change too: of a file that claims an older time, what was told is believed.
-    fn recheck_told(&self, path: &VaultPath) {
-        let state =
-            |entry: Entry<'_>| (entry.kind == Kind::File).then_some((entry.size, entry.modified));
-        let known = self.known().get(path.as_str()).and_then(state);
-        let Some(meta) = self.recheck(path).filter(|meta| meta.kind == Kind::File) else { return };
-        if known == Some((meta.size, meta.modified)) && meta.is_set_back() {
+    /// As [`Self::recheck`], where the system told of a change. One that kept the size and the time is a
+    /// change too, which the time that nobody can set gives away: another text, or another file that has
+    /// the name now.
+    fn recheck_told(&self, path: &VaultPath) -> Option<Meta> {
+        let meta = self.recheck(path)?;
+        let is_kept = |meta: &Meta| {
+            let known = self.known();
+            let known = known.get(path.as_str()).filter(|known| known.kind == Kind::File);
+            known.is_some_and(|known| known.agrees(meta) && !known.is_as_found(meta))
+        };
+        if is_kept(&meta) {
             let _turn = lock(&self.changing);
-            self.emit(&[VaultChange {
-                kind: ChangeKind::Modified,
-                path: path.clone(),
-                entry: Kind::File,
-            }]);
-            self.touch(path);
+            // In its turn once more: somebody else may have taken in a newer state.
+            if let Ok(meta) = self.folder().stat_at(path)
+                && is_kept(&meta)
+            {
+                let found = NewEntry::new(path.clone(), &meta);
+                let told = change(ChangeKind::Modified, &found);
+                self.edit(|catalogue| catalogue.apply(vec![Edit::Put(found)]));
+                self.emit(&[told]);
+                self.touch(path);
+            }
         }
+        Some(meta)
     }
 
     /// Takes in that `path` is in this state.
@@ -268,7 +276,7 @@ impl Tracker {
     /// may be older than what another has taken in meanwhile.
     fn take_in(&self, path: &VaultPath) {
         let _turn = lock(&self.changing);
-        match self.folder.stat_at(path) {
+        match self.folder().stat_at(path) {
             Ok(meta) => {
                 let spelt = self.real_spelling(path, &meta);
                 self.put(spelt.as_ref().unwrap_or(path), &meta);
@@ -334,7 +342,7 @@ impl Tracker {
         if meta.kind != Kind::Link {
             return (!is_hidden_name(path.name())).then(|| NewEntry::new(path.clone(), meta));
         }
-        let folder = self.folder.open_folder_at(&parent).ok()?;
+        let folder = self.folder().open_folder_at(&parent).ok()?;
         scan::entry(&folder, &parent, path.name().as_ref(), meta)
     }
 
@@ -351,7 +359,7 @@ impl Tracker {
         }
         let mut changes = Vec::new();
         for folder in missing.into_iter().rev() {
-            if let Ok(meta) = self.folder.stat_at(&folder) {
+            if let Ok(meta) = self.folder().stat_at(&folder) {
                 let entry = NewEntry::new(folder, &meta);
                 changes.push(change(ChangeKind::Created, &entry));
                 self.edit(|catalogue| catalogue.apply(vec![Edit::Put(entry)]));
@@ -369,7 +377,7 @@ impl Tracker {
             return None;
         }
         let parent = path.parent()?;
-        let folder = self.folder.open_folder_at(&parent).ok()?;
+        let folder = self.folder().open_folder_at(&parent).ok()?;
         // Where another case does not lead here, this is the name. A folder of many notes is not listed
         // for each change of one.
         if let Some(other) = other_case(path.name())
@@ -389,7 +397,7 @@ impl Tracker {
 
     /// Lists one folder and takes in what has come, changed or gone in it; whether anything had.
     pub fn recheck_folder(&self, path: &VaultPath) -> bool {
-        let Ok(listed) = self.folder.open_folder_at(path).and_then(|folder| folder.list()) else {
+        let Ok(listed) = self.folder().open_folder_at(path).and_then(|folder| folder.list()) else {
             return self.recheck(path).is_none() && !path.is_root();
         };
         let mut on_disk: HashMap<VaultPath, Meta> = listed
@@ -398,13 +406,13 @@ impl Tracker {
             .filter(|(path, _)| !is_hidden_name(path.name()))
             .collect();
         let mut gone = Vec::new();
-        for entry in self.known().within(path) {
+        for entry in self.known().directly_in(path) {
             if entry.path().parent() != Some(path.borrowed()) || entry.unnameable {
                 continue;
             }
             match on_disk.get(entry.path().as_str()) {
                 None => gone.push(entry.path().to_path()),
-                Some(meta) if entry.agrees(meta) => {
+                Some(meta) if entry.is_as_found(meta) => {
                     on_disk.remove(entry.path().as_str());
                 }
                 Some(_) => {}
@@ -412,7 +420,9 @@ impl Tracker {
         }
         let changed = !gone.is_empty() || !on_disk.is_empty();
         gone.iter().for_each(|path| self.forget(path));
-        on_disk.iter().for_each(|(path, meta)| self.saw(path, meta));
+        on_disk.keys().for_each(|path| {
+            self.recheck_told(path);
+        });
         changed
     }
 
@@ -459,7 +469,7 @@ impl Tracker {
 
     /// Looks at `path` and, if it is a folder, at all below it.
     pub(super) fn look_through(&self, path: &VaultPath) {
-        if self.recheck(path).is_some_and(|meta| meta.kind == Kind::Folder) {
+        if self.recheck_told(path).is_some_and(|meta| meta.kind == Kind::Folder) {
             self.recheck_tree(path);
         }
     }
@@ -512,7 +522,7 @@ impl Tracker {
     }
 
     fn look(&self, path: &VaultPath) -> Option<Meta> {
-        let (folder, name) = self.folder.open_parent(path).ok()?;
+        let (folder, name) = self.folder().open_parent(path).ok()?;
         folder.stat(Name::new(name.as_str()).ok()?).ok()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rayon::Scope;
 
@@ -12,7 +12,7 @@ use crate::note::path::{MAX_DEPTH, VaultPath};
 use crate::vault::catalogue::{Catalogue, LinkTarget, NewEntry};
 use crate::vault::dir::{Folder, Kind, Meta, Name, is_absence};
 use crate::vault::protect::is_hidden_name;
-use crate::vault::root::link_target;
+use crate::vault::root::{Opened, link_target};
 use crate::vault::temp::is_temp_name;
 use crate::vault::threads::on_own_threads;
 
@@ -39,7 +39,7 @@ pub(in crate::vault) struct Scan {
 pub(in crate::vault) struct Walk<'a> {
     /// The vault's root. Every folder is opened anew from here: a queue of open handles would run out
     /// of descriptors.
-    pub root: &'a Folder,
+    pub root: Arc<Opened>,
     /// Gives up, with a part, once it is set.
     pub stop: &'a AtomicBool,
     /// Watches each folder before it is listed, so that whatever comes to it afterwards is told, and
@@ -57,7 +57,7 @@ pub(in crate::vault) type WatchFolder<'a> = &'a (dyn Fn(&VaultPath) + Sync);
 
 impl<'a> Walk<'a> {
     /// A walk that only looks.
-    pub fn new(root: &'a Folder, stop: &'a AtomicBool) -> Self {
+    pub fn new(root: Arc<Opened>, stop: &'a AtomicBool) -> Self {
         Self { root, stop, watch: None, known: None, progress: &|_| () }
     }
 

@@ -14,6 +14,7 @@ mod trashed;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use trashed::{InTrash, Keeping, Trashed};
 
@@ -25,6 +26,7 @@ use super::error::VaultError;
 use super::obsidian::TrashOption;
 use super::read::Reader;
 use super::revision::Revision;
+use super::root::Opened;
 use super::temp::is_temp_name;
 use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 use carrying::{Part, carry_over, copy_back, fill, remove_copy};
@@ -56,8 +58,8 @@ impl Trash {
         Self { vault }
     }
 
-    fn root(&self) -> &Folder {
-        &self.vault.folder
+    fn root(&self) -> Arc<Opened> {
+        self.vault.folder()
     }
 
     /// Deletes a file, link or folder the way the vault's `trashOption` says, or into our own keeping
@@ -73,7 +75,7 @@ impl Trash {
         before: &Before,
         keeping: &Keeping,
     ) -> Result<Trashed, VaultError> {
-        self.vault.check_root()?;
+        self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
         self.vault.holds_nothing_protected(path)?;
         let failed = |error| VaultError::io("delete", path, error);
@@ -349,7 +351,7 @@ impl Trash {
         temp: &str,
     ) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("restore", to, error);
-        self.vault.check_root()?;
+        self.vault.check_writable_root()?;
         self.vault.allowed(to)?;
         let (from, name) = self
             .place_of(trashed)

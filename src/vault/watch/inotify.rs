@@ -35,6 +35,10 @@ const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
 /// The root's own end is told as well; for other folders their parent tells.
 const ROOT_MASK: WatchFlags = MASK.union(WatchFlags::DELETE_SELF).union(WatchFlags::MOVE_SELF);
 
+/// How long the second end of a rename is waited for: the system tells both in one go, but may give the core
+/// to another program between them. What was moved out of sight has no second end and costs this once.
+const OTHER_END: Duration = Duration::from_millis(3);
+
 /// One inotify instance and the folders it watches.
 pub(in crate::vault) struct Events {
     fd: OwnedFd,
@@ -103,6 +107,14 @@ impl Events {
         Ok(Self { fd, folders, limited, turn })
     }
 
+    /// Watches nothing again, for another root at the same place.
+    pub fn forget(&self, _root: &Root) {
+        let watches = std::mem::take(&mut *lock(&self.folders)).by_watch;
+        for watch in watches.into_keys() {
+            let _ = inotify::remove_watch(&self.fd, watch);
+        }
+    }
+
     /// How many folders are watched.
     pub fn folders(&self) -> usize {
         lock(&self.folders).by_watch.len()
@@ -135,7 +147,7 @@ impl Events {
     /// Watches a new folder and all below it, by listing after watching.
     fn watch_tree(&self, root: &Root, folder: &VaultPath) {
         self.watch(root, folder);
-        let listed = root.folder.open_folder_at(folder).and_then(|folder| folder.list());
+        let listed = root.folder().open_folder_at(folder).and_then(|folder| folder.list());
         for one in listed.unwrap_or_default() {
             let name = one.name.to_str().filter(|name| !is_hidden_name(name));
             if let Some(path) = name.and_then(|name| folder.join(name))
@@ -151,17 +163,32 @@ impl Events {
         rustix::io::ioctl_fionread(&self.fd).is_ok_and(|bytes| bytes == 0)
     }
 
+    /// Whether something is told within `limit`, which is waited for.
+    fn tells_within(&self, limit: Duration) -> bool {
+        let limit = Timespec::try_from(limit).ok();
+        let told = poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], limit.as_ref());
+        told.is_ok_and(|told| told > 0)
+    }
+
     /// What has been told since the last call. New folders are watched on the way.
     pub fn drain(&self, root: &Root) -> Vec<Told> {
         let mut told = Vec::new();
         let mut leaving: Option<Leaving> = None;
+        let mut awaited = None;
         let mut buffer = vec![MaybeUninit::<u8>::uninit(); 32 << 10];
         let mut reader = inotify::Reader::new(self.fd.as_fd(), &mut buffer);
         loop {
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(Errno::INTR) => continue,
-                Err(_) => break,
+                // Whoever reads can come between the two ends of a rename.
+                Err(_) => match leaving.as_ref().map(|leaving| leaving.cookie) {
+                    Some(cookie) if awaited != Some(cookie) && self.tells_within(OTHER_END) => {
+                        awaited = Some(cookie);
+                        continue;
+                    }
+                    _ => break,
+                },
             };
             let (flags, watch, cookie) = (event.events(), event.wd(), event.cookie());
             if flags.contains(ReadFlags::QUEUE_OVERFLOW) {

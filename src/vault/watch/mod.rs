@@ -156,6 +156,8 @@ pub struct Watcher {
     /// Whether a scan has ended and none failed since: what is told of since then keeps the catalogue
     /// true.
     whole: AtomicBool,
+    /// Whether the vault's folder was not there at the last full scan.
+    gone: AtomicBool,
     /// Our own hidden files that the first scan found: a crash left them.
     unfinished: Mutex<Vec<VaultPath>>,
 }
@@ -181,6 +183,7 @@ impl Watcher {
             scanning: Mutex::default(),
             scanned: AtomicU64::new(NEVER),
             whole: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
             unfinished: Mutex::default(),
         }
     }
@@ -245,15 +248,39 @@ impl Watcher {
         }
     }
 
-    /// Scans the whole vault and tells of every difference from what was known.
+    /// Scans the whole vault and tells of every difference from what was known. Another folder that took
+    /// the place of the vault's, as one from a backup does, is the vault from then on.
     ///
     /// # Errors
-    /// [`VaultError::Gone`] if the vault's folder is not the one that was opened; the catalogue
-    /// then stays as it was, so that nobody takes an unmounted vault for an empty one.
+    /// [`VaultError::Gone`] if there is no folder, or an empty one; the catalogue then stays as it was,
+    /// so that nobody takes an unmounted vault for an empty one.
     pub fn rescan(&self) -> Result<(), VaultError> {
         self.whole.store(false, Ordering::Release);
-        self.check_root()?;
+        let there = self.check_root().or_else(|_| self.take_replacement());
+        self.gone.store(there.is_err(), Ordering::Relaxed);
+        there?;
         self.scan_all(&|_| ())
+    }
+
+    fn take_replacement(&self) -> Result<(), VaultError> {
+        if self.reopen()? {
+            if let Some(events) = self.events() {
+                events.forget(self);
+            }
+            self.warn("the vault's folder was replaced by another, which is read anew".to_owned());
+        }
+        Ok(())
+    }
+
+    /// As [`Root::check_root`](super::Root::check_root), and takes the folder for the vault that took its place.
+    ///
+    /// # Errors
+    /// [`VaultError::Gone`].
+    pub(super) fn find_root(&self) -> Result<(), VaultError> {
+        match self.check_root() {
+            Err(_) if !glance::would_wait() => self.rescan(),
+            found => found,
+        }
     }
 
     /// [`Self::rescan`], also for the start: then what an earlier run kept is compared with the disk.
@@ -447,7 +474,8 @@ impl Watcher {
 /// How long the thread lets events gather that nobody asks about.
 const MOMENT: Duration = Duration::from_millis(2);
 
-/// How soon the thread looks again while displaced versions are watched for late writes.
+/// How soon the thread looks again while displaced versions are watched for late writes, or the vault is
+/// gone.
 const TICK: Duration = Duration::from_secs(1);
 
 fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) {
@@ -462,14 +490,15 @@ fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) 
         }
     };
     let mut last = Instant::now();
-    let mut gone = false;
     loop {
         let Some(held) = watcher.upgrade() else { return };
         let watching_late = !held.late.is_empty();
+        let is_gone = held.gone.load(Ordering::Relaxed);
         let until = period(&held).map(|period| period.saturating_sub(last.elapsed()));
         // The wait may be long, and must not keep the vault alive.
         drop(held);
-        let limit = if watching_late { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
+        let soon = watching_late || is_gone;
+        let limit = if soon { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
         platform::wait(events, stop, limit);
         if !stop.stopped() {
             // A save is several events within a moment. Whoever asks takes in what was told without
@@ -484,12 +513,14 @@ fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) 
             held.take(events);
         }
         held.late.check(&held.recovery, Instant::now());
-        if period(&held).is_some_and(|period| last.elapsed() >= period) {
+        // It may be back, or another in its place, which nothing tells of.
+        let was_gone = held.gone.load(Ordering::Relaxed);
+        if was_gone || period(&held).is_some_and(|period| last.elapsed() >= period) {
             last = Instant::now();
-            match held.rescan() {
-                Ok(()) => gone = false,
-                Err(error) if !std::mem::replace(&mut gone, true) => held.warn(error.to_string()),
-                Err(_) => {}
+            if let Err(error) = held.rescan()
+                && !was_gone
+            {
+                held.warn(error.to_string());
             }
         }
     }

@@ -22,7 +22,7 @@ pub(in crate::vault) struct Events {
     root: PathBuf,
     told: Mutex<mpsc::Receiver<notify::Result<notify::Event>>>,
     pub(super) turn: Mutex<()>,
-    _watcher: RecommendedWatcher,
+    watcher: Mutex<RecommendedWatcher>,
 }
 
 impl Events {
@@ -39,8 +39,17 @@ impl Events {
             root: root.root().to_owned(),
             told: Mutex::new(receiver),
             turn: Mutex::default(),
-            _watcher: watcher,
+            watcher: Mutex::new(watcher),
         })
+    }
+
+    /// Watches another root at the same place.
+    pub fn forget(&self, root: &Root) {
+        let mut watcher = lock(&self.watcher);
+        let _ = watcher.unwatch(root.root());
+        if let Err(error) = watcher.watch(root.root(), RecursiveMode::Recursive) {
+            tracing::warn!(%error, "the vault that took the place of another is not watched");
+        }
     }
 
     /// One watch covers all folders here.
@@ -91,7 +100,7 @@ impl Events {
                 told.push(Told::Renamed(from.clone(), to.clone()));
             }
             (_, paths) => told.extend(paths.iter().map(|path| {
-                match root.folder.stat_at(path).map(|meta| meta.kind) {
+                match root.folder().stat_at(path).map(|meta| meta.kind) {
                     Ok(Kind::Folder) => Told::NewFolder(path.clone()),
                     _ => Told::Changed(path.clone()),
                 }

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
 use super::{Told, Watching};
 use crate::vault::locks::lock;
-use crate::vault::{Settings, Vault};
+use crate::vault::{ChangeKind, Settings, Vault};
 
 /// A vault that the system tells of, without the thread that takes in what it tells.
 fn listening(folder: &TempDir) -> Vault {
@@ -47,6 +48,31 @@ fn what_the_system_lost_is_told_as_lost() {
     assert_eq!(vault.watching(), Watching::Events { folders: 1 });
     fs::remove_file(vault.root().join("a.md")).expect("removed");
     assert_eq!(events.drain(&vault).len(), 1);
+}
+
+#[test]
+fn a_rename_is_told_as_one_though_somebody_reads_between_its_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vault = listening(&folder);
+    let place = |name: &str, n: usize| vault.root().join(format!("{name} {n}.md"));
+    let files = 1_000;
+    (0..files).for_each(|n| fs::write(place("old", n), "x").expect("written"));
+    vault.settle();
+    let renames = Arc::<AtomicUsize>::default();
+    let heard = Arc::clone(&renames);
+    vault.subscribe(Box::new(move |change| {
+        let is_rename = matches!(change.kind, ChangeKind::Renamed { .. });
+        heard.fetch_add(usize::from(is_rename), Ordering::Relaxed);
+    }));
+    std::thread::scope(|scope| {
+        let rename = |n| fs::rename(place("old", n), place("new", n)).expect("renamed");
+        let renaming = scope.spawn(move || (0..files).for_each(rename));
+        while !renaming.is_finished() {
+            vault.settle();
+        }
+    });
+    vault.settle();
+    assert_eq!(renames.load(Ordering::Relaxed), files);
 }
 
 #[test]

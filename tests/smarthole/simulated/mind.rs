@@ -162,7 +162,7 @@ impl Models for Mind {
         Box::pin(std::future::ready("there is no model".to_owned()))
     }
 
-    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+    fn price(&self, _: Option<&Origin>, _: Option<&Usage>) -> (String, Option<f64>) {
         ("m".to_owned(), None)
     }
 }
@@ -290,7 +290,11 @@ impl Place for Nowhere {
         Moment { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
-    fn note(&self, _: &str) -> Option<(String, String)> {
+    fn note(&self, _: &str, _: Scope) -> Option<(String, String)> {
         None
+    }
+
+    fn shows_all(&self, _: Scope) -> bool {
+        true
     }
 }

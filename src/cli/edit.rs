@@ -1,0 +1,211 @@
+//! `steward edit`: a note in the user's own editor, saved as any other change.
+
+#![expect(clippy::disallowed_methods, reason = "a copy in our own state folder, for the editor")]
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::completions;
+use super::failure::Failure;
+use super::history::{call, shown};
+use super::output::Output;
+use super::reach::Way;
+use super::session::Session;
+use super::whole::Whole;
+use crate::config::Environment;
+use crate::tools::{EditFile, Tool as _};
+
+/// The folder of copies in the state folder, which is for its user alone.
+const DRAFTS: &str = "drafts";
+
+/// Of `edit`.
+#[derive(Debug, Args)]
+pub struct EditArguments {
+    /// The note: its name or its path
+    #[arg(add = completions::notes())]
+    pub name: String,
+    /// Skip confirmation prompts
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Opens a copy of the note in the user's editor and saves what was changed in it, if the note is by then
+/// as it was read. The copy goes only once that is done.
+///
+/// # Errors
+/// As the tools say; an editor that cannot be started or fails. The edited text is kept then.
+pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let note = Whole::read(session, &edit.name, output)?;
+    let root = session.vault(&output.quiet())?;
+    let folder = session.folders.prepare(&root)?.join(DRAFTS);
+    let draft = copy(&folder, &note)?;
+    let opened = open(&draft, &session.environment);
+    let edited = opened.and_then(|()| std::fs::read_to_string(&draft).map_err(Failure::from));
+    let edited = edited.and_then(|edited| match change(&note, &edited) {
+        None => Ok(None),
+        Some(change) => {
+            let way = Way::agreed(edit.yes);
+            call(session, EditFile::NAME, change, way, &output.quiet()).map(Some)
+        }
+    });
+    let is_as_read = || std::fs::read_to_string(&draft).is_ok_and(|text| text == note.text);
+    let saved = match edited {
+        Err(failure) if !is_as_read() => return Err(kept(failure, &draft, &note.path)),
+        saved => {
+            let _ = std::fs::remove_file(&draft);
+            saved?
+        }
+    };
+    match saved {
+        Some(saved) => shown(&saved, output)?,
+        None => {
+            let unchanged = json!({ "path": note.path, "changed": false });
+            output.answer(&unchanged, format!("`{}` is as it was", note.path))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The failure, with where the edited text is.
+fn kept(failure: Failure, draft: &Path, path: &str) -> Failure {
+    let draft = draft.display();
+    let next = match failure.code.as_str() {
+        "stale_revision" => format!("`steward edit '{path}'` opens the note as it is now"),
+        _ => failure.hint.unwrap_or_else(|| format!("`steward edit '{path}'` tries again")),
+    };
+    Failure { hint: Some(format!("your text is in `{draft}`; {next}")), ..failure }
+}
+
+/// Writes a copy that has the note's own name, so that the editor knows what it is; never over an earlier
+/// one, which holds what could not be saved.
+fn copy(folder: &Path, note: &Whole) -> Result<PathBuf, Failure> {
+    std::fs::create_dir_all(folder)?;
+    let name = note.path.rsplit('/').next().unwrap_or(&note.path);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut number = 1;
+    loop {
+        let place = match number {
+            1 => folder.join(name),
+            _ => folder.join(format!("{number} {name}")),
+        };
+        match options.open(&place) {
+            Ok(mut file) => {
+                file.write_all(note.text.as_bytes())?;
+                return Ok(place);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Runs the editor and waits for it, on this terminal.
+fn open(draft: &Path, environment: &Environment) -> Result<(), Failure> {
+    let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| environment.get(name));
+    let editor = named.map_or_else(|| OsString::from(usual_editor()), OsString::from);
+    let failed = |why: String| {
+        Failure::other(
+            "no_editor",
+            format!("the editor `{}` {why}", editor.display()),
+            "set `EDITOR` to a program that waits, such as `nano` or `code --wait`",
+        )
+    };
+    let status = command(&editor, draft).status();
+    let status = status.map_err(|error| failed(format!("could not be started: {error}")))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(failed(format!("ended with {status}"))),
+    }
+}
+
+/// Through a shell, as git does it: the variable may hold arguments and quotes.
+#[cfg(unix)]
+fn command(editor: &OsString, draft: &Path) -> Command {
+    let mut line = editor.clone();
+    line.push(" \"$@\"");
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line).arg("editor").arg(draft);
+    command
+}
+
+#[cfg(not(unix))]
+fn command(editor: &OsString, draft: &Path) -> Command {
+    let line = editor.to_string_lossy();
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).arg(draft);
+    command
+}
+
+fn usual_editor() -> &'static str {
+    if cfg!(windows) { "notepad" } else { "vi" }
+}
+
+/// The arguments that make the note what was edited: the lines from the first to the last that differ.
+/// So the endings of its lines and what else a copy does not show stay. `None` where nothing differs.
+fn change(note: &Whole, edited: &str) -> Option<Value> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (lines(&note.text), lines(edited));
+    let before = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let ends = old[before..].iter().rev().zip(new[before..].iter().rev());
+    let after = ends.take_while(|(old, new)| old == new).count();
+    let (gone, come) = (before..old.len() - after, &new[before..new.len() - after]);
+    let mut arguments = json!({ "path": note.path, "expected_revision": note.revision });
+    let content: String = come.iter().map(|line| format!("{line}\n")).collect();
+    let range = json!({ "start": gone.start + 1, "end": gone.end });
+    match (gone.is_empty(), come.is_empty()) {
+        (true, true) => return None,
+        (true, false) => {
+            arguments["insert_after_line"] = json!(before);
+            arguments["content"] = json!(content);
+        }
+        (false, true) => arguments["delete_lines"] = range,
+        (false, false) => {
+            arguments["replace_lines"] = range;
+            arguments["content"] = json!(content);
+        }
+    }
+    Some(arguments)
+}
+
+/// The lines without their endings, whichever an editor writes.
+fn lines(text: &str) -> Vec<&str> {
+    let lines = text.split_terminator('\n');
+    lines.map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(old: &str, new: &str) -> Option<Value> {
+        let (path, revision) = ("a.md".to_owned(), "r".to_owned());
+        let mut change = change(&Whole { path, text: old.to_owned(), revision }, new)?;
+        let fields = change.as_object_mut().unwrap();
+        assert_eq!(fields.remove("path"), Some(json!("a.md")));
+        assert_eq!(fields.remove("expected_revision"), Some(json!("r")));
+        Some(change)
+    }
+
+    #[test]
+    fn only_the_lines_that_differ_are_sent() {
+        assert_eq!(changed("a\nb\n", "a\nb\n"), None);
+        assert_eq!(changed("a\nb\n", "a\r\nb"), None);
+        let inserted = json!({ "insert_after_line": 1, "content": "x\n" });
+        assert_eq!(changed("a\nb\n", "a\nx\nb\n"), Some(inserted));
+        let gone = json!({ "delete_lines": { "start": 2, "end": 2 } });
+        assert_eq!(changed("a\na\n", "a\n"), Some(gone));
+        let replaced = json!({ "replace_lines": { "start": 2, "end": 3 }, "content": "x\n" });
+        assert_eq!(changed("a\nb\nc\nd\n", "a\nx\nd\n"), Some(replaced));
+        let first = json!({ "insert_after_line": 0, "content": "x\n" });
+        assert_eq!(changed("", "x"), Some(first));
+    }
+}

@@ -1,0 +1,44 @@
+//! `steward man`: the help as man pages.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Command};
+use clap_mangen::Man;
+
+use super::failure::Failure;
+use super::help;
+use super::output::Output;
+
+/// Of `man`.
+#[derive(Debug, Args)]
+pub struct ManArguments {
+    /// The folder for the pages, such as ~/.local/share/man/man1 [default: print the first one]
+    pub folder: Option<PathBuf>,
+}
+
+/// Writes a page for each part of `command` into a folder that is there, or prints the one of the program.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn run(
+    arguments: &ManArguments,
+    command: Command,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let command = help::explained(command);
+    match &arguments.folder {
+        None => {
+            let mut page = Vec::new();
+            Man::new(command).render(&mut page)?;
+            output.raw(&page)?;
+        }
+        Some(folder) => {
+            clap_mangen::generate_to(command, folder)?;
+            let text =
+                format!("wrote the pages into {}; `man steward` shows the first", folder.display());
+            output.answer(&serde_json::json!({ "folder": folder }), text)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,80 @@
+//! Starts the daemon of a vault where none runs, to stay after its starter is gone.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+
+/// Seconds without a client after which such a daemon ends.
+const IDLE_SECONDS: &str = "1800";
+
+/// How long a daemon that is starting or ending may hold the vault.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long until it is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Starts one, and returns once it serves; also where another program was faster. The one on port `gone`
+/// does not count: it ends, or has ended.
+///
+/// # Errors
+/// What it says of why it cannot serve.
+pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<(), Failure> {
+    let until = Instant::now() + PATIENCE;
+    let failure = loop {
+        let Err(failure) = begin(session, root, &[]) else { return Ok(()) };
+        if session.running(root).is_some_and(|(running, _)| Some(running.port) != gone) {
+            return Ok(());
+        }
+        if failure.code != "already_running" || Instant::now() >= until {
+            break failure;
+        }
+        std::thread::sleep(PAUSE);
+    };
+    // The port of the settings may be the daemon's of another vault.
+    begin(session, root, &["--port", "0"]).map_err(|_| failure)
+}
+
+fn begin(session: &Session, root: &Path, more: &[&str]) -> Result<(), Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["serve", "--json", "--idle-exit", IDLE_SECONDS]).args(more);
+    command.arg("--vault").arg(root);
+    if let Some(file) = &session.flags.config {
+        command.arg("--config").arg(file);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    detach(&mut command);
+    let mut child = command.spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    let said: Value = serde_json::from_str(&line).unwrap_or_default();
+    if said["event"] == "ready" {
+        return Ok(());
+    }
+    let _ = child.wait();
+    let hint = "`steward serve` in a terminal says more";
+    let message = said["message"].as_str().unwrap_or("the daemon ended at its start");
+    let code = said["code"].as_str().unwrap_or("not_running");
+    Err(Failure::other(code, message, said["hint"].as_str().unwrap_or(hint)))
+}
+
+/// Keeps what is meant for the starter, such as Ctrl-C, from the daemon.
+#[cfg(unix)]
+fn detach(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+#[cfg(windows)]
+fn detach(command: &mut Command) {
+    const DETACHED_PROCESS: u32 = 0x0000_0008;
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
+    let flags = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP;
+    std::os::windows::process::CommandExt::creation_flags(command, flags);
+}

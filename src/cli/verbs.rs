@@ -1,0 +1,353 @@
+//! The everyday commands: `search`, `read`, `list`, `new`, `move`, `delete`, `daily` and `tags`.
+//! Each calls one tool with what was typed and prints its answer.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::completions;
+use super::failure::Failure;
+use super::history::{answer, call, shown};
+use super::output::Output;
+use super::paint;
+use super::reach::Way;
+use super::session::Session;
+use super::whole::Whole;
+use super::words;
+use crate::tools::{
+    DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
+};
+
+/// The largest text taken from stdin, in bytes; what a message to the daemon may hold.
+const MAX_STDIN: u64 = 4 << 20;
+
+/// Of `search`.
+#[derive(Debug, Args)]
+pub struct SearchArguments {
+    /// What to find: these words, one after the other, as they are written
+    #[arg(required = true)]
+    pub words: Vec<String>,
+    /// Take the words as a regular expression
+    #[arg(long, short = 'E')]
+    pub regex: bool,
+    /// Only in this folder
+    #[arg(long = "in", value_name = "FOLDER", add = completions::notes())]
+    pub folder: Option<String>,
+    /// Only in files that fit this pattern, such as '*.canvas' [default: notes]
+    #[arg(long, value_name = "GLOB")]
+    pub files: Option<String>,
+    /// Lines shown before and after each hit, up to 20
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
+    pub context: u32,
+    /// Only name the notes
+    #[arg(long, short = 'l', conflicts_with = "count")]
+    pub names: bool,
+    /// Only count the hits in each note
+    #[arg(long, short)]
+    pub count: bool,
+    /// Notes shown at most, up to 1,000
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub limit: u32,
+}
+
+/// Of `read`.
+#[derive(Debug, Args)]
+pub struct ReadArguments {
+    /// The note: its name or its path
+    #[arg(add = completions::notes())]
+    pub name: String,
+    /// Only these lines, with their numbers: 10, 10-20 or 10-
+    #[arg(long, short, value_name = "LINES")]
+    pub lines: Option<String>,
+}
+
+/// Of `list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// A folder, or a pattern such as 'Projects/*.md' or '**/*garden*' [default: the vault]
+    #[arg(add = completions::notes())]
+    pub place: Option<String>,
+    /// Entries shown at most, up to 1,000
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    pub limit: u32,
+    /// The first entry shown, from 1: how to go on where a list ended
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub first_result: u64,
+}
+
+/// Of `new`.
+#[derive(Debug, Args)]
+pub struct NewArguments {
+    /// The new note: a name, or a path such as Projects/Shed
+    pub name: String,
+    /// Its text; `-` reads it from stdin [default: none]
+    pub text: Vec<String>,
+    /// Make it even if a note elsewhere has this name
+    #[arg(long)]
+    pub create: bool,
+    /// Skip confirmation prompts
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `move`.
+#[derive(Debug, Args)]
+pub struct MoveArguments {
+    /// The note, file or folder
+    #[arg(add = completions::notes())]
+    pub name: String,
+    /// Its new name or path
+    #[arg(add = completions::notes())]
+    pub to: String,
+    /// Only say what would change, links included
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Skip confirmation prompts
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `delete`.
+#[derive(Debug, Args)]
+pub struct DeleteArguments {
+    /// The note, file or folder
+    #[arg(add = completions::notes())]
+    pub name: String,
+    /// Skip confirmation prompts
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `daily`.
+#[derive(Debug, Args)]
+pub struct DailyArguments {
+    /// The day: today, tomorrow, yesterday or a date such as 2026-11-21 [default: today]
+    pub day: Vec<String>,
+    /// Add this at the end of the note
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    pub append: Option<String>,
+    /// Do not make the note where there is none
+    #[arg(long)]
+    pub no_create: bool,
+    /// Skip confirmation prompts
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `tags`.
+#[derive(Debug, Args)]
+pub struct TagsArguments {
+    /// Only of this note, or of those in this folder
+    #[arg(add = completions::notes())]
+    pub place: Option<String>,
+    /// The first tag shown, from 1: how to go on where a list ended
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub first_result: u64,
+}
+
+/// Prints the lines that hold the words.
+///
+/// # Errors
+/// As the tool says.
+pub fn search(
+    session: &Session,
+    search: &SearchArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let words = search.words.join(" ");
+    let pattern = if search.regex { words } else { regex::escape(&words) };
+    let mode = match (search.names, search.count) {
+        (true, _) => "files_with_matches",
+        (_, true) => "count",
+        _ => "content",
+    };
+    let mut arguments = json!({
+        "pattern": pattern,
+        "context_lines": search.context,
+        "output_mode": mode,
+        "max_results": search.limit,
+        "max_matches": 500,
+    });
+    given(&mut arguments, "path", search.folder.as_ref());
+    given(&mut arguments, "file_pattern", search.files.as_ref());
+    let found = call(session, SearchFiles::NAME, arguments, Way::default(), output)?;
+    let text = paint::hits(output, &words::answer(&found.text), &pattern);
+    output.paged().answer(&found.data, text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a note: the whole of it as it is written, or lines with their numbers.
+///
+/// # Errors
+/// As the tool says; lines that are none.
+pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({ "path": read.name });
+    if let Some(lines) = &read.lines {
+        let (first, last) = range(lines).ok_or_else(|| {
+            Failure::usage(format!("\"{lines}\" are no lines"), "such as 10, 10-20 or 10-")
+        })?;
+        arguments["start_line"] = json!(first);
+        arguments["end_line"] = json!(last);
+    } else if !output.json() {
+        output.paged().text(&Whole::read(session, &read.name, output)?.text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    answer(session, ReadFile::NAME, arguments, Way::default(), output)
+}
+
+/// Two numbers of lines; -1 is the last line.
+fn range(lines: &str) -> Option<(i64, i64)> {
+    let number = |text: &str| text.parse::<u32>().ok().filter(|line| *line > 0).map(i64::from);
+    match lines.split_once(['-', ':']) {
+        None => number(lines).map(|line| (line, line)),
+        Some((first, "")) => Some((number(first)?, -1)),
+        Some((first, last)) => Some((number(first)?, number(last)?)),
+    }
+}
+
+/// Prints what is in a folder, or what fits a pattern.
+///
+/// # Errors
+/// As the tool says.
+pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({ "max_results": list.limit, "first_result": list.first_result });
+    let is_pattern = |place: &&String| place.contains(['*', '?', '{']);
+    let place = list.place.as_ref();
+    given(&mut arguments, "pattern", place.filter(is_pattern));
+    given(&mut arguments, "path", place.filter(|place| !is_pattern(place)));
+    answer(session, ListFiles::NAME, arguments, Way::default(), output)
+}
+
+/// Makes a note, never over one that is there.
+///
+/// # Errors
+/// As the tool says; stdin that cannot be read.
+pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut text = new.text.join(" ");
+    if new.text == ["-"] {
+        text.clear();
+        let read = std::io::stdin().lock().take(MAX_STDIN + 1).read_to_string(&mut text);
+        read.map_err(|error| {
+            Failure::usage(format!("could not read stdin: {error}"), "`-` reads the text from it")
+        })?;
+        if text.len() as u64 > MAX_STDIN {
+            return Err(Failure::usage("stdin holds over 4 MiB", "give less at once"));
+        }
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let arguments = json!({ "path": as_note(&new.name), "content": text, "if_exists": "fail", "create": new.create });
+    let made = call(session, WriteFile::NAME, arguments, Way::agreed(new.yes), output);
+    let made = made.map_err(|failure| match failure.code.as_str() {
+        "already_exists" => {
+            let hint = format!("`steward edit '{}'` changes it", new.name);
+            Failure { hint: Some(hint), ..failure }
+        }
+        "ambiguous_path" => {
+            let other = failure.data.as_ref().and_then(|data| data["did_you_mean"][0].as_str());
+            let hint = other.map(|other| {
+                format!("`steward edit '{other}'` changes that one; `--create` makes another")
+            });
+            Failure { hint: hint.or(failure.hint.clone()), ..failure }
+        }
+        _ => failure,
+    })?;
+    shown(&made, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The name of a file that Obsidian shows: `Version 1.2` ends with no extension.
+fn as_note(name: &str) -> String {
+    let end = name.rsplit_once('.').map(|(_, end)| end.to_lowercase()).unwrap_or_default();
+    match ["md", "canvas", "base"].contains(&&*end) {
+        true => name.to_owned(),
+        false => format!("{name}.md"),
+    }
+}
+
+/// Moves or renames, with the links that lead there.
+///
+/// # Errors
+/// As the tool says.
+pub fn move_to(
+    session: &Session,
+    moved: &MoveArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let arguments =
+        json!({ "source": moved.name, "destination": moved.to, "dry_run": moved.dry_run });
+    answer(session, Move::NAME, arguments, Way::agreed(moved.yes), output)
+}
+
+/// Deletes into the trash.
+///
+/// # Errors
+/// As the tool says.
+pub fn delete(
+    session: &Session,
+    deleted: &DeleteArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let arguments = json!({ "path": deleted.name });
+    answer(session, Delete::NAME, arguments, Way::agreed(deleted.yes), output)
+}
+
+/// Prints the note of a day, or adds to it.
+///
+/// # Errors
+/// As the tool says.
+pub fn daily(
+    session: &Session,
+    daily: &DailyArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({ "create": !daily.no_create });
+    let day = Some(daily.day.join(" ")).filter(|day| !day.is_empty());
+    given(&mut arguments, "date", day.as_ref());
+    given(&mut arguments, "append", daily.append.as_ref());
+    answer(session, DailyNote::NAME, arguments, Way::agreed(daily.yes), output)
+}
+
+/// Prints the tags, the commonest first.
+///
+/// # Errors
+/// As the tool says.
+pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({ "first_result": tags.first_result });
+    given(&mut arguments, "path", tags.place.as_ref());
+    answer(session, ListTags::NAME, arguments, Way::default(), output)
+}
+
+/// Lays `value` among the arguments, where there is one.
+fn given(arguments: &mut Value, name: &str, value: Option<&String>) {
+    if let Some(value) = value {
+        arguments[name] = json!(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{as_note, range};
+
+    #[test]
+    fn lines_are_read_as_people_write_them() {
+        assert_eq!(range("7"), Some((7, 7)));
+        assert_eq!(range("7-9"), Some((7, 9)));
+        assert_eq!(range("7:9"), Some((7, 9)));
+        assert_eq!(range("7-"), Some((7, -1)));
+        for wrong in ["", "0", "x", "-3", "1-x"] {
+            assert_eq!(range(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_new_note_is_one_that_obsidian_shows() {
+        assert_eq!(as_note("Shed"), "Shed.md");
+        assert_eq!(as_note("Version 1.2"), "Version 1.2.md");
+        assert_eq!(as_note("a/b.MD"), "a/b.MD");
+        assert_eq!(as_note("Plan.canvas"), "Plan.canvas");
+    }
+}

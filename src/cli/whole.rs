@@ -1,0 +1,81 @@
+//! A note whole, however long it and its lines are: the answers of the reading tool put together.
+
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::history::call;
+use super::output::Output;
+use super::reach::Way;
+use super::session::Session;
+use crate::tools::{ReadFile, Tool as _};
+
+/// A note as it was read.
+#[derive(Debug)]
+pub struct Whole {
+    /// Its real path.
+    pub path: String,
+    /// Every line, each with a newline.
+    pub text: String,
+    /// The bytes it was read from, for a save that replaces just those.
+    pub revision: String,
+}
+
+impl Whole {
+    /// Reads the note called `name`.
+    ///
+    /// # Errors
+    /// As the tool says, or somebody writes in it just now.
+    pub fn read(session: &Session, name: &str, output: &Output) -> Result<Self, Failure> {
+        let ask = |arguments: Value, output: &Output| {
+            let answer = call(session, ReadFile::NAME, arguments, Way::default(), output);
+            answer.map(|answer| answer.data)
+        };
+        let mut page = ask(json!({ "path": name }), output)?;
+        let output = &output.quiet();
+        let path = text(&page["path"]);
+        let revision = text(&page["revision"]);
+        let mut lines: Vec<String> = Vec::new();
+        let same = |page: &Value| match page["revision"] == json!(revision) {
+            true => Ok(()),
+            false => Err(Failure::other(
+                "stale_revision",
+                format!("`{path}` was changed while it was read"),
+                "try again",
+            )),
+        };
+        loop {
+            same(&page)?;
+            let first = page["start_line"].as_u64().unwrap_or(1);
+            let cut: Vec<u64> = page["cut_lines"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_u64)
+                .collect();
+            for (number, line) in (first..).zip(text(&page["content"]).split_terminator('\n')) {
+                let mut line = line.to_owned();
+                let mut next = cut.contains(&number).then(|| line.chars().count() as u64 + 1);
+                while let Some(character) = next {
+                    let place =
+                        json!({ "path": path, "start_line": number, "start_character": character });
+                    let more = ask(place, output)?;
+                    same(&more)?;
+                    let piece = text(&more["content"]);
+                    line.push_str(piece.strip_suffix('\n').unwrap_or(&piece));
+                    next = more["next_start_character"].as_u64();
+                }
+                lines.push(line);
+            }
+            match page["next_start_line"].as_u64() {
+                Some(next) => page = ask(json!({ "path": path, "start_line": next }), output)?,
+                None => break,
+            }
+        }
+        let text = lines.into_iter().map(|line| line + "\n").collect();
+        Ok(Self { path, text, revision })
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

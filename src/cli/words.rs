@@ -1,0 +1,243 @@
+//! What tools say, in the words of the command line, and the words of other programs in ours.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use crate::tools::{
+    DailyNote, GetLinks, ListChanges, ListFiles, ListTags, ListTrash, ReadFile, Registry,
+    SearchFiles, Tool as _,
+};
+
+/// Tools that have a command of their own.
+const COMMANDS: &[(&str, &str)] = &[
+    (DailyNote::NAME, "daily"),
+    (GetLinks::NAME, "links"),
+    (ListChanges::NAME, "log"),
+    (ListFiles::NAME, "list"),
+    (ListTags::NAME, "tags"),
+    (ListTrash::NAME, "trash list"),
+    (ReadFile::NAME, "read"),
+    (SearchFiles::NAME, "search"),
+];
+
+/// What people type who know other programs, and what does it here. It is looked for before the nearest
+/// word by its letters: `search` would be `service`.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (&["grep", "rg", "find", "query"], "steward search WORDS"),
+    (&["ls", "dir", "files", "tree"], "steward list"),
+    (&["cat", "less", "show", "view", "print", "get", "note"], "steward read NAME"),
+    (&["rm", "del", "remove", "trash-put"], "steward delete NAME"),
+    (&["mv", "rename", "ren"], "steward move NAME NEW-NAME"),
+    (&["touch", "create", "add", "write"], "steward new NAME"),
+    (&["vi", "vim", "nano", "change"], "steward edit NAME"),
+    (&["todo", "tasks", "task", "due", "agenda"], "steward today"),
+    (&["diary", "journal-today"], "steward daily"),
+    (&["backlinks", "graph"], "steward links NAME"),
+    (&["tag"], "steward tags"),
+    (&["history", "changes"], "steward log"),
+    (&["diff"], "steward log --diff"),
+    (&["revert", "rollback", "reset"], "steward undo"),
+    (&["init", "setup"], "steward serve --vault PATH"),
+    (&["start", "run", "daemon", "server", "up"], "steward serve"),
+    (&["ps", "info"], "steward status --all"),
+    (&["ask", "talk"], "steward chat"),
+    (&["login", "auth"], "steward key set PROVIDER"),
+    (&["model", "providers"], "steward models"),
+    (&["settings", "set", "preferences"], "steward config list"),
+    (&["install"], "steward plugin install"),
+    (&["--session", "--resume", "--continue"], "steward chat --conversation N"),
+    (&["--dir", "--directory", "--folder", "--root"], "--vault PATH"),
+];
+
+/// Words for what there is in another way, or not at all: what to say of it.
+const NOT_HERE: &[(&[&str], &str)] = &[
+    (&["--host", "--bind", "--listen"], "the daemon listens on this machine alone"),
+    (
+        &["--execution-mode", "--approval-mode", "--sandbox"],
+        "`steward mode` shows and sets how far callers are trusted; `steward call TOOL --dry-run` \
+         shows what a change would do",
+    ),
+    (
+        &["--agent", "--profile", "--allow-tools"],
+        "there is one agent; what it and programs may do are the settings `policy.*`",
+    ),
+    (
+        &["index", "reindex", "memory"],
+        "notes need no index of your making: `steward search WORDS` finds in them, \
+         `steward conversations search WORDS` in what was said",
+    ),
+];
+
+/// What to say of a word that stands for something in other programs and for nothing here.
+pub fn not_here(word: &str) -> Option<&'static str> {
+    NOT_HERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, said)| *said)
+}
+
+/// The command for what another program calls `word`.
+pub fn known_elsewhere(word: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, command)| *command)
+}
+
+/// The command that calls the tool `name`, and whether it has one of its own.
+pub fn command_of(tool: &str) -> String {
+    match COMMANDS.iter().find(|(name, _)| *name == tool) {
+        Some((_, command)) => format!("steward {command}"),
+        None => format!("steward call {tool}"),
+    }
+}
+
+/// A tool's hint with commands and flags in place of the tools and arguments that it names. Names that are
+/// also plain words (`undo`, `path`) stand as they are.
+pub fn hint(hint: &str) -> String {
+    flags(&commands(hint))
+}
+
+fn flags(hint: &str) -> String {
+    static ARGUMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let schemas = Registry::built_in().iter().filter_map(|tool| {
+            Some(tool.input_schema["properties"].as_object()?.keys().cloned().collect::<Vec<_>>())
+        });
+        let names: Vec<String> = schemas.flatten().filter(|name| name.contains('_')).collect();
+        Regex::new(&format!("`({})`", names.join("|"))).ok()
+    });
+    let flag = |found: &Captures<'_>| format!("`--{}`", found[1].replace('_', "-"));
+    match ARGUMENTS.as_ref() {
+        Some(arguments) => arguments.replace_all(hint, flag).into_owned(),
+        None => hint.to_owned(),
+    }
+}
+
+fn commands(hint: &str) -> String {
+    static TOOLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let names = Registry::built_in().iter().map(|tool| regex::escape(&tool.name));
+        let names: Vec<String> = names.filter(|name| name.contains('_')).collect();
+        Regex::new(&format!(
+            r"`?\b(?P<tool>{})\b`?(?: with path `(?P<path>[^`]*)`)?",
+            names.join("|")
+        ))
+        .ok()
+    });
+    // A name that was probably meant stands as it is.
+    let Some(tools) = TOOLS.as_ref().filter(|_| !hint.starts_with("did you mean")) else {
+        return hint.replace("`create: true`", "`--create`");
+    };
+    let command = |found: &Captures<'_>| {
+        let whole = found.get_match();
+        if hint[..whole.start()].ends_with("steward call ") {
+            return whole.as_str().to_owned();
+        }
+        let path = found.name("path").map_or(String::new(), |path| format!(" '{}'", path.as_str()));
+        format!("`{}{path}`", command_of(&found["tool"]))
+    };
+    tools.replace_all(hint, command).replace("`create: true`", "`--create`")
+}
+
+/// What a tool says of how to go on, in the words of the command line; all else as it is. The revision of a
+/// file is for programs, which have it in the JSON.
+pub fn answer(text: &str) -> String {
+    static REVISION: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r", revision [0-9a-f]{32}$").ok());
+    static UNDO: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?:undo change set (\d+) to have it back|change set (\d+) brings it back)")
+            .ok()
+    });
+    let lines = text.lines().enumerate().map(|(at, line)| {
+        let mut line = in_own_words(line).unwrap_or_else(|| line.to_owned());
+        if let (0, Some(revision), Some(undo)) = (at, REVISION.as_ref(), UNDO.as_ref()) {
+            line = revision.replace(&line, "").into_owned();
+            line = undo.replace(&line, "`steward undo $1$2` brings it back").into_owned();
+        }
+        line
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The lines of [`answer`]. Those of a note in a diff are indented further, and those of a note that was
+/// found are numbered, so that none of them is taken for one.
+fn in_own_words(line: &str) -> Option<String> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    if let Some(before) = line.strip_prefix("[older ones with before: ") {
+        let before = number(before.strip_suffix(']')?)?;
+        return Some(format!("[older ones with --before {before}]"));
+    }
+    if let Some((rest, place)) = line.strip_prefix("and ").and_then(|line| line.split_once("; ")) {
+        let (first, _) = place.strip_prefix("first_result: ")?.split_once(',')?;
+        let command = format!("steward trash list --first-result {}", number(first)?);
+        return Some(format!("and {rest}; `{command}` shows them"));
+    }
+    if line.starts_with('[') || line.starts_with("  [") {
+        let first = line.replace("first_result: ", "--first-result ");
+        let limit = first.replace("max_results or max_matches", "--limit");
+        let limit = limit.replace("max_results", "--limit").replace("file_pattern", "--files");
+        return Some(limit.replace("narrow it with path or ", "narrow it with --in or "));
+    }
+    if let Some(lost) = line.strip_suffix("list_links finds what leads nowhere") {
+        return Some(format!("{lost}`steward links check` finds what leads nowhere"));
+    }
+    let (rest, place) = line.strip_prefix("    and ")?.split_once("; ")?;
+    let (set, first) = place.split_once("change_set: ")?.1.split_once(", first_change: ")?;
+    let first = first.strip_suffix(" shows them").unwrap_or(first);
+    let (set, first) = (number(set)?, number(first)?);
+    let command = format!("steward log --change-set {set} --first-change {first}");
+    Some(format!("    and {rest}; `{command}` shows them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_commands() {
+        let cases = [
+            ("list_changes shows what there is", "`steward log` shows what there is"),
+            ("list_files with path `A b` shows it", "`steward list 'A b'` shows it"),
+            (
+                "read it with read_file, or `edit_file`",
+                "read it with `steward read`, or `steward call edit_file`",
+            ),
+            ("did you mean `read_file`?", "did you mean `read_file`?"),
+            ("`undo` takes it back", "`undo` takes it back"),
+            ("use `old_text` with `new_text`", "use `--old-text` with `--new-text`"),
+            ("see `steward call read_file --help`", "see `steward call read_file --help`"),
+        ];
+        for (said, shown) in cases {
+            assert_eq!(hint(said), shown);
+        }
+    }
+
+    #[test]
+    fn answers_are_for_people() {
+        let revision = "91d886206a5b85df04bf96da7042ed2c";
+        let cases = [
+            (format!("created `a.md` (12 B), revision {revision}"), "created `a.md` (12 B)"),
+            (format!("a\nx, revision {revision}"), &*format!("a\nx, revision {revision}")),
+            (
+                "undid 2; change set 3 brings it back".into(),
+                "undid 2; `steward undo 3` brings it back",
+            ),
+            (
+                "gone; undo change set 6 to have it back".into(),
+                "gone; `steward undo 6` brings it back",
+            ),
+            (
+                "[2 of 9; go on with first_result: 3, or not]".into(),
+                "[2 of 9; go on with --first-result 3, or not]",
+            ),
+        ];
+        for (said, shown) in cases {
+            assert_eq!(answer(&said), shown);
+        }
+    }
+
+    #[test]
+    fn no_word_of_another_program_is_one_of_ours() {
+        let ours: Vec<_> = super::super::arguments::names();
+        for (words, _) in ELSEWHERE {
+            assert!(words.iter().all(|word| !ours.contains(&(*word).to_owned())), "{words:?}");
+        }
+        for (words, _) in NOT_HERE {
+            assert!(words.iter().all(|word| !ours.contains(&(*word).to_owned())), "{words:?}");
+        }
+    }
+}

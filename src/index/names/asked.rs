@@ -1,0 +1,139 @@
+//! What somebody asked for, as words: the name, the folders said with it, and what is only said around it.
+
+use chrono::NaiveDate;
+
+use crate::note::path::VaultPath;
+use crate::note::spoken::{self, day};
+
+/// Words of a name that are looked for.
+pub(super) const MOST_WORDS: usize = 12;
+
+/// A name as it was asked for.
+pub(super) struct Asked {
+    /// The folders and the name, from the root, each as the key of what it sounds like.
+    pub path: Vec<String>,
+    /// The words of the name and of the folders, each once.
+    pub words: Vec<String>,
+    /// The words of the name alone, joined.
+    pub name: String,
+    /// Signs that nobody says, which a name then has to have.
+    pub signs: Vec<char>,
+    /// A day that it names.
+    pub day: Option<day::Day>,
+    /// It names a part of a note, or more than can be compared: nothing answers to it exactly.
+    pub is_inexact: bool,
+}
+
+impl Asked {
+    pub fn new(path: &VaultPath, today: NaiveDate) -> Self {
+        let text = path.as_str().trim();
+        let link = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+        let text = link.map_or(text, |link| link.split('|').next().unwrap_or(link));
+        let (text, part) = match link.and_then(|_| text.split_once('#')) {
+            Some((text, part)) => (text, !part.is_empty()),
+            None => (text, false),
+        };
+        let text = text.trim_end_matches(['.', ',', '!', '?', ' ']);
+        let said = said_signs(text);
+        let without_extension = |said: &str| {
+            let end = said.len().checked_sub(3)?;
+            let is_note = said.get(end..)?.eq_ignore_ascii_case(".md");
+            is_note.then(|| said[..end].trim_end().to_owned())
+        };
+        let said = without_extension(&said).unwrap_or(said);
+        let components: Vec<Vec<String>> =
+            said.split('/').map(spoken::words).filter(|words| !words.is_empty()).collect();
+        let name = components.last().cloned().unwrap_or_default();
+        let mut words: Vec<String> = Vec::new();
+        // The words of the name first, in their order.
+        for word in components.iter().rev().flatten() {
+            if !words.contains(word) {
+                words.push(word.clone());
+            }
+        }
+        if words.len() > 1 && spoken::is_article(&words[0]) {
+            words.remove(0);
+        }
+        // "Garden/🌱" names something in the folder, and not the folder.
+        let has_silent = components.len() < said.split('/').count();
+        let is_inexact = part || has_silent || words.len() > MOST_WORDS || name.is_empty();
+        words.truncate(MOST_WORDS);
+        Self {
+            path: components.iter().map(|words| spoken::key(words)).collect(),
+            words,
+            name: spoken::key(&name),
+            signs: spoken::signs(&said),
+            day: day::parse(&said, today),
+            is_inexact,
+        }
+    }
+}
+
+/// The text with the signs that were said: `garden slash compost dot md`.
+fn said_signs(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is =
+        |at: usize, word: &str| words.get(at).is_some_and(|said| said.eq_ignore_ascii_case(word));
+    let mut found = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < words.len() {
+        let is_inside = !found.is_empty() && at + 1 < words.len();
+        let letters = usize::from(is(at + 1, "m") && is(at + 2, "d"));
+        let is_last = at + 2 + letters == words.len();
+        if is_inside && is(at, "slash") {
+            found.push('/');
+        } else if is_inside
+            && is(at, "dot")
+            && is_last
+            && (letters == 1 || is_extension(words[at + 1]))
+        {
+            found.push('.');
+            found.push_str(if letters == 1 { "md" } else { words[at + 1] });
+            break;
+        } else {
+            if !found.is_empty() && !found.ends_with('/') {
+                found.push(' ');
+            }
+            found.push_str(words[at]);
+        }
+        at += 1;
+    }
+    found
+}
+
+/// What is said behind "dot" where a file is meant.
+fn is_extension(word: &str) -> bool {
+    let known =
+        ["md", "png", "jpg", "jpeg", "gif", "svg", "webp", "pdf", "canvas", "base", "txt", "csv"];
+    known.iter().any(|extension| word.eq_ignore_ascii_case(extension))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_and_brackets_that_were_said() {
+        let today = NaiveDate::from_ymd_opt(2026, 11, 22).expect("a day");
+        for (said, expected) in [
+            ("garden slash compost", "garden/compost"),
+            ("garden / compost", "garden/compost"),
+            ("compost dot md", "compost"),
+            ("compost dot M D", "compost"),
+            ("Compost.md.", "compost"),
+            ("slash and burn", "slashandburn"),
+            ("dot com notes", "dotcomnotes"),
+            ("keel bolts dot png", "keelboltspng"),
+            ("[[Garden/Compost|the heap]]", "garden/compost"),
+            ("The Shed", "shed"),
+            ("?", ""),
+        ] {
+            let path = VaultPath::parse(said, None).expect("a path");
+            assert_eq!(Asked::new(&path, today).path.join("/"), expected, "{said}");
+        }
+        for part in ["[[Compost#Bins]]", "garden/🌱", "🌱"] {
+            let path = VaultPath::parse(part, None).expect("a path");
+            assert!(Asked::new(&path, today).is_inexact, "{part}: a part of a note is no note");
+        }
+    }
+}

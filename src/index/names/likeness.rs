@@ -1,0 +1,189 @@
+//! How alike two texts are, for one text and very many others.
+//!
+//! Counted are letters added, left out, replaced, and neighbours exchanged (optimal string
+//! alignment). All columns of the usual table are one number here, so that a text costs a handful of
+//! instructions a letter (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit
+//! distances", 2003).
+
+/// Letters of the longest text that is compared.
+pub const LONGEST: usize = 128;
+
+/// Which letters occur in a text of ASCII, one bit each: whether two texts can be alike is known by these
+/// before they are compared.
+pub fn letters(text: &str) -> u64 {
+    text.bytes().fold(0, |bits, byte| bits | 1 << (byte % 64))
+}
+
+/// Which letters a text has, which of them at least twice, and how many it has, as one number: tells at once of
+/// most texts that they are not alike.
+#[derive(Debug, Clone, Copy)]
+pub struct Bag(u64);
+
+impl Bag {
+    /// That of a text of ASCII letters and digits.
+    pub fn of(text: &str) -> Self {
+        let (mut once, mut twice) = (0_u64, 0_u64);
+        for byte in text.bytes() {
+            let bit = 1 << (byte % 32);
+            twice |= once & bit;
+            once |= bit;
+        }
+        // Of those that are met twice, two letters may share a bit: it says less then, and nothing wrong.
+        let twice = (twice | twice >> 24) & 0xff_ffff;
+        Self(once << 32 | twice << 8 | text.len().min(255) as u64)
+    }
+
+    /// The most alike that two texts with these can be, as [`Likeness::with`] counts.
+    pub fn most_alike(self, other: Self) -> f64 {
+        let (letters, others) = (self.0 >> 8, other.0 >> 8);
+        let (length, other) = ((self.0 & 0xff) as u32, (other.0 & 0xff) as u32);
+        let changes = (letters & !others).count_ones().max((others & !letters).count_ones());
+        let changes = changes.max(length.abs_diff(other));
+        1.0 - f64::from(changes) / f64::from(length.max(other).max(1))
+    }
+}
+
+/// One text, ready to be compared with many.
+pub struct Likeness {
+    letters: usize,
+    text: String,
+    /// Where each ASCII letter stands.
+    ascii: [u128; 128],
+    /// Where others stand.
+    others: Vec<(char, u128)>,
+}
+
+impl Likeness {
+    /// Takes one of the two texts.
+    pub fn of(text: &str) -> Self {
+        let mut likeness = Self {
+            letters: text.chars().count(),
+            text: text.to_owned(),
+            ascii: [0; 128],
+            others: Vec::new(),
+        };
+        for (at, letter) in text.chars().take(LONGEST).enumerate() {
+            let bit = 1 << at;
+            match likeness.ascii.get_mut(letter as usize) {
+                Some(places) => *places |= bit,
+                None => match likeness.others.iter_mut().find(|(other, _)| *other == letter) {
+                    Some((_, places)) => *places |= bit,
+                    None => likeness.others.push((letter, bit)),
+                },
+            }
+        }
+        likeness
+    }
+
+    /// 0 (nothing in common) to 1 (equal): the changes that make one of the other, as a part of the
+    /// longer one's letters. 0 too where it cannot come to `least`, or one is too long.
+    pub fn with(&self, other: &str, least: f64) -> f64 {
+        if self.text == other {
+            return 1.0;
+        }
+        let letters = if other.is_ascii() { other.len() } else { other.chars().count() };
+        let (short, long) = (self.letters.min(letters), self.letters.max(letters));
+        // At least what one has more has to be added.
+        if long > LONGEST || (short as f64) < least * long as f64 {
+            return 0.0;
+        }
+        1.0 - self.changes(other) as f64 / long as f64
+    }
+
+    fn changes(&self, other: &str) -> usize {
+        if self.letters == 0 {
+            return other.chars().count();
+        }
+        let last = 1_u128 << (self.letters - 1);
+        // Differences between neighbours of a column, down and up; matches of the letter before.
+        let (mut more, mut less): (u128, u128) = (u128::MAX, 0);
+        let (mut diagonal, mut before): (u128, u128) = (0, 0);
+        let mut changes = self.letters;
+        for letter in other.chars() {
+            let places = self.places(letter);
+            let exchanged = ((!diagonal & places) << 1) & before;
+            diagonal = ((places & more).wrapping_add(more) ^ more) | places | less | exchanged;
+            let mut up = less | !(diagonal | more);
+            let mut down = diagonal & more;
+            if up & last != 0 {
+                changes += 1;
+            } else if down & last != 0 {
+                changes -= 1;
+            }
+            up = (up << 1) | 1;
+            down <<= 1;
+            more = down | !(diagonal | up);
+            less = up & diagonal;
+            before = places;
+        }
+        changes
+    }
+
+    fn places(&self, letter: char) -> u128 {
+        match self.ascii.get(letter as usize) {
+            Some(places) => *places,
+            None => self
+                .others
+                .iter()
+                .find(|(other, _)| *other == letter)
+                .map_or(0, |(_, places)| *places),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same by the book: a whole table.
+    fn by_the_book(a: &str, b: &str) -> usize {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                table[i][j] = match (i, j) {
+                    (0, other) | (other, 0) => other,
+                    _ => {
+                        let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                        let mut least = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+                        if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                            least = least.min(table[i - 2][j - 2] + 1);
+                        }
+                        least
+                    }
+                };
+            }
+        }
+        table[a.len()][b.len()]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn counts_as_the_book_does(a in "[abcé語]{0,12}|[a-d]{100,128}", b in "[abcé語]{0,12}|[a-d]{90,128}") {
+            let long = a.chars().count().max(b.chars().count());
+            let expected = if long == 0 { 1.0 } else { 1.0 - by_the_book(&a, &b) as f64 / long as f64 };
+            let found = Likeness::of(&a).with(&b, 0.0);
+            prop_assert!((found - expected).abs() < 1e-9, "{a} {b}: {found}, by the book {expected}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn a_bag_never_says_less_than_there_is(a in "[a-z0-9-]{0,16}", b in "[a-z0-9-]{0,16}|[ab]{0,16}") {
+            let alike = Likeness::of(&a).with(&b, 0.0);
+            prop_assert!(Bag::of(&a).most_alike(Bag::of(&b)) >= alike, "{a} {b}: {alike}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_like_nothing_but_itself() {
+        let long = "a".repeat(300);
+        assert_eq!(Likeness::of(&long).with(&long, 0.5), 1.0);
+        assert_eq!(Likeness::of(&long).with("a", 0.0), 0.0);
+        assert_eq!(Likeness::of("a").with(&long, 0.0), 0.0);
+    }
+}

@@ -1,0 +1,572 @@
+//! Which file is meant by a name as people say it.
+//!
+//! A path that exists is what it says (`vault`). What does not exist as a path is taken as a name: it means
+//! the one file whose name or alias sounds the same, wherever that lies, or the daily note of the day that it
+//! says; and nothing as soon as there are two, or another note's name holds all the words that were said. A
+//! score ranks what is suggested and never decides.
+//!
+//! Kept in memory from the first name that is asked for on, and kept true by the change feed: the words of all
+//! names, aliases and first headings, found by how a name sounds and by each word (`table`). Saved from run to
+//! run (`saved`), so that a start reads no note again that has not changed. The very first reading is done
+//! beside what is asked ([`Names::start`]): a name waits for it a moment, and nothing is acted on before it ends,
+//! since an alias that nobody has read may be another note's. Invariant: an answer is computed over what its
+//! caller may see, how rare a word is included.
+//!
+//! In reading order: this page, `asked` (what was asked), `table`, `hearing` (how near that is to a name),
+//! `likeness`, `saved`.
+
+mod asked;
+mod hearing;
+mod likeness;
+mod saved;
+mod table;
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use chrono::{DateTime, FixedOffset};
+
+use super::changes::Feed;
+use super::fresh::Fresh;
+use crate::note::fold::fold_key;
+use crate::note::path::{PathRef, VaultPath};
+use crate::note::spoken;
+use crate::note::spoken::day::{self, Day};
+use crate::vault::protect::is_hidden;
+use crate::vault::{Cancel, FileContent, Found, Kind, Vault, VaultError, Want, glance};
+use asked::Asked;
+use hearing::{Hearing, Ranking};
+use table::{Known, Table};
+
+/// How many are suggested.
+const SHOWN: usize = 5;
+
+/// What scores less would only mislead.
+const LEAST: f64 = 0.45;
+
+/// The most files that a refusal names.
+const MOST_CANDIDATES: usize = 10;
+
+/// Files compared word by word for one list of suggestions: those that hold most of what was said. Far more
+/// than are shown, since words alone do not tell which of them is nearest.
+const MOST_COMPARED: usize = 2_000;
+
+/// How long after the start all notes are read, where that was never done and no name is asked for: who
+/// searches first would wait for the same disk.
+const READ_AFTER: Duration = Duration::from_secs(10);
+
+/// How long a name waits for that: some ten thousand notes are read by then.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What every file of a vault is called. A cheap clone over shared state.
+#[derive(Clone)]
+pub struct Names(Arc<Inner>);
+
+struct Inner {
+    names: Fresh<Table>,
+    /// Where they are kept from run to run.
+    folder: OnceLock<PathBuf>,
+    loaded: Once,
+    /// All notes are to be read for the first time.
+    is_first: Mutex<bool>,
+    /// Rung when they were.
+    was_first: Condvar,
+    stop: Cancel,
+    reader: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Who asks, and when.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// The vault as far as the caller may see it.
+    pub vault: &'a Vault,
+    /// For days such as "yesterday".
+    pub now: DateTime<FixedOffset>,
+    /// Ends the reading of notes, of which the answer then knows nothing.
+    pub cancel: &'a Cancel,
+}
+
+/// What answers to a name.
+#[derive(Default)]
+struct Answer {
+    /// What sounds the same, by path; the daily note that was said first.
+    exact: Vec<(VaultPath, Kind)>,
+    /// Other notes whose name or alias holds all the words that were said.
+    holders: Vec<VaultPath>,
+    /// The nearest, best first; where none is meant.
+    near: Vec<VaultPath>,
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Names").finish_non_exhaustive()
+    }
+}
+
+impl Names {
+    /// The names of `vault`; nothing is read yet.
+    pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
+        Self(Arc::new(Inner {
+            names: Fresh::new(vault, feed),
+            folder: OnceLock::new(),
+            loaded: Once::new(),
+            is_first: Mutex::default(),
+            was_first: Condvar::new(),
+            stop: Cancel::default(),
+            reader: Mutex::default(),
+        }))
+    }
+
+    /// Goes by what an earlier run saved in `state`, the steward's folder for the vault.
+    pub fn remember(&self, state: &Path) {
+        let _ = self.0.folder.set(saved::folder(state));
+    }
+
+    /// The same, and where nothing was saved yet, reads all notes on a thread of its own and saves: as soon as
+    /// somebody asks for a name, else a while later.
+    pub fn start(&self, state: &Path) {
+        self.remember(state);
+        if saved::is_there(&saved::folder(state)) {
+            return;
+        }
+        self.0.loaded.call_once(|| ());
+        *lock(&self.0.is_first) = true;
+        let works = Arc::clone(&self.0);
+        let read = move || {
+            std::thread::park_timeout(READ_AFTER);
+            if works.names.refresh(&works.stop).is_ok() {
+                works.end_first();
+                works.save();
+            }
+        };
+        match std::thread::Builder::new().name("names".to_owned()).spawn(read) {
+            Ok(reader) => *lock(&self.0.reader) = Some(reader),
+            // Whoever asks first reads them.
+            Err(_) => self.0.end_first(),
+        }
+    }
+
+    /// Ends what [`Self::start`] began, and saves what has changed.
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+        if let Some(reader) = lock(&self.0.reader).take() {
+            reader.thread().unpark();
+            let _ = reader.join();
+        }
+        // A reading that was cut short begins anew.
+        if !*lock(&self.0.is_first) {
+            self.0.save();
+        }
+    }
+
+    /// Finds what `asked` names, a path or a name.
+    ///
+    /// # Errors
+    /// As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also where several
+    /// files answer to a name, or one does and another's holds all the words. What is not found comes with
+    /// the nearest.
+    pub fn resolve(
+        &self,
+        asking: Asking<'_>,
+        asked: &str,
+        want: Want,
+    ) -> Result<Found, VaultError> {
+        match asking.vault.resolve(asked, want) {
+            Err(VaultError::NotFound { path, near }) => self.resolve_name(asking, path, near, want),
+            other => other,
+        }
+    }
+
+    /// Finds the file that `asked` names, and reads it.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`], and [`Reader::read`](crate::vault::Reader::read).
+    pub fn read(
+        &self,
+        asking: Asking<'_>,
+        asked: &str,
+    ) -> Result<(VaultPath, FileContent), VaultError> {
+        match asking.vault.read_asked(asked) {
+            Err(VaultError::NotFound { path, near }) => {
+                let Found { path, .. } = self.resolve_name(asking, path, near, Want::File)?;
+                let content = asking.vault.read(&path)?;
+                Ok((path, content))
+            }
+            other => other,
+        }
+    }
+
+    /// The files that answer to the name `path`, at which there is nothing, and the folders too where one is
+    /// wanted; by path. Waits for the first reading of the notes.
+    pub fn answering(&self, asking: Asking<'_>, path: &VaultPath, want: Want) -> Vec<VaultPath> {
+        let found = self.ask(asking, path, want, |search, table| search.exact(table));
+        found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// `near` is what took its name lately; then nothing else is meant.
+    fn resolve_name(
+        &self,
+        asking: Asking<'_>,
+        path: VaultPath,
+        mut near: Vec<VaultPath>,
+        want: Want,
+    ) -> Result<Found, VaultError> {
+        if glance::would_wait() {
+            return Err(VaultError::NotFound { path, near });
+        }
+        if self.0.is_first() {
+            near.extend(called_so(asking.vault, &path));
+            return Err(VaultError::NotFound { path, near: first(near) });
+        }
+        let is_sure = near.is_empty() && !is_hidden(&path);
+        let answer = self.ask(asking, &path, want, |search, table| search.answer(table, is_sure));
+        let answer = answer.unwrap_or_default();
+        match &answer.exact[..] {
+            [(one, _)] if is_sure && answer.is_one(want) => {
+                return asking.vault.resolve(one.as_str(), want);
+            }
+            several
+                if is_sure && several.len() + answer.holders.len() > 1 && !several.is_empty() =>
+            {
+                let several = several.iter().map(|(path, _)| path);
+                let candidates = several.chain(&answer.holders).take(MOST_CANDIDATES).cloned();
+                return Err(VaultError::Ambiguous { path, candidates: candidates.collect() });
+            }
+            _ => {}
+        }
+        near.extend(answer.exact.into_iter().map(|(path, _)| path));
+        near.extend(answer.near);
+        Err(VaultError::NotFound { path, near: first(near) })
+    }
+
+    /// Has `look` answer from all that is known; not where the notes could not be read.
+    fn ask<T>(
+        &self,
+        asking: Asking<'_>,
+        path: &VaultPath,
+        want: Want,
+        look: impl FnOnce(&Search<'_>, &Table) -> T,
+    ) -> Option<T> {
+        self.0.refresh(asking.cancel)?;
+        let asked = Asked::new(path, asking.now.date_naive());
+        let days = daily_notes(asking, &asked, want);
+        Some(look(&Search { asking, asked: &asked, want, days }, &self.0.names.kept()))
+    }
+}
+
+impl Inner {
+    /// Brings the table up to date; not for whoever withdraws meanwhile.
+    fn refresh(&self, cancel: &Cancel) -> Option<()> {
+        let names = &self.names;
+        self.loaded.call_once(|| {
+            if let Some(folder) = self.folder.get() {
+                saved::load(folder, &names.vault, &mut names.kept_mut());
+            }
+        });
+        names.refresh(cancel).ok()?;
+        // In the order in which everybody takes these two locks.
+        let known = names.kept();
+        let catalogue = names.vault.catalogue();
+        let is_same = known
+            .others()
+            .map(|known| (known.path.borrowed(), known.kind))
+            .eq(catalogue.others().map(|entry| (entry.path(), entry.kind)));
+        if !is_same {
+            drop(known);
+            let others = catalogue.others().map(|entry| (entry.path().to_path(), entry.kind));
+            let others = others.collect();
+            drop(catalogue);
+            names.kept_mut().set_others(others);
+        }
+        Some(())
+    }
+
+    fn save(&self) {
+        let table = self.names.kept();
+        let Some(folder) = self.folder.get().filter(|_| table.is_unsaved) else { return };
+        let saved = saved::save(folder, &table);
+        drop(table);
+        match saved {
+            Ok(()) => self.names.kept_mut().is_unsaved = false,
+            // They are read again at the next start.
+            Err(error) => tracing::warn!(%error, "the names of notes could not be saved"),
+        }
+    }
+
+    /// Whether the notes are still to be read for the first time, which is waited for a moment.
+    fn is_first(&self) -> bool {
+        let first = lock(&self.is_first);
+        if !*first {
+            return false;
+        }
+        lock(&self.reader).iter().for_each(|reader| reader.thread().unpark());
+        let waited = self.was_first.wait_timeout_while(first, PATIENCE, |first| *first);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn end_first(&self) {
+        *lock(&self.is_first) = false;
+        self.was_first.notify_all();
+    }
+}
+
+impl Answer {
+    /// Whether one file is meant, and no other could be.
+    fn is_one(&self, want: Want) -> bool {
+        match &self.exact[..] {
+            // A whole folder is not deleted or moved by what it sounds like.
+            [(_, kind)] => {
+                self.holders.is_empty() && (want != Want::Entry || *kind != Kind::Folder)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first to be shown, each once.
+fn first(mut near: Vec<VaultPath>) -> Vec<VaultPath> {
+    let mut seen = HashSet::new();
+    near.retain(|path| seen.insert(path.clone()));
+    near.truncate(SHOWN);
+    near
+}
+
+/// What has just this name by the catalogue alone, wherever it lies.
+fn called_so(vault: &Vault, path: &VaultPath) -> Vec<VaultPath> {
+    let catalogue = vault.catalogue();
+    let key = fold_key(path.name());
+    let named = [format!("{key}.md"), key].map(|key| catalogue.named(&key)).into_iter().flatten();
+    named.filter(|entry| !entry.unnameable).map(|entry| entry.path().to_path()).collect()
+}
+/// The daily notes that there are of the day that was said.
+fn daily_notes(asking: Asking<'_>, asked: &Asked, want: Want) -> Vec<VaultPath> {
+    let days = match asked.day.filter(|_| want != Want::Folder) {
+        None => return Vec::new(),
+        Some(Day::Sure(day)) => vec![day],
+        Some(Day::Yearless { past, coming }) => vec![past, coming],
+    };
+    let Ok(settings) = asking.vault.daily_notes() else { return Vec::new() };
+    let moments = days.into_iter().filter_map(|day| day::at_the_time_of(day, asking.now));
+    let found = moments.filter_map(|moment| {
+        asking.vault.resolve(&settings.path(&moment).text, Want::File).ok().map(|found| found.path)
+    });
+    found.collect()
+}
+
+/// One question.
+struct Search<'a> {
+    asking: Asking<'a>,
+    asked: &'a Asked,
+    want: Want,
+    /// The daily notes of the day that was said.
+    days: Vec<VaultPath>,
+}
+
+impl Search<'_> {
+    /// What answers, or where that is not one file, what is near.
+    fn answer(&self, table: &Table, is_sure: bool) -> Answer {
+        let mut answer = Answer { exact: self.exact(table), ..Answer::default() };
+        let hearing = Hearing::new(self.asked, table);
+        if !answer.exact.is_empty() {
+            answer.holders = self.holders(table, &hearing);
+            answer.holders.retain(|path| answer.exact.iter().all(|(exact, _)| exact != path));
+        }
+        let is_told = answer.exact.len() + answer.holders.len() > 1 || answer.is_one(self.want);
+        if !(is_sure && is_told) {
+            answer.near = self.near(table, Ranking::new(hearing, self.asking.vault.view()));
+        }
+        answer
+    }
+
+    fn is_seen(&self, known: &Known) -> bool {
+        let may_be_meant = self.want != Want::Folder || known.kind == Kind::Folder;
+        may_be_meant && self.asking.vault.view().shows(&known.path)
+    }
+
+    /// What sounds just like what was asked, where that was said to be; by path, a day's own note first.
+    fn exact(&self, table: &Table) -> Vec<(VaultPath, Kind)> {
+        if self.asked.is_inexact {
+            return Vec::new();
+        }
+        let mut found = table.sounding(&self.asked.name);
+        found.retain(|known| {
+            let name = known.path.name();
+            self.is_seen(known)
+                && (self.want != Want::File || known.kind != Kind::Folder)
+                && self.asked.signs.iter().all(|sign| name.contains(*sign))
+                && self.lies_there(known.path.borrowed())
+                && !self.days.contains(&known.path)
+        });
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        let days = self.days.iter().map(|path| (path.clone(), Kind::File));
+        days.chain(found.iter().map(|known| (known.path.clone(), known.kind))).collect()
+    }
+
+    /// The notes whose names hold all that was said, by path.
+    fn holders(&self, table: &Table, hearing: &Hearing<'_>) -> Vec<VaultPath> {
+        let files = hearing.may_hold_all();
+        let known = files.into_iter().filter_map(|file| table.known(file));
+        let holders = known.filter(|known| {
+            (known.path.is_note() || self.want == Want::Folder)
+                && known.labels.names().any(|label| hearing.holds_all(label))
+                && self.is_seen(known)
+        });
+        let mut holders: Vec<VaultPath> = holders.map(|known| known.path.clone()).collect();
+        holders.sort();
+        holders
+    }
+
+    /// What is nearest, best first.
+    fn near(&self, table: &Table, mut ranking: Ranking<'_>) -> Vec<VaultPath> {
+        let folders = above(table, &ranking);
+        let inside = self.inside(table, &folders);
+        let mut best: Vec<(f64, PathRef<'_>)> = Vec::new();
+        let mut compared = vec![false; table.len()];
+        for file in ranking.foremost(MOST_COMPARED, &inside) {
+            compared[file as usize] = true;
+            let Some(known) = table.known(file).filter(|known| self.is_seen(known)) else {
+                continue;
+            };
+            let parent = known.path.borrowed().parent().map_or("", PathRef::as_str);
+            let folder = folders.get(parent).map(|alike| &**alike).unwrap_or_default();
+            let score = ranking.score(known, folder) * self.of_kind(known);
+            insert(&mut best, score, known.path.borrowed());
+        }
+        for sound in table.sounds() {
+            if compared[sound.file as usize] || !ranking.is_seen(sound.file) {
+                continue;
+            }
+            // It has to be nearer than the last that would be shown.
+            let least = best.get(SHOWN - 1).map_or(0.0, |(score, _)| *score);
+            let score = ranking.score_by_letters(sound, least);
+            if score > 0.0
+                && let Some(known) = table.known(sound.file).filter(|known| self.is_seen(known))
+            {
+                compared[sound.file as usize] = true;
+                insert(&mut best, score * self.of_kind(known), known.path.borrowed());
+            }
+        }
+        best.into_iter().map(|(_, path)| path.to_path()).collect()
+    }
+
+    /// The files in folders that were said, with what these have of it.
+    fn inside<'f>(
+        &self,
+        table: &Table,
+        folders: &'f HashMap<&str, Box<[f64]>>,
+    ) -> Vec<(u32, &'f [f64])> {
+        let catalogue = self.asking.vault.catalogue();
+        let said = table.others().filter_map(|folder| {
+            let is_said = |path: &str| {
+                folders.get(path).filter(|alike| Ranking::is_said(alike)).map(|alike| &**alike)
+            };
+            let above = folder.path.borrowed().parent().and_then(|above| is_said(above.as_str()));
+            // What is in the one above has been taken with it.
+            is_said(folder.path.as_str()).filter(|_| above.is_none()).map(|it| (&folder.path, it))
+        });
+        let mut inside = Vec::new();
+        for (folder, alike) in said {
+            let entries = catalogue.within(folder).take(MOST_COMPARED);
+            let files = entries.filter_map(|entry| table.number(entry.path()));
+            inside.extend(files.map(|file| (file, alike)));
+        }
+        inside
+    }
+
+    /// Whether something of this kind is wanted: a note before all else.
+    fn of_kind(&self, known: &Known) -> f64 {
+        match (self.want, known.kind) {
+            (Want::Folder, _) => 1.0,
+            (Want::File, Kind::Folder) => 0.6,
+            (_, Kind::Folder) => 0.9,
+            _ if known.path.is_note() => 1.0,
+            _ => 0.88,
+        }
+    }
+
+    /// Whether a path lies in the folders that were said, if any were: from the root, as in any path.
+    fn lies_there(&self, path: PathRef<'_>) -> bool {
+        let Some((_, folders)) = self.asked.path.split_last() else { return false };
+        let Some(parent) = path.parent() else { return folders.is_empty() };
+        if folders.is_empty() {
+            return true;
+        }
+        let real: Vec<String> =
+            parent.components().map(|name| spoken::key(&spoken::words(name))).collect();
+        real == folders
+    }
+}
+
+/// By folder: how much of what was said it and those above it have; without those that have nothing of it.
+fn above<'t>(table: &'t Table, ranking: &Ranking<'_>) -> HashMap<&'t str, Box<[f64]>> {
+    let mut folders: HashMap<&str, Box<[f64]>> = HashMap::new();
+    for folder in table.others().filter(|other| other.kind == Kind::Folder) {
+        let parent = folder.path.borrowed().parent().map_or("", PathRef::as_str);
+        let above = folders.get(parent).map(|alike| &**alike);
+        if let Some(alike) = ranking.folder(folder, above) {
+            folders.insert(folder.path.as_str(), alike);
+        }
+    }
+    folders
+}
+
+/// Takes a path in if it is among the nearest; equal ones by path.
+fn insert<'p>(best: &mut Vec<(f64, PathRef<'p>)>, score: f64, path: PathRef<'p>) {
+    let is_before = |other: &(f64, PathRef<'_>)| {
+        other.0 > score || (other.0 == score && other.1.as_str() < path.as_str())
+    };
+    let at = best.partition_point(is_before);
+    if score >= LEAST && at < SHOWN {
+        best.truncate(SHOWN - 1);
+        best.insert(at, (score, path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::Settings;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
+    fn while_the_notes_are_read_for_the_first_time_names_are_offered_and_none_is_acted_on() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
+        std::fs::create_dir(place.join("a")).expect("made");
+        std::fs::write(place.join("a/Kettle.md"), "one\n").expect("written");
+        let vault = Vault::open(place, state, Settings::default(), &|_| ()).expect("opened").0;
+        let names = Names::new(vault.clone(), &Feed::new(vault.clone()));
+        let cancel = Cancel::default();
+        let now = chrono::Utc::now().fixed_offset();
+        let resolve_in = |names: &Names, said: &str| {
+            let asking = Asking { vault: &vault, now, cancel: &cancel };
+            match names.resolve(asking, said, Want::File) {
+                Ok(found) => found.path.to_string(),
+                Err(VaultError::NotFound { near, .. }) => format!("near {near:?}"),
+                Err(other) => other.to_string(),
+            }
+        };
+        let resolve = |said: &str| resolve_in(&names, said);
+        *lock(&names.0.is_first) = true;
+        assert_eq!(resolve("kettle"), r#"near [VaultPath("a/Kettle.md")]"#);
+        assert_eq!(resolve("the kettle"), "near []");
+        names.0.end_first();
+        assert_eq!(resolve("the kettle"), "a/Kettle.md");
+        // The reading beside ends by itself, and is not done twice.
+        let names = Names::new(vault.clone(), &Feed::new(vault.clone()));
+        names.start(state);
+        assert_eq!(resolve_in(&names, "the kettle"), "a/Kettle.md", "soon read, and waited for");
+        lock(&names.0.reader).take().expect("it was begun").join().expect("it ended");
+        assert!(saved::is_there(&saved::folder(state)));
+        let again = Names::new(vault.clone(), &Feed::new(vault.clone()));
+        again.start(state);
+        assert!(lock(&again.0.reader).is_none());
+    }
+}

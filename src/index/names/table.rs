@@ -1,0 +1,447 @@
+//! What all that is in the vault is called: names, aliases and headings, as words. Found by each word, and by
+//! how a whole name sounds.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::likeness::{Bag, letters};
+use crate::index::changes::{Stamp, identity, stamp, unsure_for};
+use crate::index::fresh::Keeper;
+use crate::note::path::{PathRef, VaultPath};
+use crate::note::text::Text;
+use crate::note::{markdown, spoken};
+use crate::vault::{Kind, Vault, VaultError};
+
+/// Aliases of one note that count.
+const MAX_ALIASES: usize = 64;
+
+/// Headings of one note that are suggested by.
+const MAX_HEADINGS: usize = 8;
+
+/// What a label is of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Name,
+    Alias,
+    Heading,
+}
+
+/// One thing that a file is called.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Label<'t> {
+    pub origin: Origin,
+    /// Numbers of words, in their order.
+    pub words: &'t [u32],
+}
+
+/// All that one file is called: before the numbers of each label's words their count and its origin, as one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Labels(pub Box<[u32]>);
+
+impl Labels {
+    fn new(called: Vec<(Origin, Vec<String>)>, words: &mut Words) -> Self {
+        let mut labels = Vec::new();
+        for (origin, said) in called {
+            labels.push((said.len() as u32) << 2 | origin as u32);
+            labels.extend(said.iter().map(|word| words.add(word)));
+        }
+        Self(labels.into())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Label<'_>> {
+        let mut rest = &*self.0;
+        std::iter::from_fn(move || {
+            let (head, after) = rest.split_first()?;
+            let (words, after) = after.split_at_checked((head >> 2) as usize)?;
+            rest = after;
+            let origin = match head & 3 {
+                0 => Origin::Name,
+                1 => Origin::Alias,
+                _ => Origin::Heading,
+            };
+            Some(Label { origin, words })
+        })
+    }
+
+    /// Its name and aliases.
+    pub fn names(&self) -> impl Iterator<Item = Label<'_>> {
+        self.iter().filter(|label| label.origin != Origin::Heading)
+    }
+}
+
+/// What is known of one file, folder or link.
+pub(super) struct Known {
+    pub path: VaultPath,
+    pub kind: Kind,
+    pub stamp: Stamp,
+    /// Which file it was on its disk, where it was read.
+    pub identity: u64,
+    /// Its next change may carry the same stamp.
+    pub unsure: bool,
+    pub labels: Labels,
+}
+
+/// A file as it was read.
+pub(super) struct Read {
+    stamp: Stamp,
+    identity: u64,
+    unsure: bool,
+    called: Vec<(Origin, Vec<String>)>,
+}
+
+/// A word of any name.
+pub(super) struct Word {
+    pub text: Box<str>,
+    pub letters: u64,
+    /// It is said around names, rather than in them.
+    pub is_filler: bool,
+    /// How often it is in names and aliases.
+    pub names: u32,
+    /// What is called by it, headings included; in order.
+    pub files: Vec<u32>,
+}
+
+/// The words of all names, each once. Those of names that are gone stay, since most come again.
+#[derive(Default)]
+pub(super) struct Words {
+    words: Vec<Word>,
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Words {
+    pub fn get(&self, number: u32) -> &Word {
+        &self.words[number as usize]
+    }
+
+    /// Every word, by number.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Word> {
+        self.words.iter()
+    }
+
+    /// The number of a word that is known.
+    pub fn number(&self, word: &str) -> Option<u32> {
+        let is_it = |number: &u32| *self.get(*number).text == *word;
+        self.numbers.find(self.hasher.hash_one(word), is_it).copied()
+    }
+
+    /// The number of a word, a new one where it has none.
+    pub fn add(&mut self, word: &str) -> u32 {
+        if let Some(number) = self.number(word) {
+            return number;
+        }
+        let number =
+            u32::try_from(self.words.len()).expect("memory ends before four billion words");
+        self.words.push(Word {
+            text: word.into(),
+            letters: letters(word),
+            is_filler: spoken::is_filler(word),
+            names: 0,
+            files: Vec::new(),
+        });
+        let Self { words, numbers, hasher } = self;
+        let hash = |number: &u32| hasher.hash_one(&*words[*number as usize].text);
+        numbers.insert_unique(hash(&number), number, hash);
+        number
+    }
+
+    /// Writes the key of what a label says, in place of what is in `key`.
+    pub fn write_key(&self, label: Label<'_>, key: &mut String) {
+        key.clear();
+        spoken::write_key(label.words.iter().map(|word| &*self.get(*word).text), key);
+    }
+}
+
+/// How one name or alias sounds, and of what.
+pub(super) struct Sound {
+    /// Of its key.
+    hash: u32,
+    pub file: u32,
+    pub bag: Bag,
+}
+
+impl Sound {
+    /// Where it is looked for.
+    fn place(hash: u32) -> u64 {
+        u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+/// What everything is called.
+#[derive(Default)]
+pub(super) struct Table {
+    pub words: Words,
+    files: Vec<Option<Known>>,
+    /// Numbers that no file has any more.
+    free: Vec<u32>,
+    by_path: HashTable<u32>,
+    sounds: HashTable<Sound>,
+    unsure: BTreeSet<VaultPath>,
+    /// What is no file, in the order of the catalogue.
+    others: Vec<u32>,
+    hasher: DefaultHashBuilder,
+    /// It is not as it was saved.
+    pub is_unsaved: bool,
+}
+
+impl Table {
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// How many have something.
+    pub fn count(&self) -> usize {
+        self.files.len() - self.free.len()
+    }
+
+    pub fn known(&self, file: u32) -> Option<&Known> {
+        self.files.get(file as usize)?.as_ref()
+    }
+
+    /// Everything, with its number.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &Known)> {
+        (0..).zip(&self.files).filter_map(|(number, known)| Some((number, known.as_ref()?)))
+    }
+
+    pub fn number(&self, path: PathRef<'_>) -> Option<u32> {
+        let is_it = |file: &u32| self.known(*file).is_some_and(|known| path == known.path);
+        self.by_path.find(self.hasher.hash_one(path.as_str()), is_it).copied()
+    }
+
+    /// How every name and alias sounds.
+    pub fn sounds(&self) -> impl Iterator<Item = &Sound> {
+        self.sounds.iter()
+    }
+
+    /// What has a name or an alias of this key.
+    pub fn sounding(&self, key: &str) -> Vec<&Known> {
+        let hash = self.hash(key);
+        let alike = self.sounds.iter_hash(Sound::place(hash)).filter(|sound| sound.hash == hash);
+        let files: BTreeSet<u32> = alike.map(|sound| sound.file).collect();
+        let mut other = String::new();
+        let mut is_so = |label| {
+            self.words.write_key(label, &mut other);
+            other == key
+        };
+        let known = files.into_iter().filter_map(|file| self.known(file));
+        known.filter(|known| known.labels.names().any(&mut is_so)).collect()
+    }
+
+    /// The folders and links, those above before what is in them.
+    pub fn others(&self) -> impl Iterator<Item = &Known> {
+        self.others.iter().filter_map(|other| self.known(*other))
+    }
+
+    /// Takes in which folders and links there are now.
+    pub fn set_others(&mut self, now: Vec<(VaultPath, Kind)>) {
+        let mut others = Vec::with_capacity(now.len());
+        for (path, kind) in now {
+            let known = self.number(path.borrowed());
+            let same = known.filter(|file| self.known(*file).is_some_and(|it| it.kind == kind));
+            others.push(same.unwrap_or_else(|| {
+                let labels = Labels::new(names_of(path.borrowed()), &mut self.words);
+                let (stamp, identity, unsure) = ((0, 0), 0, false);
+                self.set(Known { path, kind, stamp, identity, unsure, labels })
+            }));
+        }
+        let there: HashSet<u32> = others.iter().copied().collect();
+        for other in std::mem::replace(&mut self.others, others) {
+            let is_other = self.known(other).is_some_and(|known| known.kind != Kind::File);
+            if is_other && !there.contains(&other) {
+                self.forget(other);
+            }
+        }
+    }
+
+    /// Puts in what is known of something, in place of what was.
+    pub fn set(&mut self, known: Known) -> u32 {
+        match known.unsure {
+            true => self.unsure.insert(known.path.clone()),
+            false => self.unsure.remove(&known.path),
+        };
+        self.is_unsaved = true;
+        let number = self.number(known.path.borrowed());
+        if let Some(number) = number {
+            let old = &mut self.files[number as usize];
+            if old.as_ref().is_some_and(|old| old.labels == known.labels) {
+                *old = Some(known);
+                return number;
+            }
+            self.unlink(number);
+        }
+        let number = number.unwrap_or_else(|| self.add(&known.path));
+        self.files[number as usize] = Some(known);
+        self.link(number);
+        number
+    }
+
+    /// A number for what is at this path.
+    fn add(&mut self, path: &VaultPath) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.files.push(None);
+            u32::try_from(self.files.len() - 1).expect("memory ends before four billion files")
+        });
+        let Self { files, hasher, .. } = self;
+        let hash = |other: &u32| {
+            let path = files[*other as usize].as_ref().map(|known| known.path.as_str());
+            hasher.hash_one(path.unwrap_or_default())
+        };
+        self.by_path.insert_unique(hasher.hash_one(path.as_str()), number, hash);
+        number
+    }
+
+    fn forget(&mut self, number: u32) {
+        self.unlink(number);
+        let Some(known) = self.files[number as usize].take() else { return };
+        let hash = self.hasher.hash_one(known.path.as_str());
+        if let Ok(place) = self.by_path.find_entry(hash, |other| *other == number) {
+            place.remove();
+        }
+        self.unsure.remove(&known.path);
+        self.free.push(number);
+        self.is_unsaved = true;
+    }
+
+    fn link(&mut self, number: u32) {
+        let mut key = String::new();
+        let labels = std::mem::take(self.labels(number));
+        for label in labels.iter() {
+            for word in label.words {
+                let word = &mut self.words.words[*word as usize];
+                word.names += u32::from(label.origin != Origin::Heading);
+                if let Err(place) = word.files.binary_search(&number) {
+                    word.files.insert(place, number);
+                }
+            }
+        }
+        for label in labels.names() {
+            self.words.write_key(label, &mut key);
+            let hash = self.hash(&key);
+            let sound = Sound { hash, file: number, bag: Bag::of(&key) };
+            let place = |sound: &Sound| Sound::place(sound.hash);
+            self.sounds.insert_unique(Sound::place(hash), sound, place);
+        }
+        *self.labels(number) = labels;
+    }
+
+    fn unlink(&mut self, number: u32) {
+        let mut key = String::new();
+        let labels = std::mem::take(self.labels(number));
+        for label in labels.iter() {
+            for word in label.words {
+                let word = &mut self.words.words[*word as usize];
+                word.names -= u32::from(label.origin != Origin::Heading);
+                if let Ok(place) = word.files.binary_search(&number) {
+                    word.files.remove(place);
+                }
+            }
+        }
+        for label in labels.names() {
+            self.words.write_key(label, &mut key);
+            let hash = self.hash(&key);
+            let is_it = |sound: &Sound| sound.hash == hash && sound.file == number;
+            if let Ok(place) = self.sounds.find_entry(Sound::place(hash), is_it) {
+                place.remove();
+            }
+        }
+    }
+
+    fn labels(&mut self, number: u32) -> &mut Labels {
+        &mut self.files[number as usize].as_mut().expect("it is known").labels
+    }
+
+    fn hash(&self, key: &str) -> u32 {
+        (self.hasher.hash_one(key) >> 32) as u32
+    }
+}
+
+impl Keeper for Table {
+    type Record = Known;
+    type Read = Read;
+
+    fn wants(_: PathRef<'_>) -> bool {
+        true
+    }
+
+    fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
+        let called = names_of(path.borrowed());
+        let mut read = Read { stamp: seen, identity: 0, unsure: false, called };
+        if !path.is_note() {
+            return Some(read);
+        }
+        // Taken before the content: what changes while it is read is later than this.
+        let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
+        match vault.read(path) {
+            Ok(content) => {
+                read.stamp = stamp(&content.meta);
+                read.identity = identity(content.meta.id, content.meta.change_mark());
+                read.unsure = unsure_for(read.stamp.1, now).is_some();
+                if let Ok(text) = Text::decode(&content.bytes, path.name()) {
+                    read.called.extend(other_names(text.body()));
+                }
+            }
+            Err(VaultError::TooLarge { .. }) => {}
+            Err(_) if vault.stat(path).is_err_and(|error| error.is_absence()) => return None,
+            Err(_) => read.unsure = true,
+        }
+        Some(read)
+    }
+
+    fn stamp(known: &Known) -> (Stamp, bool) {
+        (known.stamp, known.unsure)
+    }
+
+    fn get(&self, path: &VaultPath) -> Option<&Known> {
+        self.known(self.number(path.borrowed())?).filter(|known| known.kind == Kind::File)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Known)> {
+        let files = self.files.iter().flatten().filter(|known| known.kind == Kind::File);
+        files.map(|known| (&known.path, known))
+    }
+
+    fn put(&mut self, path: VaultPath, read: Read) {
+        let Read { stamp, identity, unsure, called } = read;
+        let labels = Labels::new(called, &mut self.words);
+        self.set(Known { path, kind: Kind::File, stamp, identity, unsure, labels });
+    }
+
+    fn remove(&mut self, path: &VaultPath) {
+        let number = self.number(path.borrowed());
+        let is_file = |file: &u32| self.known(*file).is_some_and(|it| it.kind == Kind::File);
+        if let Some(number) = number.filter(is_file) {
+            self.forget(number);
+        }
+    }
+
+    fn unsure(&self) -> impl Iterator<Item = &VaultPath> {
+        self.unsure.iter()
+    }
+}
+
+/// What the last component of a path is called: a note without its extension, anything else with it.
+pub(super) fn names_of(path: PathRef<'_>) -> Vec<(Origin, Vec<String>)> {
+    let name = if path.is_note() { path.stem() } else { path.name() };
+    called(Origin::Name, name).collect()
+}
+
+/// One name, also as it is spelt without its umlauts.
+fn called(origin: Origin, name: &str) -> impl Iterator<Item = (Origin, Vec<String>)> {
+    let spellings = std::iter::once(spoken::words(name))
+        .chain(spoken::spelt_out(name).map(|spelt| spoken::words(&spelt)));
+    spellings.filter(|words| !words.is_empty()).map(move |words| (origin, words))
+}
+
+/// The aliases and headings of a note.
+fn other_names(text: &str) -> Vec<(Origin, Vec<String>)> {
+    let document = markdown::read(text);
+    let aliases = document.frontmatter.iter().flat_map(|found| found.aliases());
+    let aliases = aliases.take(MAX_ALIASES).flat_map(|alias| called(Origin::Alias, alias));
+    let headings = document.headings.iter().take(MAX_HEADINGS);
+    let headings = headings.map(|heading| spoken::words(&text[heading.text.clone()]));
+    let headings = headings.filter(|words| !words.is_empty());
+    aliases.chain(headings.map(|words| (Origin::Heading, words))).collect()
+}

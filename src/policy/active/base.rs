@@ -1,0 +1,32 @@
+//! A base: YAML with formulas.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Found, address, html};
+use crate::note::frontmatter::scalars::{self, Scalar};
+
+/// Functions of a base that show what their argument names.
+static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
+    let built = Regex::new(r"(?i)\b(?:image|html)\b");
+    built.expect("the pattern is a regular expression")
+});
+
+/// What a base loads. `line` is that of its first line.
+pub(super) fn found(yaml: &str, line: usize) -> Vec<Found> {
+    let Some(scalars) = scalars::read(yaml) else {
+        return vec![Found::unreadable(line, "a base", yaml)];
+    };
+    let mut found = Vec::new();
+    for Scalar { key, value, line: own } in scalars {
+        let line = line + own - 1;
+        let is_shown = key.rsplit('.').next().is_some_and(|key| key.eq_ignore_ascii_case("image"));
+        if is_shown || SHOWS.is_match(&value) || address::is_outside(&address::clean(&value)) {
+            let text = format!("in a base `{key}: {value}`");
+            found.push(Found::new(line, "base", &format!("{key}: {value}"), text));
+        }
+        found.extend(html::found(&value, |_| line));
+    }
+    found
+}

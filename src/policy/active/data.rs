@@ -1,0 +1,83 @@
+//! A note with its frontmatter, which is YAML, and a canvas, which is JSON.
+
+use super::{Found, address, markdown};
+use crate::note::canvas;
+use crate::note::frontmatter::{self, scalars};
+
+/// Words in the key of a property whose value plugins load when the note is shown.
+const LOADED: [&str; 20] = [
+    "cover",
+    "banner",
+    "image",
+    "img",
+    "thumb",
+    "icon",
+    "poster",
+    "photo",
+    "picture",
+    "avatar",
+    "background",
+    "logo",
+    "header",
+    "hero",
+    "wallpaper",
+    "src",
+    "embed",
+    "video",
+    "audio",
+    "media",
+];
+
+/// What a canvas loads: pages, pictures, and what its cards say.
+pub(super) fn canvas(text: &str) -> Vec<Found> {
+    let Some(strings) = canvas::strings(text) else {
+        return vec![Found::unreadable(1, "a canvas", text)];
+    };
+    let mut found = Vec::new();
+    for string in strings {
+        let address = address::clean(&string.value);
+        if string.key == "url" && !address.is_empty() {
+            found.push(Found::shown(string.line, "the page", &address));
+        } else if !matches!(string.key.as_str(), "text" | "label") && address::is_outside(&address)
+        {
+            found.push(Found::shown(string.line, "the address", &address));
+        } else {
+            found.extend(at(string.line, markdown::prose(&string.value)));
+        }
+    }
+    found
+}
+
+/// What a note loads or runs.
+pub(super) fn note(text: &str) -> Vec<Found> {
+    // The frontmatter too: a renderer that knows none shows it as prose.
+    let mut found = markdown::prose(text);
+    if let Some(block) = frontmatter::find(text, 0) {
+        let line = text[..block.yaml.start].matches('\n').count() + 1;
+        found.extend(properties(&text[block.yaml], line));
+    }
+    found
+}
+
+/// What the properties of a note load. `line` is that of the block's first line.
+fn properties(yaml: &str, line: usize) -> Vec<Found> {
+    let Some(scalars) = scalars::read(yaml) else {
+        return vec![Found::unreadable(line, "frontmatter", yaml)];
+    };
+    let mut found = Vec::new();
+    for scalar in scalars {
+        let address = address::clean(&scalar.value);
+        let key = scalar.key.to_lowercase();
+        if LOADED.iter().any(|word| key.contains(word)) && address::is_outside(&address) {
+            let text = format!("the property `{}: {address}`", scalar.key);
+            found.push(Found::new(line + scalar.line - 1, "property", &address, text));
+        }
+        found.extend(at(line + scalar.line - 1, markdown::prose(&scalar.value)));
+    }
+    found
+}
+
+/// What was found in a string that stands in one line.
+fn at(line: usize, found: Vec<Found>) -> impl Iterator<Item = Found> {
+    found.into_iter().map(move |found| Found { line, ..found })
+}

@@ -1,0 +1,89 @@
+//! What a person sees on a terminal: colours, the pager, questions before a folder is served.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::Home;
+use crate::terminal::Terminal;
+
+fn on_terminal(home: &Home, vault: &Path, arguments: &[&str], more: &[(&str, &str)]) -> Terminal {
+    let mut command: Command = home.steward(arguments);
+    command.current_dir(vault).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.envs(more.iter().copied());
+    Terminal::start(&command, 100)
+}
+
+/// All that is shown until the program ends.
+fn shown(mut terminal: Terminal, last: &str) -> String {
+    terminal.expect(last);
+    let all = terminal.all();
+    assert_eq!(terminal.end(), 0, "{all}");
+    all
+}
+
+#[test]
+fn hits_and_differences_are_coloured_where_colours_are_wanted() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let search = ["search", "BUDGET", "-E"];
+    let plain = shown(on_terminal(&home, &vault, &search, &[("NO_COLOR", "1")]), "searched]");
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    let plain = shown(on_terminal(&home, &vault, &search, &[]), "searched]");
+    assert!(!plain.contains("\u{1b}[31m"), "a capital has to fit: {plain}");
+    let hits = shown(on_terminal(&home, &vault, &["search", "budget"], &[]), "searched]");
+    assert!(hits.contains("\u{1b}[1mProjects/My Note.md\u{1b}[0m (1 match)"), "{hits}");
+    assert!(hits.contains("  \u{1b}[32m2\u{1b}[0m: \u{1b}[31mbudget\u{1b}[0m 12"), "{hits}");
+
+    std::fs::write(vault.join("a.md"), "- one\n- two\n").unwrap();
+    let edit = ["call", "edit_file", "a", "--old-text", "- one", "--new-text", "+ one"];
+    let edited = shown(on_terminal(&home, &vault, &edit, &[]), "two");
+    assert!(edited.contains("\u{1b}[31m-- one\u{1b}[0m"), "{edited}");
+    assert!(edited.contains("\u{1b}[32m++ one\u{1b}[0m"), "{edited}");
+    let log = shown(on_terminal(&home, &vault, &["log", "--diff"], &[]), "two");
+    assert!(log.contains("\u{1b}[31m          -- one\u{1b}[0m"), "{log}");
+    assert!(log.contains("1.1  modified"), "{log}");
+    let forced = home.run_in(&vault, &["search", "budget", "--color", "always"]).expect(0).stdout;
+    assert!(forced.contains("\u{1b}[31mbudget\u{1b}[0m"), "{forced}");
+    assert!(!home.run_in(&vault, &["log", "-d"]).expect(0).stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn what_is_longer_than_the_terminal_goes_through_the_pager() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::write(vault.join("Long.md"), "a line\n".repeat(200) + "the end\n").unwrap();
+    let pager = [("PAGER", "sed s/^/paged:/")];
+    let long = shown(on_terminal(&home, &vault, &["read", "long"], &pager), "the end");
+    assert!(long.contains("paged:a line") && long.contains("paged:the end"), "{long}");
+    let short = ["read", "projects/my note"];
+    let short = shown(on_terminal(&home, &vault, &short, &pager), "budget 12");
+    assert!(!short.contains("paged:"), "{short}");
+    // One that is not there, and none at all.
+    for pager in ["no-such-pager", ""] {
+        let long = on_terminal(&home, &vault, &["read", "long"], &[("PAGER", pager)]);
+        assert!(shown(long, "the end").contains("a line"), "{pager:?}");
+    }
+    let piped = home.run_in(&vault, &["read", "long"]).expect(0).stdout;
+    assert!(piped.ends_with("the end\n"), "nobody pages a pipe");
+}
+
+#[test]
+fn a_folder_that_is_no_vault_is_asked_about() {
+    let home = Home::new();
+    let plain = home.path("vaults/plain");
+    std::fs::create_dir_all(&plain).unwrap();
+    let serve = ["serve", "--port", "0", "--vault", plain.to_str().unwrap()];
+    let mut refused = on_terminal(&home, &plain, &serve, &[]);
+    refused.expect("is not a vault yet");
+    refused.expect("[y/N] ");
+    refused.press("\r");
+    refused.expect("`--yes` serves this one");
+    assert_eq!(refused.end(), 4);
+    let mut served = on_terminal(&home, &plain, &serve, &[]);
+    served.expect("[y/N] ");
+    served.press("y\r");
+    served.expect("ready: serving");
+    served.expect("next, in another terminal:");
+    served.press("\u{3}");
+    assert_eq!(served.end(), 0);
+}

@@ -1,0 +1,217 @@
+//! The everyday commands, with a daemon and without.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use crate::support::{Home, Run, finish, finish_with};
+
+/// A vault of a few notes, whose deleted files stay in it.
+fn garden(home: &Home) -> PathBuf {
+    let vault = home.vault("Garden");
+    let write = |name: &str, text: &str| std::fs::write(vault.join(name), text).unwrap();
+    write(".obsidian/app.json", r#"{"trashOption": "local"}"#);
+    write("Tomato.md", "# Tomato\n\nNever before the last frost. (why?)\n#vegetable\n");
+    write("Home.md", "[[Tomato]] and [[Projects/My Note]] #index\n");
+    // Lists begin with the newest, and what is written within a moment is as old. Windows opens no folder.
+    for (seconds, name) in [(1, "Projects"), (2, "Tomato.md"), (3, "Home.md")] {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds);
+        if let Ok(file) = std::fs::File::open(vault.join(name)) {
+            file.set_modified(time).unwrap();
+        }
+    }
+    vault
+}
+
+fn read(vault: &Path, name: &str) -> String {
+    std::fs::read_to_string(vault.join(name)).unwrap()
+}
+
+/// A morning's work by the everyday commands; what each said.
+fn morning(home: &Home, vault: &Path) -> Vec<String> {
+    let run = |arguments: &[&str]| home.run_in(vault, arguments);
+    let mut said = Vec::new();
+    let mut says = |arguments: &[&str], part: &str| {
+        let run = run(arguments).expect(0);
+        assert!(run.stdout.contains(part), "{arguments:?} said {run:?}, without {part:?}");
+        said.push(run.stdout);
+    };
+    says(&["search", "last", "frost"], "Tomato.md (1 match)\n  3: Never before the last frost");
+    says(&["search", "(why?)"], "Tomato.md (1 match)");
+    says(&["search", "-E", "f.ost$|why"], "Tomato.md (1 match)");
+    says(&["search", "-l", "frost"], "Tomato.md\n[matches in 1 file");
+    says(&["search", "frost", "--in", "Projects"], "no line matches `frost`");
+    says(&["read", "tomato.md"], "# Tomato\n\nNever before");
+    says(&["read", "tomato.md", "--lines", "3-"], "Tomato.md\n3: Never");
+    says(&["list"], "Projects/");
+    says(&["list", "projects"], "Projects/My Note.md");
+    says(&["list", "*.md"], "Home.md");
+    says(&["list", "-n", "1"], "go on with --first-result 2, raise --limit");
+    says(&["tags"], "#index");
+    says(&["links", "Home.md"], "2 links in it");
+    says(&["new", "Plans/Version 1.2", "dig", "first"], "created `Plans/Version 1.2.md`");
+    assert_eq!(read(vault, "Plans/Version 1.2.md"), "dig first\n");
+    says(&["move", "Tomato.md", "Plants/Tomatoes", "--dry-run"], "Home.md");
+    says(&["move", "Tomato.md", "Plants/Tomatoes"], "Plants/Tomatoes.md");
+    assert!(read(vault, "Home.md").contains("[[Tomatoes]]"), "{}", read(vault, "Home.md"));
+    says(&["delete", "plants/tomatoes.md"], "deleted");
+    assert!(!vault.join("Plants/Tomatoes.md").exists());
+    says(&["daily", "2026-11-21", "--append", "- [ ] rake"], "2026-11-21.md");
+    assert_eq!(read(vault, "2026-11-21.md"), "- [ ] rake\n");
+    says(&["daily", "2026-11-21"], "rake");
+    said.iter().map(|said| without_revisions(said)).collect()
+}
+
+/// A file's revision has its times in it.
+fn without_revisions(said: &str) -> String {
+    said.split(' ').filter(|word| word.trim_end().len() < 32).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_morning_takes_no_tool_by_its_name_with_a_daemon_and_without() {
+    let (home, other) = (Home::new(), Home::new());
+    let directly = morning(&home, &garden(&home));
+    let vault = garden(&other);
+    let _daemon = other.serve(&vault);
+    assert_eq!(morning(&other, &vault), directly);
+}
+
+#[test]
+fn a_new_note_never_takes_the_place_of_another() {
+    let home = Home::new();
+    let vault = garden(&home);
+    let run = home.run_in(&vault, &["new", "Home", "mine"]).expect(1);
+    assert!(run.stderr.contains("steward edit 'Home'"), "{run:?}");
+    assert!(read(&vault, "Home.md").starts_with("[[Tomato]]"));
+    // One of that name elsewhere is told of, and made beside only when that is said.
+    let twin = home.run_in(&vault, &["new", "my note"]).expect(1);
+    assert!(twin.stderr.contains("`steward edit 'Projects/My Note.md'`"), "{twin:?}");
+    let call = ["call", "write_file", "my note", "--content", "x"];
+    let twin = home.run_in(&vault, &call).expect(1);
+    assert!(twin.stderr.contains("give `--create`"), "{twin:?}");
+    home.run_in(&vault, &["new", "my note", "--create"]).expect(0);
+    assert!(vault.join("my note.md").exists());
+    let mut command = home.steward(&["new", "Piped", "-", "--json"]);
+    command.current_dir(&vault);
+    let made = finish_with(command, "one\ntwo".as_bytes()).expect(0).json();
+    assert_eq!(made["path"], "Piped.md");
+    assert_eq!(read(&vault, "Piped.md"), "one\ntwo\n");
+}
+
+#[test]
+fn a_note_is_read_whole_however_long_it_and_its_lines_are() {
+    let home = Home::new();
+    let vault = garden(&home);
+    let long = format!("{}\nshort\n", "é—ab".repeat(3_000));
+    let text = format!("{long}{}", "one line of many\n".repeat(5_000));
+    std::fs::write(vault.join("Long.md"), &text).unwrap();
+    for _daemon in [None, Some(home.serve(&vault))] {
+        let said = home.run_in(&vault, &["read", "long.md"]).expect(0).stdout;
+        assert!(said == text, "{} bytes of {}", said.len(), text.len());
+    }
+}
+
+/// `steward edit` with an editor that is a piece of a shell's script; `$1` is the copy.
+#[cfg(unix)]
+fn edit(home: &Home, vault: &Path, name: &str, script: &str) -> Run {
+    let mut command = home.steward(&["edit", name]);
+    command.current_dir(vault).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("VISUAL", format!("sh -c '{script}' editor"));
+    finish(command)
+}
+
+#[test]
+#[cfg(unix)]
+fn an_edit_is_saved_through_the_journal_and_keeps_the_endings_of_lines() {
+    let home = Home::new();
+    let vault = garden(&home);
+    std::fs::write(vault.join("Dos.md"), "one\r\ntwo\r\nthree").unwrap();
+    let said = edit(&home, &vault, "dos.md", "sed -i s/two/2/ \"$1\"").expect(0).stdout;
+    assert!(said.contains("-two") && said.contains("+2"), "{said}");
+    assert_eq!(read(&vault, "Dos.md"), "one\r\n2\r\nthree");
+    home.run_in(&vault, &["undo"]).expect(0);
+    assert_eq!(read(&vault, "Dos.md"), "one\r\ntwo\r\nthree");
+    let said = edit(&home, &vault, "Dos.md", "true").expect(0).stdout;
+    assert_eq!(said, "`Dos.md` is as it was\n");
+    // Lines longer than an answer shows of them lose nothing.
+    let long = "x".repeat(5_000);
+    std::fs::write(vault.join("Wide.md"), format!("a\n{long}\n")).unwrap();
+    edit(&home, &vault, "Wide.md", "sed -i s/^a/b/ \"$1\"").expect(0);
+    assert_eq!(read(&vault, "Wide.md"), format!("b\n{long}\n"));
+    let drafts = std::fs::read_dir(home.state().join("drafts")).unwrap().count();
+    assert_eq!(drafts, 0, "no copy is left of what was saved");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_note_that_changed_meanwhile_is_left_and_the_edited_text_is_kept() {
+    let home = Home::new();
+    let vault = garden(&home);
+    let path = vault.join("Home.md");
+    let meanwhile = format!("echo theirs > {}; echo mine > \"$1\"", path.display());
+    let run = edit(&home, &vault, "Home.md", &meanwhile).expect(1);
+    assert_eq!(read(&vault, "Home.md"), "theirs\n");
+    assert!(run.stderr.contains("steward edit 'Home.md'"), "{run:?}");
+    let draft = run.stderr.split('`').find(|part| part.contains("drafts")).unwrap().to_owned();
+    assert_eq!(std::fs::read_to_string(&draft).unwrap(), "mine\n");
+    // An editor that fails after it wrote loses nothing either, and takes another copy's name from none.
+    let run = edit(&home, &vault, "Home.md", "echo more > \"$1\"; false").expect(1);
+    assert!(run.stderr.contains("2 Home.md") && run.stderr.contains("ended with"), "{run:?}");
+    assert_eq!(std::fs::read_to_string(&draft).unwrap(), "mine\n");
+    assert_eq!(read(&vault, "Home.md"), "theirs\n");
+    let run = edit(&home, &vault, "Home.md", "false").expect(1);
+    assert!(!run.stderr.contains("drafts"), "nothing was written: {run:?}");
+}
+
+#[test]
+fn today_lists_open_tasks_that_are_due() {
+    let home = Home::new();
+    let vault = garden(&home);
+    let today = chrono::Local::now().date_naive();
+    let tomorrow = today.succ_opt().unwrap();
+    let mut text = format!(
+        "- [ ] water 📅 {today}\n- [x] done 📅 {today}\n- [-] off 📅 {today}\n- [ ] later 📅 {tomorrow}\n- [ ] none\n\
+         > 1. [/] begun [due:: 2024-02-29] #x\n"
+    );
+    std::fs::write(vault.join("Tasks.md"), &text).unwrap();
+    let found = home.run_in(&vault, &["today", "--json"]).expect(0).json();
+    let wanted = json!([
+        {"path": "Tasks.md", "line": 6, "due": "2024-02-29", "text": "begun [due:: 2024-02-29] #x"},
+        {"path": "Tasks.md", "line": 1, "due": today.to_string(), "text": format!("water 📅 {today}")},
+    ]);
+    assert_eq!((&found["tasks"], &found["whole"]), (&wanted, &json!(true)));
+    // More of them in one note, far apart, than a search shows.
+    for _ in 0..20 {
+        text.push_str(&format!("\n\n\n- [ ] again 📅 {today}\n"));
+    }
+    std::fs::write(vault.join("Tasks.md"), &text).unwrap();
+    let said = home.run_in(&vault, &["today"]).expect(0).stdout;
+    assert!(said.ends_with("[22 tasks]\n"), "{said}");
+    assert!(said.contains(&format!("{today}  water 📅 {today}  Tasks.md:1\n")), "{said}");
+}
+
+#[test]
+fn words_of_other_programs_lead_to_ours() {
+    let home = Home::new();
+    let cases: [(&[&str], &str); 14] = [
+        (&["grep", "x"], "steward search WORDS"),
+        (&["ls"], "steward list"),
+        (&["cat", "x"], "steward read NAME"),
+        (&["rm", "x"], "steward delete NAME"),
+        (&["mv", "x", "y"], "steward move NAME NEW-NAME"),
+        (&["find", "x"], "steward search WORDS"),
+        (&["init"], "steward serve --vault PATH"),
+        (&["list_files"], "steward list"),
+        (&["read-file", "x"], "steward read"),
+        (&["edit_file"], "steward call edit_file"),
+        (&["call", "search", "x"], "steward search"),
+        (&["chat", "--session", "3"], "steward chat --conversation N"),
+        (&["serach", "x"], "search"),
+        (&["call", "red_file"], "read_file"),
+    ];
+    for (arguments, command) in cases {
+        let run = home.run(arguments).expect(2);
+        assert!(run.stderr.ends_with(&format!("hint: did you mean `{command}`?\n")), "{run:?}");
+    }
+}

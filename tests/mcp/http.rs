@@ -1,0 +1,216 @@
+//! `POST /mcp`.
+
+use serde_json::{Value, json};
+use vault_steward::tools::{Registry, Tier};
+
+use crate::ground::{Ground, meta, request};
+use crate::posted::post;
+
+/// Bytes that the list of tools may have: it is part of every conversation of a client's model.
+const MOST: usize = 24_000;
+
+#[test]
+fn a_client_of_either_era_lists_reads_changes_and_undoes() {
+    let ground = Ground::new("");
+    let begin = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "legacy", "version": "1"}});
+    let (status, answer) = ground.ask("initialize", &begin);
+    let result = &answer["result"];
+    assert_eq!((status, &result["protocolVersion"]), (200, &json!("2025-06-18")), "{answer}");
+    assert_eq!(result["serverInfo"]["name"], "vault-steward");
+    assert!(result["instructions"].as_str().unwrap().len() <= 1500);
+    let other = json!({"protocolVersion": "1999-01-01"});
+    assert_eq!(ground.ask("initialize", &other).1["result"]["protocolVersion"], "2025-11-25");
+    let said = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    assert_eq!(ground.post(&said), (202, Value::Null));
+    assert_eq!(ground.ask("ping", &json!({})).1["result"], json!({}));
+
+    let (_, discovered) = ground.ask_modern("server/discover", &json!({}));
+    let result = &discovered["result"];
+    let versions = json!(["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);
+    assert_eq!(result["supportedVersions"], versions, "{discovered}");
+    assert_eq!(
+        (&result["resultType"], &result["cacheScope"]),
+        (&json!("complete"), &json!("public"))
+    );
+    let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(server["name"], "vault-steward");
+
+    let (_, legacy) = ground.ask("tools/list", &json!({}));
+    let (_, modern) = ground.ask_modern("tools/list", &json!({}));
+    assert_eq!(legacy["result"]["tools"], modern["result"]["tools"]);
+    assert!(legacy["result"].get("ttlMs").is_none());
+    assert_eq!(modern["result"]["ttlMs"], 60_000);
+
+    let (failed, text) = ground.call("read_file", &json!({"path": "A"}));
+    assert!(!failed && text.contains("one"), "{text}");
+    let edit = json!({"path": "a", "old_text": "one", "new_text": "two"});
+    let (status, edited) =
+        ground.ask_modern("tools/call", &json!({"name": "edit_file", "arguments": edit}));
+    assert_eq!((status, &edited["result"]["isError"]), (200, &json!(false)), "{edited}");
+    assert_eq!(edited["result"]["resultType"], "complete");
+    let text = edited["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("`undo` takes it back"), "{text}");
+    assert_eq!(ground.read("a.md"), "two\n");
+    let (failed, text) = ground.call("undo", &json!({}));
+    assert!(!failed, "{text}");
+    assert_eq!(ground.read("a.md"), "one\n");
+    let audit = ground.home.run_in(&ground.vault, &["audit", "--json"]).expect(0).stdout;
+    assert!(audit.contains("a modern one") && audit.contains(r#""mcp""#), "{audit}");
+}
+
+#[test]
+fn the_list_is_short_and_made_from_the_registry() {
+    let ground = Ground::new("");
+    let (_, answer) = ground.ask("tools/list", &json!({}));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let bytes = answer["result"].to_string().len();
+    assert!(bytes <= MOST, "{bytes} bytes");
+    let expected: Vec<_> = Registry::built_in().iter().filter(|tool| !tool.seldom).collect();
+    assert_eq!(tools.len(), expected.len());
+    for (shown, tool) in tools.iter().zip(expected) {
+        assert_eq!(shown["name"], tool.name.as_str());
+        assert_eq!(shown["annotations"]["readOnlyHint"], tool.tier == Tier::Safe, "{}", tool.name);
+        assert_eq!(shown["annotations"]["idempotentHint"], tool.idempotent, "{}", tool.name);
+        assert!(shown.get("outputSchema").is_none(), "{}", tool.name);
+        let long = shown["_meta"]["anthropic/maxResultSizeChars"].is_number();
+        assert_eq!(long, tool.long_answer, "{}", tool.name);
+        assert!(tool.name.len() <= 16, "{}", tool.name);
+    }
+    let write = tools.iter().find(|tool| tool["name"] == "write_file").unwrap();
+    assert_eq!(write["inputSchema"]["properties"]["if_exists"]["default"], "fail");
+}
+
+#[test]
+fn a_file_that_exists_is_replaced_only_where_that_is_asked_for() {
+    let ground = Ground::new("");
+    let blind = json!({"path": "a", "content": "three\n"});
+    let (failed, text) = ground.call("write_file", &blind);
+    assert!(failed && text.starts_with("already_exists: "), "{text}");
+    assert!(text.contains("expected_revision") && text.contains("overwrite"), "{text}");
+    assert_eq!(ground.read("a.md"), "one\n");
+    let asked = json!({"path": "a", "content": "three\n", "if_exists": "overwrite"});
+    assert!(!ground.call("write_file", &asked).0);
+    assert_eq!(ground.read("a.md"), "three\n");
+    let (_, text) = ground.call("write_file", &json!({"path": "new", "content": "four\n"}));
+    let revision = text.split("revision ").nth(1).unwrap().split_whitespace().next().unwrap();
+    let known = json!({"path": "new", "content": "five\n", "expected_revision": revision});
+    let (failed, text) = ground.call("write_file", &known);
+    assert!(!failed, "{text}");
+    assert_eq!(ground.read("new.md"), "five\n");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_the_protocols_numbers() {
+    let ground = Ground::new("");
+    let code = |body: &str| {
+        let (status, answer) = ground.post(body);
+        (status, answer["error"]["code"].as_i64().unwrap_or(0))
+    };
+    for (body, expected) in [
+        ("", (400, -32700)),
+        ("{", (400, -32700)),
+        ("\u{fffd}", (400, -32700)),
+        ("[]", (400, -32600)),
+        ("3", (400, -32600)),
+        (r#"{"id":1,"method":"ping"}"#, (400, -32600)),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, (400, -32600)),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, (400, -32600)),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, (400, -32700)),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, (400, -32602)),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":3}}"#, (400, -32602)),
+    ] {
+        assert_eq!(code(body), expected, "{body}");
+    }
+    for (method, params, expected) in [
+        ("initialize", json!({}), (200, -32602)),
+        ("logging/setLevel", json!({"level": "debug"}), (200, -32601)),
+        ("no/such", json!({}), (200, -32601)),
+        ("tools/list", json!({"cursor": "x"}), (200, -32602)),
+        ("tools/call", json!({}), (200, -32602)),
+        ("tools/call", json!({"name": "fly"}), (200, -32602)),
+        ("tools/call", json!({"name": "get_conversation"}), (200, -32602)),
+        ("tools/call", json!({"name": "read_file", "arguments": 3}), (200, -32602)),
+    ] {
+        assert_eq!(code(&request(method, &params)), expected, "{method} {params}");
+    }
+    // Whatever a tool has to say is for the model.
+    let (failed, text) = ground.call("read_file", &json!({"path": "nowhere"}));
+    assert!(failed && text.starts_with("not_found: ") && text.contains("hint: "), "{text}");
+    let (failed, text) = ground.call("read_file", &json!({"path": 3}));
+    assert!(failed && text.starts_with("invalid_input: "), "{text}");
+}
+
+#[test]
+fn a_modern_request_says_what_it_speaks_and_its_headers_agree() {
+    let ground = Ground::new("");
+    let send = |headers: &[&str], params: Value| {
+        let body = request("tools/list", &params);
+        let (status, answer) = post(ground.port, &ground.token, headers, &body);
+        (status, answer["error"]["code"].as_i64().unwrap_or(0))
+    };
+    let (method, version) = ("Mcp-Method: tools/list", "MCP-Protocol-Version: 2026-07-28");
+    let with = |key: &str, value: Value| {
+        let mut meta = meta();
+        meta[format!("io.modelcontextprotocol/{key}")] = value;
+        json!({ "_meta": meta })
+    };
+    let right = json!({"_meta": meta()});
+    assert_eq!(send(&[method, version], right.clone()), (200, 0));
+    // Base64, which is for names that are no ASCII.
+    assert_eq!(
+        send(&["Mcp-Method: =?base64?dG9vbHMvbGlzdA==?=", version], right.clone()),
+        (200, 0)
+    );
+    assert_eq!(send(&[version], right.clone()), (400, -32020));
+    assert_eq!(send(&[method], right.clone()), (400, -32020));
+    assert_eq!(send(&["Mcp-Method: tools/call", version], right), (400, -32020));
+    assert_eq!(send(&[method, version], json!({})), (400, -32602));
+    assert_eq!(send(&[method, version], with("protocolVersion", json!(3))), (400, -32602));
+    assert_eq!(send(&[method, version], with("clientCapabilities", json!(null))), (400, -32602));
+    let future = "MCP-Protocol-Version: 2999-01-01";
+    assert_eq!(
+        send(&[method, future], with("protocolVersion", json!("2999-01-01"))),
+        (400, -32022)
+    );
+    assert_eq!(ground.ask_modern("ping", &json!({})).0, 404);
+    assert_eq!(ground.ask_modern("no/such", &json!({})).1["error"]["code"], -32601);
+    let (_, refused) = ground.ask_modern("tools/call", &json!({"name": "fly"}));
+    assert_eq!(refused["error"]["code"], -32602);
+}
+
+#[test]
+fn only_the_token_of_mcp_clients_lets_in() {
+    let ground = Ground::new("");
+    let body = request("tools/list", &json!({}));
+    for scope in ["person", "client", "voice"] {
+        let (status, answer) = post(ground.port, &ground.token(scope), &[], &body);
+        assert_eq!(status, 403, "{scope}");
+        let hint = answer["error"]["data"]["hint"].as_str().unwrap();
+        assert!(hint.contains("steward token --scope mcp"), "{hint}");
+    }
+    assert_eq!(post(ground.port, &"0".repeat(64), &[], &body).0, 401);
+    assert_eq!(post(ground.port, &ground.token, &["Origin: https://evil.example"], &body).0, 403);
+    assert_eq!(post(ground.port, &ground.token, &["Origin: null"], &body).0, 403);
+    let large = format!("{body}{}", " ".repeat(8 << 20));
+    assert_eq!(post(ground.port, &ground.token, &[], &large).0, 413);
+    assert_eq!(post(ground.port, &ground.token, &[], &body).0, 200);
+}
+
+#[test]
+fn a_yes_that_comes_after_the_call_is_good_for_the_very_same_call() {
+    let ground = Ground::new("[policy]\nmode = \"ask\"\n");
+    let write = json!({"path": "new", "content": "n\n"});
+    let (failed, text) = ground.call("write_file", &write);
+    assert!(failed && text.starts_with("approval_pending: "), "{text}");
+    assert!(!ground.vault.join("new.md").exists());
+    let run = |arguments: &[&str]| ground.home.run_in(&ground.vault, arguments).expect(0);
+    let pending = run(&["approvals", "pending", "--json"]).json();
+    let number = pending["pending"][0]["id"].as_i64().unwrap_or_else(|| panic!("{pending}"));
+    run(&["approvals", "allow", &number.to_string()]);
+    let (failed, text) = ground.call("write_file", &write);
+    assert!(!failed, "{text}");
+    assert_eq!(ground.read("new.md"), "n\n");
+    let (failed, text) = ground.call("write_file", &json!({"path": "more", "content": "n\n"}));
+    assert!(failed && text.starts_with("approval_pending: "), "another call: {text}");
+}

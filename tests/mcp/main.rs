@@ -1,0 +1,17 @@
+//! MCP clients, through the real daemon: what they ask, in both eras, and what they are told.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../support/mod.rs"]
+mod door;
+#[allow(dead_code, reason = "the tests of the command line use all of it")]
+#[path = "../cli/support.rs"]
+mod home;
+#[path = "../support/machine.rs"]
+mod machine;
+#[path = "../support/posted.rs"]
+mod posted;
+
+mod ground;
+mod http;
+mod independent;
+mod stdio;

@@ -1,0 +1,7 @@
+//! The protocol as it is written down: the reference for people, and TypeScript for the plugin.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod docs;
+#[path = "../support/mod.rs"]
+mod support;
+mod types;

@@ -1,0 +1,25 @@
+//! The tool that compares the daemon with other programs still runs, and what the daemon finds is
+//! what `rg` finds: a few hundred patterns in a small vault, over the socket. Equality, and no time;
+//! speed is `benches/compare`'s to say.
+
+use std::path::Path;
+
+use crate::{machine, smoke, vaultgen};
+
+/// Patterns asked here; `benches/compare --smoke` asks more.
+const PATTERNS: usize = 300;
+
+#[test]
+fn a_few_hundred_patterns_find_what_ripgrep_finds() {
+    if !machine::has_program("rg", "a_few_hundred_patterns_find_what_ripgrep_finds") {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("the machine has room for temporary files");
+    let vault = scratch.path().join("vault");
+    vaultgen::generate(&vault, smoke::NOTES, 7).expect("the vault can be written");
+    let steward = Path::new(env!("CARGO_BIN_EXE_steward"));
+    let hits = smoke::check(steward, Path::new("rg"), &vault, scratch.path(), PATTERNS, 7);
+    let hits = hits.unwrap_or_else(|error| panic!("{error:#}"));
+    // Patterns that find nothing would all be equal.
+    assert!(hits > PATTERNS / 2, "only {hits} of {PATTERNS} find anything");
+}

@@ -1,0 +1,426 @@
+//! Every method, event, request and HTTP path, and what a model is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vault_steward::protocol::METHODS;
+
+use crate::outputs::plain;
+use crate::table::{interface, routes, rows};
+use crate::world::{Ear, LIMITED, MARK, World};
+
+/// Params with which a method can be called; those that need any have a line.
+fn params(method: &str) -> Value {
+    match method {
+        "initialize" => json!({"protocolVersion": 1}),
+        "tools/call" => json!({"name": "list_files"}),
+        "_vault/settings/set" => json!({"key": "journal.days", "value": 60}),
+        "_vault/trash/empty" | "_vault/journal/gc" => json!({"dryRun": true}),
+        "_vault/approvals/answer" => json!({"id": 1, "optionId": "reject_once"}),
+        "_vault/mode" => json!({"mode": "read-only"}),
+        "session/load" | "_vault/fork" => json!({"sessionId": "1", "item": 1}),
+        "_vault/search_conversations" => json!({"text": "hello"}),
+        "_vault/delete_conversation" => json!({"allEnded": true, "dryRun": true}),
+        "_vault/rename_conversation" => json!({"sessionId": "1", "title": "mine"}),
+        "_vault/export_conversation" => json!({"sessionId": "1", "path": "Open/said.md"}),
+        "_vault/conversation" => json!({"sessionId": "1"}),
+        "_vault/diff" => json!({"changeSet": 1}),
+        "_vault/complete" => json!({"text": "Zz"}),
+        "_vault/host/request" => json!({"operation": "active_note"}),
+        "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),
+        "session/prompt" => json!({"prompt": [{"type": "text", "text": "what is there?"}]}),
+        _ => json!({}),
+    }
+}
+
+/// Which rows of this kind a limited caller gets.
+fn open(kind: &str) -> BTreeMap<String, bool> {
+    let rows = rows().into_iter().filter(|row| row.kind == kind);
+    rows.map(|row| (row.output, row.open)).collect()
+}
+
+fn is_marked(text: &str) -> bool {
+    text.to_lowercase().contains(MARK)
+}
+
+/// What was heard of hidden things.
+fn marked(ear: &Ear) -> Vec<&Value> {
+    ear.heard.iter().filter(|message| is_marked(&message.to_string())).collect()
+}
+
+/// Numbers that differ from run to run.
+fn without_counts(mut answer: Value) -> Value {
+    let result = &mut answer["result"];
+    for key in ["pid", "uptimeSeconds", "epoch", "seq"] {
+        if let Some(value) = result.get_mut(key) {
+            value.take();
+        }
+    }
+    if let Some(value) = result.pointer_mut("/vault/scannedMs") {
+        value.take();
+    }
+    if let Some(ours) = result.pointer_mut("/agentCapabilities/_meta/vault") {
+        ours["epoch"].take();
+        ours["seq"].take();
+    }
+    if let Some(settings) = result["settings"].as_array_mut() {
+        // The two worlds have ports of their own.
+        settings.retain(|one| one["key"] != "models.providers" && one["key"] != "smarthole.port");
+    }
+    answer
+}
+
+/// What a person has said and done before anybody else comes: a conversation of hidden things, one more
+/// by voice, and something in the trash.
+fn lived(full: bool) -> World {
+    let mut world = World::new(full);
+    let words = if full { "zzmark words of a person" } else { "words of a person" };
+    let begun = world.person.call("session/new", json!({}))["result"]["sessionId"].take();
+    let said = json!({"sessionId": begun, "prompt": [{"type": "text", "text": words}]});
+    let answer = world.person.call("session/prompt", said);
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    world.person.call("_vault/end", json!({}));
+    world.desktop.say("m1", words);
+    world.person.until(|message| message["params"]["message"]["state"] == "done");
+    world.does("delete", json!({"path": "Zzmark Closed/Zzmark gone.md"}));
+    (0..14).for_each(|_| world.meanwhile());
+    world
+}
+
+fn pair() -> [World; 2] {
+    let mut worlds = [lived(true), lived(false)];
+    let sets = worlds[0].last_set();
+    worlds[1].count_up(sets);
+    worlds
+}
+
+/// A program that has the vault open, with a hidden note on its screen: it does what it is asked to.
+fn obsidian(world: &World) -> Ear {
+    let operations = ["active_note", "open", "notice", "trash", "rename"];
+    let ours = json!({"host": operations, "focused": true});
+    let mut host = world.ear_with("person", &ours);
+    let path = if world.full { json!("Zzmark Closed/Zzmark plan.md") } else { Value::Null };
+    host.send(&json!({"jsonrpc": "2.0", "method": "_vault/host/active_note_changed",
+        "params": {"path": path}}));
+    host.call("_vault/ping", json!({}));
+    host
+}
+
+/// Has Obsidian answer what it is asked next.
+fn shows(host: &mut Ear, full: bool) {
+    let question = host.until(|message| message["method"].is_string() && message["id"].is_string());
+    let selection = json!({"text": "zzmarktext", "startLine": 1, "endLine": 1});
+    let note = json!({"path": "Zzmark Closed/Zzmark plan.md", "line": 1, "selection": selection});
+    let mut answer = json!({"jsonrpc": "2.0", "id": question["id"]});
+    let result = match question["method"].as_str().unwrap() {
+        "_vault/host/active_note" if full => json!({"note": note}),
+        "_vault/host/active_note" => json!({"note": null}),
+        "_vault/host/open" if full => json!({"path": "Zzmark Closed/Zzmark plan.md"}),
+        "_vault/host/open" => json!({"path": null}),
+        "_vault/host/notice" => json!({"shown": true}),
+        "_vault/host/trash" | "_vault/host/rename" => {
+            answer["error"] = json!({"code": -32000, "message": "it is not to be"});
+            Value::Null
+        }
+        new => panic!("say here what Obsidian answers to `{new}`"),
+    };
+    if answer.get("error").is_none() {
+        answer["result"] = result;
+    }
+    host.send(&answer);
+}
+
+#[test]
+fn every_method_answers_as_if_the_rest_were_not_there_or_not_at_all() {
+    let open = open("method");
+    let worlds = pair();
+    let _hosts = [obsidian(&worlds[0]), obsidian(&worlds[1])];
+    for scope in LIMITED {
+        for method in METHODS {
+            let mut answers = Vec::new();
+            for world in &worlds {
+                let mut ear = world.ear(scope);
+                // The first frame of a connection is the one that opens it.
+                let answer = match *method {
+                    "initialize" => world.opened(scope),
+                    _ => ear.call(method, params(method)),
+                };
+                let kind = &answer["error"]["data"]["kind"];
+                assert_ne!(kind, "invalid_params", "`params` has to say how {method} is called");
+                assert_eq!(open[*method], kind != "forbidden", "{method} as {scope}: {answer}");
+                answers.push(plain(world, &without_counts(answer).to_string()));
+                let heard = json!(ear.heard).to_string();
+                assert!(!is_marked(&heard), "{method} as {scope}: {heard}");
+            }
+            assert!(!is_marked(&answers[0]), "{method} as {scope}: {}", answers[0]);
+            assert_eq!(answers[0], answers[1], "{method} as {scope}");
+        }
+    }
+}
+
+#[test]
+fn tools_that_ask_obsidian_tell_nothing_of_a_hidden_note_on_its_screen() {
+    let mut answers = BTreeSet::new();
+    for full in [true, false] {
+        let world = World::new(full);
+        let mut host = obsidian(&world);
+        for scope in LIMITED {
+            let mut ear = world.ear(scope);
+            for (tool, arguments) in
+                [("get_active_note", json!({})), ("open_note", json!({"path": "Open/a.md"}))]
+            {
+                let id = ear.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+                shows(&mut host, full);
+                let answer = plain(&world, &ear.answer(id).to_string());
+                assert!(!is_marked(&answer), "{tool} as {scope}: {answer}");
+                answers.insert(format!("{tool} {answer}"));
+            }
+            assert_eq!(ear.call("tools/list", json!({})), {
+                let mut other = world.ear("person");
+                other.call("tools/list", json!({}))
+            });
+        }
+    }
+    assert_eq!(answers.len(), 2, "{answers:#?}");
+}
+
+#[test]
+fn every_event_is_heard_by_those_it_is_for_live_and_later_and_requests_by_persons_alone() {
+    let mut world = World::new(true);
+    let mut ears = LIMITED.map(|scope| world.ear(scope));
+    let epoch = world.person.call("_vault/ping", json!({}))["result"]["epoch"].take();
+    let mut host = obsidian(&world);
+    // A conversation, a voice, and changes in the hidden part.
+    let said = json!({"prompt": [{"type": "text", "text": "zzmark words"}]});
+    let asked = world.person.ask("session/prompt", said);
+    shows(&mut host, true);
+    world.person.answer(asked);
+    world.person.call("_vault/end", json!({}));
+    world.desktop.say("m1", "zzmark words");
+    shows(&mut host, true);
+    world.person.until(|message| message["params"]["message"]["state"] == "done");
+    (0..14).for_each(|_| world.meanwhile());
+    for (from, to) in [
+        ("Open/a.md", "Zzmark Closed/Zzmark taken.md"),
+        ("Zzmark Closed/Zzmark taken.md", "Open/a.md"),
+    ] {
+        world.does("move", json!({"source": from, "destination": to}));
+    }
+    world.does("write_file", json!({"path": "Open/seen.md", "content": "seen"}));
+    // What is deleted there and brought back where it may be seen keeps its old place to itself.
+    world.does("delete", json!({"path": "Zzmark Closed/Zzmark gone.md"}));
+    world.does("restore", json!({"item": "Zzmark Closed/Zzmark gone.md", "to": "Open/back.md"}));
+    // The mode, the settings, and a file of them that is wrong.
+    world.person.call("_vault/mode", json!({"mode": "ask"}));
+    world.person.call("_vault/mode", json!({"mode": "settings"}));
+    world.person.call("_vault/settings/set", json!({"key": "journal.days", "value": 60}));
+    let file = world.home.config_file();
+    let right = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, right.replace("[policy]", "[policy]\nmode = \"zzmarktext\"")).unwrap();
+    let rejected = world.person.until(|message| message["method"] == "_vault/config_rejected");
+    assert!(is_marked(&rejected.to_string()), "{rejected}");
+    for ear in &mut ears {
+        for method in ["_vault/status", "_vault/settings/get"] {
+            let answer = ear.call(method, json!({})).to_string();
+            assert!(!is_marked(&answer) && answer.contains("problem"), "{answer}");
+        }
+    }
+    std::fs::write(&file, right).unwrap();
+    // Two are asked, and one answers.
+    let mut others = [(); 2].map(|()| world.ear_with("person", &json!({"approvals": true})));
+    let delete = json!({"name": "delete", "arguments": {"path": "Open/Sub"}});
+    let call = ears[0].ask("tools/call", delete);
+    let is_question = |message: &Value| message["method"] == "session/request_permission";
+    let questions = others.each_mut().map(|one| one.until(is_question));
+    let no = json!({"outcome": {"outcome": "selected", "optionId": "reject_once"}});
+    others[0].send(&json!({"jsonrpc": "2.0", "id": questions[0]["id"], "result": no}));
+    let refused = ears[0].answer(call);
+    assert_eq!(refused["result"]["isError"], true, "{refused}");
+    others[1].until(|message| message["method"] == "$/cancel_request");
+    // What a person asks of Obsidian.
+    for operation in [
+        json!({"operation": "notice", "text": "zzmark"}),
+        json!({"operation": "trash", "path": "Zzmark Closed/Zzmark plan.md"}),
+        json!({"operation": "open", "path": "Zzmark Closed/Zzmark plan.md"}),
+    ] {
+        let asked = world.person.ask("_vault/host/request", operation);
+        shows(&mut host, true);
+        let done = world.person.answer(asked);
+        assert!(done["result"].is_object() || done["error"]["data"]["kind"] == "failed", "{done}");
+    }
+    let rename = json!({"operation": "rename", "path": "Zzmark root.md", "to": "Zzmark top.md"});
+    let asked = world.person.ask("_vault/host/request", rename);
+    shows(&mut host, true);
+    world.person.answer(asked);
+
+    let end = world.person.call("_vault/ping", json!({}))["result"]["seq"].as_u64().unwrap();
+    let heard_till_end = |ear: &mut Ear| {
+        ear.until(|message| message["params"]["_meta"]["vault"]["seq"].as_u64() >= Some(end));
+        ear.kinds()
+    };
+    let for_whom = open("event");
+    let mut persons = world.person.kinds();
+    persons.extend(others[1].kinds());
+    let mut kinds = Vec::new();
+    for ear in &mut ears {
+        kinds.push(heard_till_end(ear));
+    }
+    // Those who come later are told the same.
+    for scope in LIMITED {
+        let mut late = world.ear_with(scope, &json!({"after": 0, "epoch": epoch}));
+        kinds.push(heard_till_end(&mut late));
+        assert_eq!(marked(&late), [] as [&Value; 0]);
+    }
+    for ear in &ears {
+        assert_eq!(marked(ear), [] as [&Value; 0]);
+    }
+    for (event, open) in &for_whom {
+        let by_a_person = *event == "_vault/hidden" || persons.contains_key(event);
+        assert!(by_a_person, "`{event}` did not happen, so that nobody knows who hears it");
+        for kinds in &kinds {
+            assert_eq!(kinds.contains_key(event), *open, "{event}: {kinds:?}");
+        }
+    }
+    let requests: BTreeSet<String> = interface("ServerRequests").into_iter().collect();
+    let asked: BTreeSet<String> = host.kinds().into_keys().chain(persons.into_keys()).collect();
+    let missing: Vec<_> = requests.difference(&asked).collect();
+    assert!(missing.is_empty(), "nobody was asked {missing:?}");
+    for kinds in &kinds {
+        assert!(!requests.iter().any(|request| kinds.contains_key(request)), "{kinds:?}");
+    }
+}
+
+/// A request over HTTP: the status, and what was answered.
+fn http(world: &World, scope: &str, line: &str, body: Option<&Value>) -> (u16, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", world.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let (port, token) = (world.port(), world.token(scope));
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+    let request = format!(
+        "{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n{kind}\
+         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+}
+
+#[test]
+fn every_path_over_http_answers_as_if_the_rest_were_not_there_or_not_at_all() {
+    let open = open("HTTP");
+    let worlds = pair();
+    let text = json!({"text": "what is there?"});
+    for scope in LIMITED {
+        for route in routes() {
+            let (line, body) = match route.as_str() {
+                "/v1/sessions" => ("POST /v1/sessions".to_owned(), Some(json!({}))),
+                "/v1/sessions/{id}/messages" => {
+                    ("POST /v1/sessions/current/messages".to_owned(), Some(text.clone()))
+                }
+                "/v1/exchange" => ("POST /v1/exchange".to_owned(), Some(json!({"code": "x"}))),
+                "/v1/challenge/{name}/{nonce}" => {
+                    (format!("GET /v1/challenge/{scope}/0123456789abcdef"), None)
+                }
+                path => {
+                    let path = path.replace("{id}", "1").replace("{item}", "0");
+                    (format!("GET {}", path.replace("{branch}", "1")), None)
+                }
+            };
+            let mut answers = Vec::new();
+            for world in &worlds {
+                let (status, answer) = http(world, scope, &line, body.as_ref());
+                let refused = status == 403;
+                assert_eq!(open[&route], !refused, "{line} as {scope}: {status} {answer}");
+                answers.push((status, plain(world, &answer)));
+            }
+            assert!(!is_marked(&answers[0].1), "{line} as {scope}: {}", answers[0].1);
+            // A proof is another one each time.
+            if !route.starts_with("/v1/challenge") {
+                assert_eq!(answers[0], answers[1], "{line} as {scope}");
+            }
+        }
+        // Nor can it read, delete or go on with a person's conversation, by any number.
+        for line in ["DELETE /v1/sessions/1", "GET /v1/sessions/1", "GET /v1/sessions/99"] {
+            assert_eq!(http(&worlds[0], scope, line, None).0, 403, "{line}");
+        }
+        let guesses = ["1", "2", "99"].map(|id| {
+            let line = format!("POST /v1/sessions/{id}/messages");
+            let (status, answer) = http(&worlds[0], scope, &line, Some(&text));
+            (status, answer.replace(&format!("`{id}`"), "`N`"))
+        });
+        assert_eq!(guesses[0], guesses[2], "{guesses:?}");
+        assert_eq!(guesses[1], guesses[2], "{guesses:?}");
+    }
+}
+
+#[test]
+fn a_model_is_told_no_more_than_whoever_speaks_may_see() {
+    let world = lived(true);
+    let persons = world.model.requests();
+    let told = |requests: &[crate::models::Request]| -> String {
+        let body = |request: &crate::models::Request| -> Value {
+            serde_json::from_slice(&request.body).unwrap()
+        };
+        requests.iter().map(|request| body(request)["messages"].to_string()).collect()
+    };
+    let all = told(&persons);
+    for part in ["zzmark words", "Zzmark Closed/Zzmark plan.md", "Always say zzmarktext"] {
+        assert!(all.contains(part), "a person's conversation is told `{part}`: {all}");
+    }
+    let mut world = world;
+    for with_obsidian in [false, true] {
+        let host = with_obsidian.then(|| obsidian(&world));
+        let mut host = host;
+        for scope in LIMITED {
+            let before = world.model.requests().len();
+            let mut ear = world.ear(scope);
+            ear.call("session/new", json!({}));
+            for _ in 0..2 {
+                world.meanwhile();
+                world.does("write_file", json!({"path": "Open/seen.md", "content": "seen"}));
+                let said = json!({"prompt": [{"type": "text", "text": "what is there?"}]});
+                let asked = ear.ask("session/prompt", said);
+                if let Some(host) = &mut host {
+                    shows(host, true);
+                }
+                let answer = ear.answer(asked);
+                assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+            }
+            let requests = world.model.requests();
+            let told = told(&requests[before..]);
+            assert!(requests.len() > before + 2 && told.contains("Open/seen.md"), "{told}");
+            let at = told.to_lowercase().find(MARK);
+            let near = at.map(|at| &told[at.saturating_sub(300)..(at + 100).min(told.len())]);
+            assert!(near.is_none(), "as {scope}, Obsidian {with_obsidian}: {near:?}");
+        }
+    }
+}
+
+#[test]
+fn a_limited_caller_stops_turns_of_its_own_kind_alone() {
+    let mut world = World::new(true);
+    let mut host = obsidian(&world);
+    let mut ear = world.ear("client");
+    let said = json!({"prompt": [{"type": "text", "text": "look around"}]});
+    let is_asked = |message: &Value| message["method"] == "_vault/host/active_note";
+    let cancel = |id: &str| json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": id}});
+    let asked = world.person.ask("session/prompt", said.clone());
+    let question = host.until(is_asked);
+    ear.send(&cancel("1"));
+    ear.call("_vault/ping", json!({}));
+    host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"note": null}}));
+    assert_eq!(world.person.answer(asked)["result"]["stopReason"], "end_turn");
+
+    let asked = ear.ask("session/prompt", said);
+    host.until(is_asked);
+    ear.send(&cancel("2"));
+    assert_eq!(ear.answer(asked)["result"]["stopReason"], "cancelled");
+}
