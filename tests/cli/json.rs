@@ -11,8 +11,9 @@ use crate::support::finish;
 /// Names below these are data: tools, their arguments, settings, values.
 const DATA: [&str; 6] = ["inputSchema", "outputSchema", "calls", "settings", "value", "default"];
 
-/// What they print is no JSON, waits for ever, asks the system for a service, or is a list of commands.
-const OTHERS: [&[&str]; 20] = [
+/// What they print is no JSON, is an entry for another program's settings, waits for ever, asks the system for a
+/// service, or is a list of commands.
+const OTHERS: [&[&str]; 22] = [
     &["serve"],
     &["completions"],
     &["man"],
@@ -33,6 +34,8 @@ const OTHERS: [&[&str]; 20] = [
     &["key", "set"],
     &["config"],
     &["service"],
+    &["mcp"],
+    &["mcp", "config"],
 ];
 
 const TOOLS: [&[&str]; 16] = [

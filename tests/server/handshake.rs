@@ -125,7 +125,7 @@ fn refusals_say_nothing_and_there_is_no_other_way_in() {
     for (line, status) in [
         ("POST /v1", "405"),
         ("POST /healthz", "405"),
-        ("POST /mcp", "404"),
+        ("POST /mcp", "401"),
         ("POST /", "405"),
         ("GET /index.html", "404"),
         ("GET /v1/", "404"),

@@ -48,6 +48,10 @@ impl Default for Settings {
 /// Excerpts shown of one file.
 pub const EXCERPTS_A_FILE: usize = 5;
 
+/// Files that may match and are counted beyond a full answer: with more, counting would take longer than
+/// the answer did.
+pub(in crate::index) const COUNTED: usize = 100;
+
 /// The longest line that is held in memory, in bytes; a file with a longer one is skipped and
 /// counted.
 const MAX_LINE_BYTES: usize = 8 << 20;
@@ -86,6 +90,18 @@ pub struct Query {
     pub max_matches: usize,
 }
 
+impl Query {
+    /// The same without lines to show.
+    #[must_use]
+    pub(in crate::index) fn counting(&self) -> Self {
+        let mode = match self.mode {
+            Mode::FilesWithMatches => Mode::FilesWithMatches,
+            Mode::Content | Mode::Count => Mode::Count,
+        };
+        Self { mode, ..self.clone() }
+    }
+}
+
 /// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
@@ -101,10 +117,27 @@ pub struct FileMatches {
 /// Matches that an answer has no room for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct More {
-    /// Files that have some.
+    /// Files with such matches, as far as they were counted.
     pub files: usize,
     /// Matching lines in them; in [`Mode::FilesWithMatches`] one a file.
     pub matches: u64,
+}
+
+impl More {
+    /// The sum over files; `None` if the time was over before their end.
+    pub(in crate::index) fn of(files: impl Iterator<Item = Outcome>) -> Option<Self> {
+        let mut more = Self::default();
+        for outcome in files {
+            if let Outcome::Searched(Found { matches, timed_out, .. }) = outcome {
+                if timed_out {
+                    return None;
+                }
+                more.files += usize::from(matches > 0);
+                more.matches += matches;
+            }
+        }
+        Some(more)
+    }
 }
 
 /// What was found, and what was not looked at.
@@ -116,7 +149,7 @@ pub struct Results {
     pub searched: usize,
     /// Files not searched because the answer was full or the time over.
     pub not_searched: usize,
-    /// What a full answer leaves out, where the index names so few files for it that they were counted.
+    /// What a full answer leaves out, where so few files may match that they were counted.
     pub more: Option<More>,
     /// Files that could not be searched, with the reason. Binary files are only counted.
     pub skipped: Vec<(VaultPath, String)>,
@@ -186,7 +219,15 @@ pub(super) fn read_all(vault: &Vault, search: &Search<'_>) -> Results {
         rest = later;
         batch = (batch * 2).min(4096);
     }
-    answer.results
+    let mut results = answer.results;
+    let left = &candidates[candidates.len() - results.not_searched..];
+    if (1..=COUNTED).contains(&left.len()) && !results.timed_out {
+        let query = query.counting();
+        let search = Search { query: &query, ..*search };
+        let mut scratch = search.scratch();
+        results.more = More::of(left.iter().map(|path| search.file(vault, path, &mut scratch)));
+    }
+    results
 }
 
 /// An answer as it grows, file by file in their order.

@@ -13,7 +13,7 @@ use super::{Inner, read};
 use crate::index::changes::{self, Stamp};
 use crate::index::search::file::{Found, Outcome, Scratch, Search};
 use crate::index::search::{
-    self, Answer, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
+    self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Looks, ObsidianSettings, Vault};
@@ -24,10 +24,6 @@ const NEWEST: usize = 256;
 
 /// Files verified first, and at the least on each thread: waking one for fewer takes longer than they do.
 const FEW: usize = 16;
-
-/// Files that may match and are counted beyond a full answer: with more, counting would take longer than
-/// the answer did.
-const COUNTED: usize = 100;
 
 /// Files verified between two looks at the answer, at most.
 const MAX_BATCH: usize = 4096;
@@ -148,26 +144,10 @@ fn count(
     search: &Search<'_>,
     candidates: &[Candidate],
 ) -> Option<More> {
-    let mode = match search.query.mode {
-        Mode::FilesWithMatches => Mode::FilesWithMatches,
-        Mode::Content | Mode::Count => Mode::Count,
-    };
-    let query = Query { mode, ..search.query.clone() };
+    let query = search.query.counting();
     let verify = Verify { inner, vault, search: &Search { query: &query, ..*search } };
     let mut tools = verify.tools();
-    let mut more = More::default();
-    for candidate in candidates {
-        if let Outcome::Searched(Found { matches, timed_out, .. }) =
-            verify.one(candidate, &mut tools)
-        {
-            if timed_out {
-                return None;
-            }
-            more.files += usize::from(matches > 0);
-            more.matches += matches;
-        }
-    }
-    Some(more)
+    More::of(candidates.iter().map(|candidate| verify.one(candidate, &mut tools)))
 }
 
 /// How many candidates to look into after a batch in which so many files had a match: about as many as
