@@ -105,6 +105,11 @@ impl Calls {
         self.0.tools.load_full()
     }
 
+    /// The tool of this name, or the lookup.
+    fn known(&self, name: &str) -> Option<Arc<Definition>> {
+        self.0.tools.load().get(name).or_else(|| tools::lookups().get(name)).cloned()
+    }
+
     /// Has these tools be called from now on.
     pub fn set_tools(&self, tools: Registry) {
         self.0.tools.store(Arc::new(tools));
@@ -189,14 +194,17 @@ impl Calls {
 
     /// Calls a tool, on a thread that may block.
     pub fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
-        let tool = self.tools().find(&request.tool).cloned();
+        let tool = match self.known(&request.tool) {
+            Some(tool) => Ok(tool),
+            None => self.tools().find(&request.tool).cloned(),
+        };
         self.run(tool, request, None, cancel)
     }
 
     /// The same on a thread that must not wait. `None` where it would have to, or would ask somebody:
     /// then nothing came of it and nothing is written down, and it is to be called on another thread.
     pub fn glance(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
-        let tool = Arc::clone(self.tools().get(&request.tool)?);
+        let tool = self.known(&request.tool)?;
         if !tool.quick || !self.0.is_near {
             return None;
         }

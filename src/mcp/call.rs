@@ -1,18 +1,19 @@
-//! The call of a tool, and what its answer is on the wire.
+//! The call of a tool or a lookup, and what its answer is on the wire.
 
 use std::convert::Infallible;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Era;
-use super::fault::Fault;
+use super::fault::{Fault, INTERNAL};
 use super::identity::sign;
+use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::error::ErrorObject;
 use crate::protocol::quoted;
 use crate::tools::{Answer, Definition, Facts, Tier, ToolError};
 
-/// A tool that a client calls.
+/// A tool that a client calls, or what it looks up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     /// What the answer must carry.
@@ -21,10 +22,21 @@ pub struct Call {
     pub era: Era,
     /// What it calls itself, where this message says so.
     pub client: Option<String>,
+    /// The name of the tool or the lookup.
     pub tool: String,
     pub arguments: Map<String, Value>,
-    changes: bool,
+    what: What,
 }
+
+/// What is called.
+#[derive(Debug, Clone, PartialEq)]
+enum What {
+    Tool { changes: bool },
+    Lookup(Lookup),
+}
+
+/// An answer, and the HTTP status that goes with it.
+pub type Answered = (u16, String);
 
 impl Call {
     pub(super) fn new(
@@ -34,15 +46,44 @@ impl Call {
         tool: &Definition,
         arguments: Map<String, Value>,
     ) -> Self {
-        let changes = tool.tier != Tier::Safe;
-        Self { id, era, client, tool: tool.name.clone(), arguments, changes }
+        let what = What::Tool { changes: tool.tier != Tier::Safe };
+        Self { id, era, client, tool: tool.name.clone(), arguments, what }
     }
 
-    /// What the tool answered, as text for a model: at most `most` bytes.
+    pub(super) fn lookup(
+        id: RequestId,
+        era: Era,
+        client: Option<String>,
+        method: &str,
+        (lookup, arguments): lookup::Asked,
+    ) -> Self {
+        Self { id, era, client, tool: method.to_owned(), arguments, what: What::Lookup(lookup) }
+    }
+
+    /// Whether it is a lookup: it only reads, and is quick.
     #[must_use]
-    pub fn answer(&self, answered: Result<Answer<Facts>, ToolError>, most: u64) -> String {
+    pub fn is_lookup(&self) -> bool {
+        matches!(self.what, What::Lookup(_))
+    }
+
+    /// What was answered, in at most `most` bytes.
+    #[must_use]
+    pub fn answer(&self, answered: Result<Answer<Facts>, ToolError>, most: u64) -> Answered {
+        match &self.what {
+            What::Tool { changes } => (200, self.tool_answer(answered, *changes, most)),
+            What::Lookup(lookup) => self.found(lookup, answered, most),
+        }
+    }
+
+    fn tool_answer(
+        &self,
+        answered: Result<Answer<Facts>, ToolError>,
+        changes: bool,
+        most: u64,
+    ) -> String {
         let (text, is_error) = match answered {
-            Ok(answer) => (self.text_of(answer), false),
+            Ok(answer) if changes => (text_of_change(answer), false),
+            Ok(answer) => (answer.text, false),
             Err(error) => (format!("{}: {}", error.code, error.text()), true),
         };
         let written = self.result(&text, is_error);
@@ -50,35 +91,57 @@ impl Call {
             return written;
         }
         let bytes = written.len();
-        self.failed(
+        self.tool_failed(
             &format!("the tool did its work, but its answer has {bytes} bytes"),
             Some("narrow the request: a folder further down, fewer entries, matches or lines at a time"),
         )
     }
 
-    /// What is said where the tool came to no answer.
+    fn found(
+        &self,
+        lookup: &Lookup,
+        answered: Result<Answer<Facts>, ToolError>,
+        most: u64,
+    ) -> Answered {
+        let found = match answered {
+            Ok(answer) => answer.data.value(),
+            Err(error) => return self.fault(&lookup.fault(&error, self.era)),
+        };
+        let mut result = lookup.result(&found, self.era);
+        if let (Era::Modern, Some(result)) = (self.era, result.as_object_mut()) {
+            sign(result);
+        }
+        let text = json!({ "jsonrpc": "2.0", "id": self.id, "result": result }).to_string();
+        match text.len() as u64 <= most {
+            true => (200, text),
+            false => self.fault(&lookup.too_long(text.len())),
+        }
+    }
+
+    fn fault(&self, fault: &Fault) -> Answered {
+        (fault.status(self.era), fault.text(Some(&self.id)))
+    }
+
+    /// What is said where it came to no answer.
     #[must_use]
-    pub fn failed(&self, message: &str, hint: Option<&str>) -> String {
+    pub fn failed(&self, message: &str, hint: Option<&str>) -> Answered {
+        match self.what {
+            What::Tool { .. } => (200, self.tool_failed(message, hint)),
+            What::Lookup(_) => self.fault(&Fault::new(INTERNAL, message)),
+        }
+    }
+
+    fn tool_failed(&self, message: &str, hint: Option<&str>) -> String {
         match hint {
             Some(hint) => self.result(&format!("{message}\nhint: {hint}"), true),
             None => self.result(message, true),
         }
     }
 
-    /// What is said to a call that is not begun, and the HTTP status that goes with it.
+    /// What is said to a call that is not begun.
     #[must_use]
-    pub fn refused(&self, error: ErrorObject) -> (u16, String) {
-        let fault = Fault::from(error);
-        (fault.status(self.era), fault.text(Some(&self.id)))
-    }
-
-    /// Whoever reads of a change is told how to take it back.
-    fn text_of(&self, answer: Answer<Facts>) -> String {
-        let set = self.changes.then(|| answer.data.value()["change_set"].as_u64()).flatten();
-        match set {
-            Some(set) => format!("{}\nchange set {set}; `undo` takes it back", answer.text),
-            None => answer.text,
-        }
+    pub fn refused(&self, error: ErrorObject) -> Answered {
+        self.fault(&Fault::from(error))
     }
 
     /// Text alone: beside structured content, clients show their model no text.
@@ -102,5 +165,13 @@ impl Call {
         });
         let Ok(text) = written;
         text
+    }
+}
+
+/// Whoever reads of a change is told how to take it back.
+fn text_of_change(answer: Answer<Facts>) -> String {
+    match answer.data.value()["change_set"].as_u64() {
+        Some(set) => format!("{}\nchange set {set}; `undo` takes it back", answer.text),
+        None => answer.text,
     }
 }

@@ -15,6 +15,15 @@ pub const HEADER_MISMATCH: i32 = -32020;
 /// A version that is not spoken here.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
+/// There is no such resource, in the legacy era.
+pub const MISSING: i32 = -32002;
+
+/// The policy does not let these clients do it.
+pub const FORBIDDEN: i32 = -32003;
+
+/// Too much is asked at once; it may be asked again.
+pub const BUSY: i32 = -32001;
+
 /// It could not be done, by no fault of the message's.
 pub const INTERNAL: i32 = -32603;
 

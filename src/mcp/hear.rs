@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::call::Call;
 use super::fault::{Fault, HEADER_MISMATCH, UNSUPPORTED_VERSION};
-use super::identity::{server, sign};
+use super::identity::{A_WHILE, kept, server, sign};
+use super::lookup::{self, no_cursor};
 use super::{Era, LEGACY, MODERN, listed};
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::tools::Registry;
@@ -21,9 +22,6 @@ const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 
 /// Milliseconds for which a client may keep what changes with a new version of the steward alone.
 const AS_LONG_AS_IT_RUNS: u32 = 3_600_000;
-
-/// Milliseconds for which a client may keep a list.
-const A_WHILE: u32 = 60_000;
 
 /// For the model: what it works on, and how.
 const INSTRUCTIONS: &str = "\
@@ -58,7 +56,7 @@ pub enum What {
     GivenUp(RequestId),
     /// It is answered already.
     Said(Said),
-    /// A tool is to be called.
+    /// A tool is to be called, or something looked up.
     Call(Box<Call>),
 }
 
@@ -111,12 +109,16 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry) -> What {
         Err(fault) => return What::fault(Some(&id), 400, &fault),
     };
     let client = meta.and_then(|meta| name_of(meta.get(CLIENT)));
-    match (era, &*method) {
-        (_, "tools/call") => match call(id.clone(), era, client, params, tools) {
-            Ok(call) => What::Call(Box::new(call)),
-            Err(fault) => What::fault(Some(&id), fault.status(era), &fault),
-        },
-        _ => said(&id, era, &method, &params, tools),
+    let call = match (&*method, lookup::of(&method, &params, era)) {
+        ("tools/call", _) => call(id.clone(), era, client, params, tools),
+        (_, Some(lookup)) => {
+            lookup.map(|lookup| Call::lookup(id.clone(), era, client, &method, lookup))
+        }
+        (_, None) => return said(&id, era, &method, &params, tools),
+    };
+    match call {
+        Ok(call) => What::Call(Box::new(call)),
+        Err(fault) => What::fault(Some(&id), fault.status(era), &fault),
     }
 }
 
@@ -132,7 +134,8 @@ fn said(
         (Era::Legacy, "initialize") => initialize(params),
         (Era::Modern, "server/discover") => Ok(kept(discover(), AS_LONG_AS_IT_RUNS, "public")),
         (Era::Legacy, "ping") => Ok(json!({})),
-        (_, "tools/list") => list(params, era, tools),
+        (_, "tools/list") => whole(params, era, || json!({ "tools": listed::all(tools) })),
+        (_, "resources/templates/list") => whole(params, era, lookup::templates),
         _ => Err(Fault::unknown_method(method)),
     };
     let mut result = match result {
@@ -249,24 +252,18 @@ fn discover() -> Value {
     })
 }
 
-fn list(params: &Map<String, Value>, era: Era, tools: &Registry) -> Result<Value, Fault> {
-    // The list comes whole, so that there is no second page.
-    if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-        return Err(Fault::params("there is no such cursor: the list comes whole"));
-    }
-    let list = json!({ "tools": listed::all(tools) });
-    Ok(if era == Era::Modern { kept(list, A_WHILE, "private") } else { list })
-}
-
-/// A result with how long it may be kept, and by whom.
-fn kept(mut result: Value, milliseconds: u32, by: &str) -> Value {
-    result["ttlMs"] = milliseconds.into();
-    result["cacheScope"] = by.into();
-    result
+/// A list of which there is no second page.
+fn whole(
+    params: &Map<String, Value>,
+    era: Era,
+    list: impl FnOnce() -> Value,
+) -> Result<Value, Fault> {
+    no_cursor(params)?;
+    Ok(if era == Era::Modern { kept(list(), A_WHILE, "private") } else { list() })
 }
 
 fn capabilities() -> Value {
-    json!({ "tools": {} })
+    json!({ "tools": {}, "resources": {}, "prompts": {}, "completions": {} })
 }
 
 fn versions() -> Vec<&'static str> {

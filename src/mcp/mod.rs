@@ -9,13 +9,16 @@
 //! nothing is remembered from one to the next.
 //!
 //! In reading order: [`mod@hear`] (one message), [`call`] (a tool's call, and its answer), [`listed`] (the
-//! tools, as clients are shown them), [`fault`], [`identity`].
+//! tools, as clients are shown them), `lookup` (resources, prompts, completion) with `uri`, [`fault`],
+//! [`identity`].
 
 pub mod call;
 pub mod fault;
 pub mod hear;
 pub mod identity;
 pub mod listed;
+mod lookup;
+mod uri;
 
 pub use call::Call;
 pub use hear::{Headers, Said, What, hear};

@@ -1,137 +1,26 @@
-//! Notes and folders for somebody who types part of a name: the likeliest first.
+//! Notes and folders for somebody who types part of a name, in the protocol's words.
 
-use crate::note::fold::fold_key;
 use crate::protocol::complete::{CompleteParams, CompleteResult, Completion, CompletionKind};
-use crate::vault::{Kind, Vault};
+use crate::tools::{Likely, likely};
+use crate::vault::Vault;
 
 /// How many are told where nothing is said, and at most.
 const LIMIT: u32 = 20;
 const MOST: u32 = 100;
-/// Characters of what is typed that count.
-const TYPED: usize = 200;
 
-/// What could be meant, from the catalogue alone: what is protected is not in it.
+/// What could be meant, the likeliest first.
 pub fn complete(vault: &Vault, params: &CompleteParams) -> CompleteResult {
     let limit = params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
-    let typed: String = params.text.chars().take(TYPED).collect();
-    let wanted = Wanted::new(&typed);
-    let catalogue = vault.catalogue();
-    let mut found = Vec::new();
-    for (age, entry) in catalogue.recent().enumerate() {
-        let kind = match entry.kind {
-            Kind::Folder => CompletionKind::Folder,
-            Kind::File if entry.path().as_str().ends_with(".md") => CompletionKind::Note,
-            Kind::File => CompletionKind::File,
-            Kind::Link | Kind::Other => continue,
-        };
-        if entry.unnameable || entry.path().is_root() {
-            continue;
-        }
-        if let Some(rank) = wanted.rank(entry.key(), kind) {
-            found.push((rank, order(kind), age, kind, entry));
-        }
-    }
-    // Of many only the first have to be in order.
-    if found.len() > limit {
-        found.select_nth_unstable_by_key(limit, |(rank, order, age, ..)| (*rank, *order, *age));
-        found.truncate(limit);
-    }
-    found.sort_unstable_by_key(|(rank, order, age, ..)| (*rank, *order, *age));
-    let completion = |path: &str, kind| {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let name = match kind {
-            CompletionKind::Note => name.strip_suffix(".md").unwrap_or(name),
-            CompletionKind::File | CompletionKind::Folder => name,
-        };
-        Completion { path: path.to_owned(), name: name.to_owned(), folder: folder.to_owned(), kind }
+    let (found, _) = likely(vault, &params.text, limit);
+    CompleteResult { found: found.into_iter().map(completion).collect() }
+}
+
+fn completion(Likely { path, is_folder }: Likely) -> Completion {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let (kind, name) = match name.strip_suffix(".md") {
+        _ if is_folder => (CompletionKind::Folder, name),
+        Some(name) => (CompletionKind::Note, name),
+        None => (CompletionKind::File, name),
     };
-    let found = found.into_iter().map(|(.., kind, entry)| completion(entry.path().as_str(), kind));
-    CompleteResult { found: found.collect() }
-}
-
-/// People mean notes mostly, then folders.
-fn order(kind: CompletionKind) -> u8 {
-    match kind {
-        CompletionKind::Note => 0,
-        CompletionKind::Folder => 1,
-        CompletionKind::File => 2,
-    }
-}
-
-/// What was typed, folded as paths are.
-struct Wanted {
-    whole: String,
-    words: Vec<String>,
-}
-
-impl Wanted {
-    fn new(typed: &str) -> Self {
-        let whole = fold_key(typed.trim().trim_start_matches('/'));
-        let words = whole.split_whitespace().map(str::to_owned).collect();
-        Self { whole, words }
-    }
-
-    /// How well the folded path `key` fits, the least best; none where it does not.
-    fn rank(&self, key: &str, kind: CompletionKind) -> Option<u8> {
-        let path = match kind {
-            CompletionKind::Note => key.strip_suffix(".md").unwrap_or(key),
-            CompletionKind::File | CompletionKind::Folder => key,
-        };
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let whole = &*self.whole;
-        let begins_a_word = || {
-            let mut before = ' ';
-            name.char_indices().any(|(at, c)| {
-                let begins = !before.is_alphanumeric() && name[at..].starts_with(whole);
-                before = c;
-                begins
-            })
-        };
-        Some(match () {
-            () if whole.is_empty() => 0,
-            () if name == whole || path == whole => 0,
-            () if name.starts_with(whole) => 1,
-            () if whole.contains('/') && path.starts_with(whole) => 1,
-            () if begins_a_word() => 2,
-            () if name.contains(whole) => 3,
-            () if path.contains(whole) => 4,
-            () if self.words.iter().all(|word| path.contains(word.as_str())) => 5,
-            () if is_spread(whole, name) => 6,
-            () => return None,
-        })
-    }
-}
-
-/// Whether all characters of `typed` occur in `name` in this order: `mtg` in `meeting`.
-fn is_spread(typed: &str, name: &str) -> bool {
-    let mut rest = name.chars();
-    typed.chars().filter(|c| !c.is_whitespace()).all(|wanted| rest.any(|c| c == wanted))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_begins_so_comes_before_what_only_holds_it() {
-        let rank = |typed: &str, path: &str, kind| Wanted::new(typed).rank(&fold_key(path), kind);
-        let note = |typed, path| rank(typed, path, CompletionKind::Note);
-        assert_eq!(note("inbox", "Inbox.md"), Some(0));
-        assert_eq!(note("Garden/Compost", "Garden/Compost.md"), Some(0));
-        assert_eq!(note("comp", "Garden/Compost.md"), Some(1));
-        assert_eq!(note("garden/c", "Garden/Compost.md"), Some(1));
-        assert_eq!(note("plan", "Garden/Spring plan.md"), Some(2));
-        assert_eq!(note("plan", "Spring-plan.md"), Some(2));
-        assert_eq!(note("lan", "Spring plan.md"), Some(3));
-        assert_eq!(note("arden", "Garden/Compost.md"), Some(4));
-        assert_eq!(note("gard", "Garden/Compost.md"), Some(4));
-        assert_eq!(rank("gard", "Garden", CompletionKind::Folder), Some(1));
-        assert_eq!(note("compost garden", "Garden/Compost.md"), Some(5));
-        assert_eq!(note("mtg", "Meeting.md"), Some(6));
-        assert_eq!(note("md", "Inbox.md"), None);
-        assert_eq!(note("zebra", "Inbox.md"), None);
-        assert_eq!(note("ÜBER", "über uns.md"), Some(1));
-        assert_eq!(note("", "Inbox.md"), Some(0));
-        assert_eq!(rank("pdf", "Attachments/a.pdf", CompletionKind::File), Some(2));
-    }
+    Completion { name: name.to_owned(), folder: folder.to_owned(), kind, path }
 }

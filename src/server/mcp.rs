@@ -19,6 +19,7 @@ use super::reply::answer;
 use super::{Settings, Shared};
 use crate::calls::Request as Asked;
 use crate::calls::run::{Stopped, Task, Work};
+use crate::mcp::call::Answered;
 use crate::mcp::{self, Call, Headers, What};
 use crate::policy::{Caller, Scope};
 use crate::protocol::error::{ErrorObject, Kind};
@@ -85,7 +86,7 @@ async fn heard(entered: &Entered, headers: Option<&Headers>, client: Option<&str
     match mcp::hear(&text, headers, &tools) {
         // What is given up over HTTP is so by ending the request.
         What::Nothing | What::GivenUp(_) => StatusCode::ACCEPTED.into_response(),
-        What::Said(said) => json(said.status, said.text),
+        What::Said(said) => json((said.status, said.text)),
         What::Call(call) => called(entered, &Arc::new(*call), client).await,
     }
 }
@@ -93,15 +94,18 @@ async fn heard(entered: &Entered, headers: Option<&Headers>, client: Option<&str
 async fn called(entered: &Entered, call: &Arc<Call>, client: Option<&str>) -> Response {
     let (shared, settings) = (&entered.shared, entered.shared.settings.load_full());
     let (backend, most) = (&shared.backend, settings.max_reply_bytes);
-    let Some(work) = backend.tools.work(&call.tool) else {
-        let (status, text) = call.refused(ErrorObject::new(Kind::UnknownTool, "the tool is gone"));
-        return json(status, text);
+    let work = match call.is_lookup() {
+        true => Some(Work::Read),
+        false => backend.tools.work(&call.tool),
+    };
+    let Some(work) = work else {
+        return json(call.refused(ErrorObject::new(Kind::UnknownTool, "the tool is gone")));
     };
     let request = request(call, client);
     if work == Work::Read {
         let look = || Some(call.answer(backend.tools.glance(&request)?, most));
-        if let Some((Ok(text), _)) = backend.runner.glance(look) {
-            return json(200, text);
+        if let Some((Ok(answered), _)) = backend.runner.glance(look) {
+            return json(answered);
         }
     }
     let task = Task::new(work, Some(settings.request_deadline()));
@@ -115,11 +119,11 @@ async fn called(entered: &Entered, call: &Arc<Call>, client: Option<&str>) -> Re
         move |question| asks.approvals.ask_about(question, None, patience),
         move |answered| answers.answer(answered, most),
     );
-    json(200, done.await.unwrap_or_else(|stopped| stopped_text(call, &stopped)))
+    json(done.await.unwrap_or_else(|stopped| nothing_came(call, &stopped)))
 }
 
 /// What a call is told that came to nothing.
-fn stopped_text(call: &Call, stopped: &Stopped) -> String {
+fn nothing_came(call: &Call, stopped: &Stopped) -> Answered {
     if let Stopped::BrokeOff(error) = stopped {
         tracing::error!(%error, "a tool call broke off");
     }
@@ -153,7 +157,7 @@ impl Drop for Open {
     }
 }
 
-fn json(status: u16, text: String) -> Response {
+fn json((status, text): Answered) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }

@@ -132,7 +132,10 @@ impl Tool for DailyNote {
 
 /// The day that `asked` names, at the present time of day. Of a day that was said without its year the one
 /// that has a note, else the nearest, as long as nobody could mean the other.
-fn day_asked(context: &Context, asked: &str) -> Result<DateTime<FixedOffset>, ToolError> {
+pub(super) fn day_asked(
+    context: &Context,
+    asked: &str,
+) -> Result<DateTime<FixedOffset>, ToolError> {
     let now = context.clock.now();
     let unknown = || {
         ToolError::new(
@@ -194,7 +197,7 @@ fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolE
 }
 
 /// Where the note is or would be. Who may not look there is not told where that is.
-fn place(context: &Context, asked: &str) -> Result<Place, ToolError> {
+pub(super) fn place(context: &Context, asked: &str) -> Result<Place, ToolError> {
     let view = context.vault.view();
     let place = context.vault.resolve_new(asked);
     let path = match &place {

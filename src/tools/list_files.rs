@@ -170,7 +170,7 @@ const ATTEMPTS: usize = 8;
 /// The first `limit` entries as they are on the disk now, and how many there are. Where the system
 /// tells of every change the catalogue has taken it in by now; else each is looked at, and those
 /// that are gone make room for others.
-fn listed(
+pub(super) fn listed(
     context: &Context,
     wanted: &Wanted<'_>,
     order: Order,
@@ -226,6 +226,11 @@ impl Listed {
             size: (kind != Kind::Folder).then_some(entry.size),
             conflict_of,
         }
+    }
+
+    /// Whether it is a file that can be read by its name.
+    pub(super) fn is_file(&self) -> bool {
+        self.kind == Kind::File.word()
     }
 
     /// The same as the disk has it; `None` if it is gone.

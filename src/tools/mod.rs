@@ -5,7 +5,7 @@
 //!
 //! A tool's file holds its input and output types and `run`. The doc comments of the input are the
 //! manual that a model reads; names, JSON Schemas, MCP listing, command-line flags and
-//! documentation follow from the one definition.
+//! documentation follow from the one definition. What doors read beside the tools is in [`lookups`].
 //!
 //! Invariants: an answer never depends on who asks; input is checked against its type before
 //! anything happens; a panic in a tool is an error of that call alone.
@@ -22,6 +22,7 @@ mod host;
 mod learnt;
 mod local_times;
 mod long_line;
+mod lookups;
 mod paging;
 mod registry;
 mod relinked;
@@ -73,6 +74,7 @@ pub use list_files::ListFiles;
 pub use list_tags::ListTags;
 pub use list_trash::ListTrash;
 pub use local_times::LocalTimes;
+pub use lookups::{Likely, likely, lookups};
 pub use move_::Move;
 pub use read_file::ReadFile;
 pub use registry::{Definition, Made, Registry, call};

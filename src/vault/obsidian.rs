@@ -81,6 +81,8 @@ pub struct DailyNotes {
     pub date_format: String,
     /// How `{{time}}` is written, as a Moment format.
     pub time_format: String,
+    /// The folder of templates, from `templates.json`, where there is one.
+    pub templates: Option<String>,
 }
 
 impl DailyNotes {
@@ -217,6 +219,7 @@ pub(super) fn daily_notes(
         template: text(&daily["template"]),
         date_format: or(&templates["dateFormat"], "YYYY-MM-DD"),
         time_format: or(&templates["timeFormat"], "HH:mm"),
+        templates: text(&templates["folder"]),
     })
 }
 

@@ -12,6 +12,7 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ResourceTemplateReference
 
 
 def transport(place):
@@ -41,6 +42,16 @@ async def work(place, mode):
         failed, text = await call("undo")
         assert not failed, text
         assert "one" in (await call("read_file", path="a"))[1]
+        [resource] = [one for one in (await client.list_resources()).resources if one.name == "a.md"]
+        [content] = (await client.read_resource(resource.uri)).contents
+        assert content.text == "one\n" and content.mime_type == "text/markdown", content
+        [template] = (await client.list_resource_templates()).resource_templates
+        reference = ResourceTemplateReference(type="ref/resource", uri=template.uri_template)
+        completed = await client.complete(reference, {"name": "path", "value": "a"})
+        assert "a.md" in completed.completion.values, completed
+        assert (await client.list_prompts()).prompts[0].name == "daily"
+        prompt = await client.get_prompt("daily", {"date": "1999-01-02"})
+        assert "1999-01-02" in prompt.messages[0].content.text, prompt
         print(mode, client.protocol_version, len(tools))
 
 

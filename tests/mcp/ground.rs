@@ -48,7 +48,8 @@ impl Ground {
     pub fn ask_modern(&self, method: &str, params: &Value) -> (u16, Value) {
         let mut params = params.clone();
         params["_meta"] = meta();
-        let name = params.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let named = params.get("name").or_else(|| params.get("uri"));
+        let name = named.and_then(Value::as_str).unwrap_or_default().to_owned();
         let headers = [
             format!("Mcp-Method: {method}"),
             "MCP-Protocol-Version: 2026-07-28".to_owned(),
@@ -64,6 +65,13 @@ impl Ground {
         assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");
         assert!(result.get("structuredContent").is_none(), "text alone: {result}");
         (result["isError"] == true, result["content"][0]["text"].as_str().unwrap().to_owned())
+    }
+
+    /// Calls what is no tool; the number of the fault.
+    pub fn call_unknown(&self, tool: &str, arguments: &Value) -> i64 {
+        let params = json!({"name": tool, "arguments": arguments});
+        let (_, answer) = self.ask("tools/call", &params);
+        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{answer}"))
     }
 
     pub fn read(&self, path: &str) -> String {

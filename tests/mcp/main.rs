@@ -14,4 +14,5 @@ mod posted;
 mod ground;
 mod http;
 mod independent;
+mod resources;
 mod stdio;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use vault_steward::agent::prompt::{Instructions, Moment};
 use vault_steward::protocol::METHODS;
-use vault_steward::tools::Registry;
+use vault_steward::tools::{Registry, lookups};
 
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +85,10 @@ fn model() -> Vec<String> {
 fn every_output_has_its_row_and_every_row_its_output() {
     let tools = Registry::built_in().iter().map(|tool| tool.name.clone()).collect();
     let methods = METHODS.iter().map(|name| (*name).to_owned()).collect();
-    let all: [(&str, Vec<String>); 7] = [
+    let lookups = lookups().iter().map(|lookup| lookup.name.clone()).collect();
+    let all: [(&str, Vec<String>); 8] = [
         ("tool", tools),
+        ("MCP", lookups),
         ("method", methods),
         ("notice to the daemon", interface("ClientNotifications")),
         ("event", interface("ServerNotifications")),

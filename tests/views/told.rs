@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vault_steward::protocol::METHODS;
+use vault_steward::tools::lookups;
 
+use crate::arguments::PATHS;
 use crate::outputs::plain;
+use crate::posted;
 use crate::table::{interface, routes, rows};
 use crate::world::{Ear, LIMITED, MARK, World};
 
@@ -358,6 +361,58 @@ fn every_path_over_http_answers_as_if_the_rest_were_not_there_or_not_at_all() {
         });
         assert_eq!(guesses[0], guesses[2], "{guesses:?}");
         assert_eq!(guesses[1], guesses[2], "{guesses:?}");
+    }
+}
+
+/// Params with which something can be looked up over MCP.
+fn looked_up(method: &str) -> Vec<Value> {
+    let uri = |path: &str| json!({"uri": format!("vault:///{path}")});
+    let complete = |kind: &str, name: &str, value: &str| {
+        json!({"ref": {"type": kind},
+        "argument": {"name": name, "value": value}})
+    };
+    match method {
+        "resources/list" => vec![json!({}), json!({"cursor": "50"})],
+        "resources/read" => PATHS.iter().map(|path| uri(path)).collect(),
+        "prompts/list" => vec![json!({})],
+        "prompts/get" => ["daily", "template_t", "template_nobody"]
+            .map(|name| json!({"name": name, "arguments": {"date": "2026-11-21"}}))
+            .into(),
+        "completion/complete" => vec![
+            complete("ref/resource", "path", "zz"),
+            complete("ref/resource", "path", "shadow"),
+            complete("ref/resource", "path", ""),
+            complete("ref/prompt", "date", ""),
+        ],
+        new => panic!("say here how `{new}` is asked"),
+    }
+}
+
+#[test]
+fn what_is_looked_up_over_mcp_is_answered_as_if_the_rest_were_not_there() {
+    let open = open("MCP");
+    let mut worlds = pair();
+    let tokens = worlds.each_ref().map(|world| world.token("mcp"));
+    for lookup in lookups().iter() {
+        assert!(open[&lookup.name], "{} is asked for here", lookup.name);
+        let mut answered = 0;
+        for params in looked_up(&lookup.name) {
+            worlds[0].meanwhile();
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": lookup.name, "params": params});
+            let answers = [0, 1].map(|one| {
+                let world = &worlds[one];
+                let (_, answer) = posted::post(world.port(), &tokens[one], &[], &body.to_string());
+                answered += usize::from(answer["result"].is_object());
+                plain(world, &answer.to_string())
+            });
+            assert_eq!(answers[0], answers[1], "{} {params}", lookup.name);
+            // What was asked for may be said back.
+            let asked = params.to_string().to_lowercase();
+            assert!(!is_marked(&answers[0]) || asked.contains(MARK), "{}", answers[0]);
+        }
+        // The daily notes and the templates are among what is hidden.
+        let is_hidden = lookup.name == "prompts/get";
+        assert_eq!(answered == 0, is_hidden, "{}: {answered} answers", lookup.name);
     }
 }
 

@@ -117,6 +117,7 @@ impl World {
         .unwrap();
         let daily = r#"{"folder": "Zzmark days", "template": "Zzmark templates/t.md"}"#;
         std::fs::write(config.join("daily-notes.json"), daily).unwrap();
+        std::fs::write(config.join("templates.json"), r#"{"folder": "Zzmark templates"}"#).unwrap();
         let (desktop, model) = (Desktop::start(), Server::answering(answer));
         home.smarthole.store(desktop.port, Ordering::Relaxed);
         home.write_config(&format!(

@@ -1,0 +1,96 @@
+//! What could be meant by the beginning of an argument.
+
+use chrono::{DateTime, Days, FixedOffset};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::{Answer, Context, Tier, Tool, ToolError};
+use super::likely::likely;
+use crate::vault::Want;
+
+/// Values in one answer: what the protocol allows.
+const MOST: usize = 100;
+
+/// Days of which it is looked whether they have a note.
+const BEFORE: u64 = 400;
+const AFTER: u64 = 31;
+
+/// Finds what could be meant.
+pub struct Complete;
+
+/// What could be meant by the beginning of an argument.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What the argument names.
+    what: What,
+    /// What was typed of it.
+    text: String,
+}
+
+/// What an argument names.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A file or folder of the vault.
+    Path,
+    /// A day.
+    Day,
+    /// Whatever somebody likes.
+    Text,
+}
+
+/// What could be meant.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The likeliest first; at most a hundred.
+    values: Vec<String>,
+    /// How many there are.
+    total: usize,
+}
+
+impl Tool for Complete {
+    const NAME: &'static str = "completion/complete";
+    const TITLE: &'static str = "Complete an argument";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const EXAMPLE: &'static str = r#"{"what": "path", "text": "a"}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        // What has changed by now is taken in first.
+        context.find("", Want::Folder)?;
+        let (values, total) = match input.what {
+            What::Path => {
+                let (found, total) = likely(&context.vault, &input.text, MOST);
+                (found.into_iter().map(|one| one.path).collect(), total)
+            }
+            What::Day => {
+                let mut days = days(context, &input.text.trim().to_lowercase())?;
+                let total = days.len();
+                days.truncate(MOST);
+                (days, total)
+            }
+            What::Text => (Vec::new(), 0),
+        };
+        Ok(Answer::new(String::new(), Output { values, total }))
+    }
+}
+
+/// Days that begin so: as they are said, then those that have a note, the latest first.
+fn days(context: &Context, typed: &str) -> Result<Vec<String>, ToolError> {
+    let said = ["today", "yesterday", "tomorrow"].map(str::to_owned).into_iter();
+    let (settings, now) = (context.vault.daily_notes()?, context.clock.now());
+    let catalogue = context.vault.catalogue();
+    let last = now.checked_add_days(Days::new(AFTER)).unwrap_or(now);
+    let has_note = |day: &DateTime<FixedOffset>| {
+        let path = context.vault.parse(&settings.path(day).text);
+        path.is_ok_and(|path| catalogue.get(path.as_str()).is_some())
+    };
+    let dates = (0..=BEFORE + AFTER).filter_map(|back| last.checked_sub_days(Days::new(back)));
+    let begins = |day: &String| day.starts_with(typed);
+    let written = dates.map(|day| (day.format("%Y-%m-%d").to_string(), day));
+    let noted = written.filter(|(text, day)| begins(text) && has_note(day)).map(|(text, _)| text);
+    Ok(said.filter(begins).chain(noted).collect())
+}

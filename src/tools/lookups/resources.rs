@@ -1,0 +1,73 @@
+//! Notes as resources: the newest ones.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::list_files::{Listed, listed, parse_glob};
+use super::super::{Answer, Context, Tier, Tool, ToolError};
+use crate::note::code::ErrorCode;
+use crate::vault::{Kind, Order, Want, Wanted};
+
+/// Notes that are listed at all: clients show them to choose from, and search finds the others.
+const MOST_LISTED: usize = 200;
+
+/// Notes in one answer.
+const PAGE: usize = 50;
+
+/// Lists the newest notes.
+pub struct ListResources;
+
+/// Lists the newest notes, fifty at a time.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Where to go on, as the answer before said it.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Some of the newest notes.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The newest first.
+    notes: Vec<Listed>,
+    /// Where to go on, if there are more.
+    next: Option<String>,
+}
+
+impl Tool for ListResources {
+    const NAME: &'static str = "resources/list";
+    const TITLE: &'static str = "List resources";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const QUICK: bool = true;
+    const EXAMPLE: &'static str = "{}";
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let skipped = match input.cursor.as_deref() {
+            None => 0,
+            Some(cursor) => place(cursor)?,
+        };
+        // What has changed by now is taken in first.
+        let root = context.find("", Want::Folder)?.path;
+        let glob = parse_glob("**/*.md")?;
+        let wanted = Wanted { folder: &root, glob: &glob, kind: Some(Kind::File) };
+        let upto = skipped + PAGE;
+        let (mut notes, total) = listed(context, &wanted, Order::Modified, upto);
+        let next = (upto < total.min(MOST_LISTED)).then(|| upto.to_string());
+        notes.drain(..skipped.min(notes.len()));
+        notes.retain(Listed::is_file);
+        Ok(Answer::new(String::new(), Output { notes, next }))
+    }
+}
+
+/// The number of notes before the page at this cursor.
+fn place(cursor: &str) -> Result<usize, ToolError> {
+    let place = cursor.parse().ok().filter(|at| at % PAGE == 0 && *at < MOST_LISTED);
+    place.ok_or_else(|| {
+        let hint = "leave `cursor` out to begin anew";
+        ToolError::new(ErrorCode::InvalidInput, "there is no such cursor", hint)
+    })
+}
