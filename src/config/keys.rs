@@ -69,6 +69,7 @@ pub const KEYS: &[Key] = &[
     key("server.ping_seconds", Takes::Connection, Setter::Person),
     key("search.deadline_milliseconds", Takes::Call, Setter::Person),
     key("search.resident_megabytes", Takes::Call, Setter::Person),
+    key("search.read_links_at_start", Takes::Restart, Setter::Person),
     // How much may go before a person is asked, and how long it can be undone.
     key("journal.max_deleted", Takes::Call, Setter::File),
     key("journal.max_moved", Takes::Call, Setter::File),

@@ -153,6 +153,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     text.start(&state);
     let names = context.index.names.clone();
     names.start(&state);
+    let links = context.index.links.clone();
+    links.start(&state, config.search.read_links_at_start);
     let conversations = kept_conversations(context.journal.store().another(), &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let kept = conversations.store().clone();
@@ -193,6 +195,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     vault.stop();
     text.stop();
     names.stop();
+    links.stop();
     calls.end();
     // The last of the store's connections: the next start finds that this one ended in peace.
     kept.database.end();

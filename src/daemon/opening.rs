@@ -67,6 +67,7 @@ pub fn open(
     check_mounted(&opened.0, state)?;
     let context = context(opened, folders::memory(root, state), config);
     context.index.names.remember(state);
+    context.index.links.remember(state);
     Ok(context)
 }
 

@@ -1,5 +1,6 @@
 //! What is kept of each file, brought up to date: which files to read again, and reading them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rayon::prelude::*;
@@ -52,13 +53,16 @@ pub(super) struct Fresh<K: Keeper> {
     changes: Listener,
     /// One at a time brings it up to date.
     turn: Mutex<()>,
+    /// Something of it changed since it was saved.
+    is_unsaved: AtomicBool,
 }
 
 impl<K: Keeper> Fresh<K> {
     /// What is kept of `vault`; nothing is read yet.
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         let changes = feed.listen(K::wants, MAX_CHANGES, || ());
-        Self { vault, kept: RwLock::default(), changes, turn: Mutex::default() }
+        let is_unsaved = AtomicBool::new(false);
+        Self { vault, kept: RwLock::default(), changes, turn: Mutex::default(), is_unsaved }
     }
 
     pub fn kept(&self) -> RwLockReadGuard<'_, K> {
@@ -68,6 +72,11 @@ impl<K: Keeper> Fresh<K> {
     /// The same, to be put right beside what changes.
     pub fn kept_mut(&self) -> RwLockWriteGuard<'_, K> {
         self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something of it changed since this was asked before.
+    pub fn take_unsaved(&self) -> bool {
+        self.is_unsaved.swap(false, Ordering::Relaxed)
     }
 
     /// Brings it up to date, which the first time reads every file that it wants.
@@ -106,6 +115,13 @@ impl<K: Keeper> Fresh<K> {
         }
     }
 
+    /// Reads one file of which nothing is known.
+    pub fn read(&self, path: &VaultPath) {
+        if let (true, Ok(meta)) = (K::wants(path.borrowed()), self.vault.stat(path)) {
+            self.put(path.clone(), K::read(&self.vault, path, stamp(&meta)));
+        }
+    }
+
     /// The files to read again.
     fn stale(&self) -> Vec<Changed> {
         let kept = self.kept();
@@ -141,6 +157,7 @@ impl<K: Keeper> Fresh<K> {
     }
 
     fn put(&self, path: VaultPath, read: Option<K::Read>) {
+        self.is_unsaved.store(true, Ordering::Relaxed);
         let mut kept = self.kept_mut();
         match read {
             Some(read) => kept.put(path, read),

@@ -8,6 +8,7 @@
 
 mod changes;
 mod fresh;
+mod lasting;
 pub mod links;
 pub mod names;
 mod sealed;

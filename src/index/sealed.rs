@@ -58,6 +58,21 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Adds a number: seven bits a byte, the lowest first, and a bit that says whether more follow.
+pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Adds a text with its length before it.
+pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    put(bytes, text.len() as u64);
+    bytes.extend(text.as_bytes());
+}
+
 /// Reads one field after the other.
 pub(super) struct Fields<'a>(pub &'a [u8]);
 
@@ -72,9 +87,66 @@ impl<'a> Fields<'a> {
         Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
     }
 
+    /// A number that [`put`] wrote.
+    pub fn packed(&mut self) -> Option<u64> {
+        let mut number = 0u64;
+        for shift in (0..u64::BITS).step_by(7) {
+            let [byte] = *self.bytes(1)? else { return None };
+            let bits = u64::from(byte & 0x7f);
+            number |= bits.checked_shl(shift).filter(|moved| moved >> shift == bits)?;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// A number of 32 bits that [`put`] wrote.
+    pub fn small(&mut self) -> Option<u32> {
+        u32::try_from(self.packed()?).ok()
+    }
+
+    /// A text that [`put_text`] wrote.
+    pub fn packed_text(&mut self) -> Option<&'a str> {
+        let length = usize::try_from(self.packed()?).ok()?;
+        std::str::from_utf8(self.bytes(length)?).ok()
+    }
+
     /// A text with its length before it.
     pub fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.number()?).ok()?;
         std::str::from_utf8(self.bytes(length)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_put_is_read_again(numbers: Vec<u64>, small: Vec<u16>, text: String) {
+            let mut bytes = Vec::new();
+            numbers.iter().for_each(|number| put(&mut bytes, *number));
+            put_text(&mut bytes, &text);
+            small.iter().for_each(|number| put(&mut bytes, u64::from(*number)));
+            let mut fields = Fields(&bytes);
+            for number in numbers {
+                prop_assert_eq!(fields.packed(), Some(number));
+            }
+            prop_assert_eq!(fields.packed_text(), Some(&*text));
+            for number in small {
+                prop_assert_eq!(fields.small(), Some(u32::from(number)));
+            }
+            prop_assert_eq!(fields.packed(), None);
+        }
+
+        #[test]
+        fn no_bytes_are_too_odd_to_be_read(bytes: Vec<u8>) {
+            let mut fields = Fields(&bytes);
+            while fields.packed().is_some() {}
+            let _ = fields.packed_text();
+        }
     }
 }

@@ -131,7 +131,7 @@ impl Tool for GetLinks {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let path = context.find(&input.path, Want::File)?.path;
-        let links = graph::links(context)?;
+        let links = graph::so_far(context)?;
         let leads = links.outgoing(&path).unwrap_or_default();
         let found = links.backlinks(&path);
         let mut unresolved: Vec<String> = leads
@@ -145,7 +145,7 @@ impl Tool for GetLinks {
         let total_outgoing = leads.len();
         let skipped = paging::skipped(input.first_result);
         let shown = leads.into_iter().skip(skipped).take(MAX_OUTGOING);
-        let gaps = links.gaps();
+        let (unknown_files, unknown) = graph::unknown(&links);
         let data = Output {
             outgoing: shown.map(|lead| outgoing(lead, &subpaths)).collect(),
             total_outgoing,
@@ -158,11 +158,11 @@ impl Tool for GetLinks {
                 .map(|b| source(context, b))
                 .collect(),
             mentions: mentions(context, &path),
-            unknown_files: gaps.len(),
+            unknown_files,
             path: path.as_str().to_owned(),
         };
         let mut text = text(&data, skipped);
-        text.extend(graph::gaps(&gaps).map(|more| format!("\n{more}")));
+        text.extend(unknown.map(|more| format!("\n{more}")));
         Ok(Answer::new(text, data))
     }
 }

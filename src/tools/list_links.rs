@@ -86,7 +86,7 @@ impl Tool for ListLinks {
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let limit = paging::within(1..=MAX_RESULTS, "max_results", input.max_results)?;
         let place = graph::place(context, input.path.as_deref())?;
-        let links = graph::links(context)?;
+        let links = graph::so_far(context)?;
         let note = |path: &str| Entry { path: path.to_owned(), link: None, line: None };
         let (mut entries, nothing): (Vec<Entry>, _) = match input.kind {
             WantedLinks::Unresolved => {
@@ -111,7 +111,7 @@ impl Tool for ListLinks {
         let skipped = paging::skipped(input.first_result);
         entries.drain(..skipped.min(total));
         entries.truncate(limit);
-        let gaps = links.gaps();
+        let (unknown_files, unknown) = graph::unknown(&links);
         let mut lines: Vec<String> = entries.iter().map(line).collect();
         lines.push(match total {
             0 => format!("{nothing} ({} looked at)", count(links.count(), "file")),
@@ -120,8 +120,8 @@ impl Tool for ListLinks {
                 paging::summary(skipped, entries.len(), total, narrow)
             }
         });
-        lines.extend(graph::gaps(&gaps));
-        let data = Output { entries, total, unknown_files: gaps.len() };
+        lines.extend(unknown);
+        let data = Output { entries, total, unknown_files };
         Ok(Answer::new(lines.join("\n"), data))
     }
 }

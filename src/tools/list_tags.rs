@@ -64,7 +64,7 @@ impl Tool for ListTags {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let place = graph::place(context, input.path.as_deref())?;
-        let links = graph::links(context)?;
+        let links = graph::so_far(context)?;
         let found = links.tags(&place);
         let total = found.len();
         let skipped = paging::skipped(input.first_result);
@@ -74,15 +74,15 @@ impl Tool for ListTags {
             .take(MAX_TAGS)
             .map(|tag| Tag { name: tag.name, notes: tag.notes, uses: tag.uses })
             .collect();
-        let gaps = links.gaps();
+        let (unknown_files, unknown) = graph::unknown(&links);
         let mut lines: Vec<String> =
             tags.iter().map(|tag| format!("#{}  {}", tag.name, count(tag.notes, "note"))).collect();
         lines.push(match total {
             0 => "no tags".to_owned(),
             _ => paging::summary(skipped, tags.len(), total, "or narrow it with path"),
         });
-        lines.extend(graph::gaps(&gaps));
-        let data = Output { tags, total, unknown_files: gaps.len() };
+        lines.extend(unknown);
+        let data = Output { tags, total, unknown_files };
         Ok(Answer::new(lines.join("\n"), data))
     }
 }

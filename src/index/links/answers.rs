@@ -1,16 +1,22 @@
 //! The link graph of a vault, and what can be asked of it once it is up to date.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
+use std::time::Duration;
 
 use super::graph::{self, Graph, Summary, is_named};
 use super::record::{Form, Gap, Kept, Record};
 use super::resolver::{Files, Resolution, VisibleFiles, resolve_among};
 use crate::index::changes::Feed;
-use crate::index::fresh::{Fresh, Keeper as _, Withdrawn};
+use crate::index::fresh::{Keeper as _, Withdrawn};
+use crate::index::lasting::Lasting;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
 use crate::vault::{Cancel, Catalogue, Vault, View};
+
+/// How long a question waits for the first reading of all notes before it is answered from what was read.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Files whose links are resolved before the catalogue is let go for others.
 const BATCH: usize = 256;
@@ -63,12 +69,30 @@ pub struct TagCount {
 
 /// The link graph of a vault. A cheap clone over shared state.
 #[derive(Clone)]
-pub struct Links(pub(super) Arc<Fresh<Graph>>);
+pub struct Links(pub(super) Arc<Lasting<Graph>>);
 
 impl Links {
     /// The graph of `vault`; nothing is read yet.
     pub(in crate::index) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Fresh::new(vault, feed)))
+        Self(Arc::new(Lasting::new(vault, feed)))
+    }
+
+    /// Goes by what an earlier run saved in `state`, the steward's folder for the vault.
+    pub fn remember(&self, state: &Path) {
+        self.0.remember(state);
+    }
+
+    /// The same, and reads all notes on a thread of its own and saves what is in them: `at_once`, or as soon as
+    /// somebody asks, where nothing was saved yet.
+    pub fn start(&self, state: &Path, at_once: bool) {
+        if !self.0.remember(state) || at_once {
+            self.0.read_beside(at_once.then_some(Duration::ZERO));
+        }
+    }
+
+    /// Ends what [`Self::start`] began, and saves what has changed.
+    pub fn stop(&self) {
+        self.0.stop();
     }
 
     /// Brings the graph up to date, which the first time reads every note. The other questions do
@@ -78,6 +102,33 @@ impl Links {
     /// [`Withdrawn`]; what was read by then stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
         self.0.refresh(cancel)
+    }
+
+    /// The graph as [`Self::seen_through`] gives it, brought up to date; while all notes are read for the first
+    /// time, as far as that has come.
+    ///
+    /// # Errors
+    /// [`Withdrawn`]; what was read by then stays.
+    pub fn look<'a>(&'a self, view: &'a View, cancel: &Cancel) -> Result<Seen<'a>, Withdrawn> {
+        self.look_within(PATIENCE, view, cancel)
+    }
+
+    fn look_within<'a>(
+        &'a self,
+        patience: Duration,
+        view: &'a View,
+        cancel: &Cancel,
+    ) -> Result<Seen<'a>, Withdrawn> {
+        let seen = self.seen_through(view);
+        if !self.0.is_first(patience) {
+            self.refresh(cancel)?;
+            return Ok(seen);
+        }
+        let graph = self.graph();
+        let catalogue = self.0.fresh.vault.catalogue();
+        let files = catalogue.files().filter(|file| Graph::wants(*file) && view.shows(*file));
+        let unread = files.filter(|file| graph.get(&file.to_path()).is_none()).count();
+        Ok(Seen { unread, ..seen })
     }
 
     /// How much is kept, and what is not; counts it all.
@@ -91,13 +142,13 @@ impl Links {
     }
 
     pub(super) fn graph(&self) -> RwLockReadGuard<'_, Graph> {
-        self.0.kept()
+        self.0.fresh.kept()
     }
 
     /// The graph as somebody sees it who sees this much of the vault: a file beyond is as one that
     /// does not exist, so that no link leads there and none comes from there.
     pub fn seen_through<'a>(&'a self, view: &'a View) -> Seen<'a> {
-        Seen { links: self, view }
+        Seen { links: self, view, unread: 0 }
     }
 
     /// The files below `folder` of which links are kept, by path.
@@ -115,15 +166,19 @@ impl Links {
 pub struct Seen<'a> {
     pub(super) links: &'a Links,
     pub(super) view: &'a View,
+    unread: usize,
 }
 
 impl Seen<'_> {
     /// The links of the file at `source` and where each leads; `None` if none are kept of it.
     pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
-        self.links.0.check(std::iter::once(source));
+        if self.unread > 0 && self.links.graph().get(source).is_none() {
+            self.links.0.fresh.read(source);
+        }
+        self.links.0.fresh.check(std::iter::once(source));
         let graph = self.links.graph();
         let record = graph.get(source).filter(|_| self.view.shows(source))?;
-        let catalogue = self.links.0.vault.catalogue();
+        let catalogue = self.links.0.fresh.vault.catalogue();
         let files = self.files(&catalogue);
         let leads = record.links.iter().map(|link| lead(&files, source, link));
         Some(leads.collect())
@@ -141,6 +196,11 @@ impl Seen<'_> {
         gaps
     }
 
+    /// How many files were not read yet, so that nothing is known of their links.
+    pub fn unread(&self) -> usize {
+        self.unread
+    }
+
     /// How many files are looked at.
     pub fn count(&self) -> usize {
         self.links.graph().iter().filter(|(path, _)| self.view.shows(*path)).count()
@@ -152,9 +212,9 @@ impl Seen<'_> {
         let names = graph::names_of(target);
         let mut sources = self.links.graph().sources(&names);
         sources.retain(|source| self.view.shows(source));
-        self.links.0.check(sources.iter());
+        self.links.0.fresh.check(sources.iter());
         let graph = self.links.graph();
-        let catalogue = self.links.0.vault.catalogue();
+        let catalogue = self.links.0.fresh.vault.catalogue();
         let files = self.files(&catalogue);
         let found = sources.into_iter().filter_map(|source| {
             let leads_there = |link: &&Kept| {
@@ -246,7 +306,7 @@ impl Seen<'_> {
     fn resolved(&self, folder: &VaultPath, mut each: impl FnMut(&VaultPath, Lead)) {
         for batch in self.sources(folder).chunks(BATCH) {
             let graph = self.links.graph();
-            let catalogue = self.links.0.vault.catalogue();
+            let catalogue = self.links.0.fresh.vault.catalogue();
             let files = self.files(&catalogue);
             for source in batch {
                 let links = graph.get(source).map(|record: &Record| &record.links);
@@ -281,4 +341,42 @@ pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &Kept) -> R
 /// The file that a canvas means by this path.
 pub(super) fn file_at<'f>(files: &'f dyn Files, path: &str) -> Option<PathRef<'f>> {
     files.at(&fold::normal(path)).or_else(|| files.at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::Settings;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
+    fn while_the_notes_are_read_for_the_first_time_questions_are_answered_from_what_was_read() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
+        for (name, text) in [("a.md", "[[b]]\n"), ("b.md", "\n"), ("hidden.md", "[[b]]\n")] {
+            std::fs::write(place.join(name), text).expect("written");
+        }
+        let vault = Vault::open(place, state, Settings::default(), &|_| ()).expect("opened").0;
+        let [a, b] = ["a.md", "b.md"].map(|path| VaultPath::from_disk(path).expect("a path"));
+        let links = Links::new(vault.clone(), &Feed::new(vault));
+        links.0.set_first(true);
+        let (all, cancel) = (View::default(), Cancel::default());
+        let look = || links.look_within(Duration::ZERO, &all, &cancel).expect("nobody withdraws");
+        assert_eq!((look().unread(), look().count()), (3, 0));
+        assert!(look().backlinks(&b).is_empty());
+        let found = look().outgoing(&a).expect("it is read on its own");
+        assert_eq!(found[0].resolution.target.as_ref(), Some(&b));
+        assert_eq!((look().unread(), look().backlinks(&b).len()), (2, 1));
+        let withdrawn = Cancel::default();
+        withdrawn.cancel();
+        assert!(links.refresh(&withdrawn).is_err(), "a change waits for all");
+        links.0.set_first(false);
+        assert_eq!((look().unread(), look().backlinks(&b).len()), (0, 2));
+
+        // The reading beside ends by itself, and is not done twice.
+        links.start(state, true);
+        assert_eq!(links.look(&all, &cancel).expect("nobody withdraws").unread(), 0);
+        links.stop();
+        assert!(links.0.remember(state), "it was saved");
+    }
 }

@@ -40,7 +40,7 @@ struct Parts {
 pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
     let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
     let mut missing = Vec::new();
-    let vault = &links.0.vault;
+    let vault = &links.0.fresh.vault;
     for source in links.sources(folder) {
         for (place, link, part, is_file) in links_with_parts(vault, &source) {
             let target = {

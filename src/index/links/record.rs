@@ -1,6 +1,6 @@
 //! What is kept of one file: its links and tags, as small as they can be.
 
-use crate::index::changes::{Stamp, stamp, unsure_for};
+use crate::index::changes::{Stamp, identity, stamp, unsure_for};
 use crate::note::link::{LinkKind, is_external};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
@@ -68,6 +68,8 @@ pub enum Gap {
 pub(super) struct Record {
     /// Size and time of change of what was read.
     pub stamp: Stamp,
+    /// Which file it was on its disk.
+    pub identity: u64,
     /// It was read so soon after that change that the next one may carry the same time, or could not be
     /// read, which may pass.
     pub unsure: bool,
@@ -108,6 +110,7 @@ fn read_now(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Record> {
     };
     let mut record = if is_canvas(path) { of_canvas(text.body()) } else { of_note(text.body()) };
     record.stamp = stamp;
+    record.identity = identity(content.meta.id, content.meta.change_mark());
     record.links.shrink_to_fit();
     record.tags.shrink_to_fit();
     Some(record)

@@ -125,7 +125,7 @@ fn each_turned(
     let graph = links.graph();
     let mut sources: BTreeSet<VaultPath> = graph.sources(&names);
     sources.extend(change.moved().keys().filter(|path| graph.get(path).is_some()).cloned());
-    let catalogue = links.0.vault.catalogue();
+    let catalogue = links.0.fresh.vault.catalogue();
     let after = After { catalogue: &catalogue, change };
     let names: HashSet<&str> = names.iter().map(String::as_str).collect();
     for source in &sources {
@@ -166,7 +166,7 @@ pub fn follow(
     written: &dyn Fn(&VaultPath) -> Option<Vec<u8>>,
 ) -> Plan {
     let mut plan = Plan::default();
-    let vault = &links.0.vault;
+    let vault = &links.0.fresh.vault;
     // Of a note with more links than are kept all are rewritten, once it is known that one has to be.
     let (more, unknown): (Vec<Unknown>, _) =
         unknown::unknown(links, change).into_iter().partition(|one| one.gap == Gap::TooMany);

@@ -49,7 +49,7 @@ struct Candidate {
 /// The files whose links are not, or not all, known, and that may hold a link which leads elsewhere
 /// after `change`; by path. The folders that could not be listed are among them.
 pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
-    let unlisted = links.0.vault.unlisted_folders().into_iter();
+    let unlisted = links.0.fresh.vault.unlisted_folders().into_iter();
     let unlisted = unlisted.map(|path| Unknown { path, link: String::new(), gap: Gap::Unlisted });
     let gaps = links.gaps();
     if gaps.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
     let is_named = |name: &str| {
         (!name.is_ascii() || lengths.contains(&name.len())) && names.contains(&*lower(name))
     };
-    let vault = &links.0.vault;
+    let vault = &links.0.fresh.vault;
     let looked: Vec<_> = gaps
         .into_par_iter()
         .filter_map(|(path, gap)| {

@@ -22,15 +22,14 @@ mod saved;
 mod table;
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
-use std::thread::JoinHandle;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset};
 
 use super::changes::Feed;
-use super::fresh::Fresh;
+use super::lasting::Lasting;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::spoken;
@@ -63,20 +62,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What every file of a vault is called. A cheap clone over shared state.
 #[derive(Clone)]
-pub struct Names(Arc<Inner>);
-
-struct Inner {
-    names: Fresh<Table>,
-    /// Where they are kept from run to run.
-    folder: OnceLock<PathBuf>,
-    loaded: Once,
-    /// All notes are to be read for the first time.
-    is_first: Mutex<bool>,
-    /// Rung when they were.
-    was_first: Condvar,
-    stop: Cancel,
-    reader: Mutex<Option<JoinHandle<()>>>,
-}
+pub struct Names(Arc<Lasting<Table>>);
 
 /// Who asks, and when.
 #[derive(Clone, Copy)]
@@ -109,57 +95,25 @@ impl std::fmt::Debug for Names {
 impl Names {
     /// The names of `vault`; nothing is read yet.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Inner {
-            names: Fresh::new(vault, feed),
-            folder: OnceLock::new(),
-            loaded: Once::new(),
-            is_first: Mutex::default(),
-            was_first: Condvar::new(),
-            stop: Cancel::default(),
-            reader: Mutex::default(),
-        }))
+        Self(Arc::new(Lasting::new(vault, feed)))
     }
 
     /// Goes by what an earlier run saved in `state`, the steward's folder for the vault.
     pub fn remember(&self, state: &Path) {
-        let _ = self.0.folder.set(saved::folder(state));
+        self.0.remember(state);
     }
 
     /// The same, and where nothing was saved yet, reads all notes on a thread of its own and saves: as soon as
     /// somebody asks for a name, else a while later.
     pub fn start(&self, state: &Path) {
-        self.remember(state);
-        if saved::is_there(&saved::folder(state)) {
-            return;
-        }
-        self.0.loaded.call_once(|| ());
-        *lock(&self.0.is_first) = true;
-        let works = Arc::clone(&self.0);
-        let read = move || {
-            std::thread::park_timeout(READ_AFTER);
-            if works.names.refresh(&works.stop).is_ok() {
-                works.end_first();
-                works.save();
-            }
-        };
-        match std::thread::Builder::new().name("names".to_owned()).spawn(read) {
-            Ok(reader) => *lock(&self.0.reader) = Some(reader),
-            // Whoever asks first reads them.
-            Err(_) => self.0.end_first(),
+        if !self.0.remember(state) {
+            self.0.read_beside(Some(READ_AFTER));
         }
     }
 
     /// Ends what [`Self::start`] began, and saves what has changed.
     pub fn stop(&self) {
-        self.0.stop.cancel();
-        if let Some(reader) = lock(&self.0.reader).take() {
-            reader.thread().unpark();
-            let _ = reader.join();
-        }
-        // A reading that was cut short begins anew.
-        if !*lock(&self.0.is_first) {
-            self.0.save();
-        }
+        self.0.stop();
     }
 
     /// Finds what `asked` names, a path or a name.
@@ -217,7 +171,7 @@ impl Names {
         if glance::would_wait() {
             return Err(VaultError::NotFound { path, near });
         }
-        if self.0.is_first() {
+        if self.0.is_first(PATIENCE) {
             near.extend(called_so(asking.vault, &path));
             return Err(VaultError::NotFound { path, near: first(near) });
         }
@@ -242,31 +196,10 @@ impl Names {
         Err(VaultError::NotFound { path, near: first(near) })
     }
 
-    /// Has `look` answer from all that is known; not where the notes could not be read.
-    fn ask<T>(
-        &self,
-        asking: Asking<'_>,
-        path: &VaultPath,
-        want: Want,
-        look: impl FnOnce(&Search<'_>, &Table) -> T,
-    ) -> Option<T> {
-        self.0.refresh(asking.cancel)?;
-        let asked = Asked::new(path, asking.now.date_naive());
-        let days = daily_notes(asking, &asked, want);
-        Some(look(&Search { asking, asked: &asked, want, days }, &self.0.names.kept()))
-    }
-}
-
-impl Inner {
     /// Brings the table up to date; not for whoever withdraws meanwhile.
     fn refresh(&self, cancel: &Cancel) -> Option<()> {
-        let names = &self.names;
-        self.loaded.call_once(|| {
-            if let Some(folder) = self.folder.get() {
-                saved::load(folder, &names.vault, &mut names.kept_mut());
-            }
-        });
-        names.refresh(cancel).ok()?;
+        self.0.refresh(cancel).ok()?;
+        let names = &self.0.fresh;
         // In the order in which everybody takes these two locks.
         let known = names.kept();
         let catalogue = names.vault.catalogue();
@@ -284,32 +217,18 @@ impl Inner {
         Some(())
     }
 
-    fn save(&self) {
-        let table = self.names.kept();
-        let Some(folder) = self.folder.get().filter(|_| table.is_unsaved) else { return };
-        let saved = saved::save(folder, &table);
-        drop(table);
-        match saved {
-            Ok(()) => self.names.kept_mut().is_unsaved = false,
-            // They are read again at the next start.
-            Err(error) => tracing::warn!(%error, "the names of notes could not be saved"),
-        }
-    }
-
-    /// Whether the notes are still to be read for the first time, which is waited for a moment.
-    fn is_first(&self) -> bool {
-        let first = lock(&self.is_first);
-        if !*first {
-            return false;
-        }
-        lock(&self.reader).iter().for_each(|reader| reader.thread().unpark());
-        let waited = self.was_first.wait_timeout_while(first, PATIENCE, |first| *first);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    fn end_first(&self) {
-        *lock(&self.is_first) = false;
-        self.was_first.notify_all();
+    /// Has `look` answer from all that is known; not where the notes could not be read.
+    fn ask<T>(
+        &self,
+        asking: Asking<'_>,
+        path: &VaultPath,
+        want: Want,
+        look: impl FnOnce(&Search<'_>, &Table) -> T,
+    ) -> Option<T> {
+        self.refresh(asking.cancel)?;
+        let asked = Asked::new(path, asking.now.date_naive());
+        let days = daily_notes(asking, &asked, want);
+        Some(look(&Search { asking, asked: &asked, want, days }, &self.0.fresh.kept()))
     }
 }
 
@@ -324,10 +243,6 @@ impl Answer {
             _ => false,
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first to be shown, each once.
@@ -554,19 +469,19 @@ mod tests {
             }
         };
         let resolve = |said: &str| resolve_in(&names, said);
-        *lock(&names.0.is_first) = true;
+        names.0.set_first(true);
         assert_eq!(resolve("kettle"), r#"near [VaultPath("a/Kettle.md")]"#);
         assert_eq!(resolve("the kettle"), "near []");
-        names.0.end_first();
+        names.0.set_first(false);
         assert_eq!(resolve("the kettle"), "a/Kettle.md");
         // The reading beside ends by itself, and is not done twice.
         let names = Names::new(vault.clone(), &Feed::new(vault.clone()));
         names.start(state);
         assert_eq!(resolve_in(&names, "the kettle"), "a/Kettle.md", "soon read, and waited for");
-        lock(&names.0.reader).take().expect("it was begun").join().expect("it ended");
-        assert!(saved::is_there(&saved::folder(state)));
+        names.stop();
         let again = Names::new(vault.clone(), &Feed::new(vault.clone()));
+        assert!(again.0.remember(state), "it was saved");
         again.start(state);
-        assert!(lock(&again.0.reader).is_none());
+        assert!(!again.0.is_first(Duration::ZERO), "nothing is to be read beside");
     }
 }

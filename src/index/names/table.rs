@@ -182,8 +182,6 @@ pub(super) struct Table {
     /// What is no file, in the order of the catalogue.
     others: Vec<u32>,
     hasher: DefaultHashBuilder,
-    /// It is not as it was saved.
-    pub is_unsaved: bool,
 }
 
 impl Table {
@@ -262,7 +260,6 @@ impl Table {
             true => self.unsure.insert(known.path.clone()),
             false => self.unsure.remove(&known.path),
         };
-        self.is_unsaved = true;
         let number = self.number(known.path.borrowed());
         if let Some(number) = number {
             let old = &mut self.files[number as usize];
@@ -302,7 +299,6 @@ impl Table {
         }
         self.unsure.remove(&known.path);
         self.free.push(number);
-        self.is_unsaved = true;
     }
 
     fn link(&mut self, number: u32) {

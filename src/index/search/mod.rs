@@ -37,11 +37,13 @@ pub struct Settings {
     pub deadline_milliseconds: u64,
     /// Megabytes of notes kept in memory, the newest first; searches read the others from the disk.
     pub resident_megabytes: u64,
+    /// Whether the links of all notes are read, or loaded, at the start, rather than when they are first asked for.
+    pub read_links_at_start: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { deadline_milliseconds: 2_000, resident_megabytes: 64 }
+        Self { deadline_milliseconds: 2_000, resident_megabytes: 64, read_links_at_start: false }
     }
 }
 
