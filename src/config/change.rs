@@ -166,7 +166,7 @@ fn current(path: &Path) -> Result<Option<Vec<u8>>, ChangeError> {
 }
 
 /// A new version beside the file; removed again unless it is put in place.
-struct Beside(Option<PathBuf>);
+pub(super) struct Beside(Option<PathBuf>);
 
 impl Beside {
     fn create(path: &Path) -> io::Result<(Self, File)> {
@@ -182,7 +182,7 @@ impl Beside {
         Ok((Self(Some(place)), file))
     }
 
-    fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+    pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
         let (beside, mut file) = Self::create(path)?;
         // The user may have opened it to others, or closed it.
         if let Ok(meta) = std::fs::metadata(path) {
@@ -193,7 +193,7 @@ impl Beside {
         Ok(beside)
     }
 
-    fn put(mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn put(mut self, path: &Path) -> io::Result<()> {
         if let Some(place) = self.0.as_ref() {
             std::fs::rename(place, path)?;
         }

@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::search;
-use crate::{agent, hooks, journal, llm, policy, server, smarthole, tools, vault};
+use crate::{agent, hooks, journal, llm, mcp, policy, server, smarthole, tools, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -43,6 +43,8 @@ pub struct Config {
     pub conversation: agent::ConversationSettings,
     /// `[models]`.
     pub models: llm::Settings,
+    /// `[mcp]`.
+    pub mcp: mcp::Settings,
     /// `[smarthole]`.
     pub smarthole: smarthole::Settings,
     /// `[log]`.
@@ -188,6 +190,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
                 loaded.config.conversation = source.section("conversation", value)?;
             }
             "models" => loaded.config.models = source.section("models", value)?,
+            "mcp" => loaded.config.mcp = source.section("mcp", value)?,
             "smarthole" => loaded.config.smarthole = source.section("smarthole", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
@@ -238,6 +241,7 @@ const SECTIONS: &[&str] = &[
     "agent",
     "conversation",
     "models",
+    "mcp",
     "smarthole",
     "log",
     "security",
@@ -273,6 +277,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("hooks", keys(hooks::Settings::default())),
         ("agent", keys(agent::TurnSettings::default())),
         ("models", keys(llm::Settings::default())),
+        ("mcp", keys(mcp::Settings::default())),
         ("smarthole", keys(smarthole::Settings::default())),
         ("log", keys(log::Settings::default())),
         ("security", keys(security::Settings::default())),

@@ -94,6 +94,9 @@ pub const KEYS: &[Key] = &[
     key("policy.call_seconds", Takes::Call, Setter::File),
     key("policy.audit_days", Takes::Call, Setter::File),
     key("policy.audit_calls", Takes::Call, Setter::File),
+    // What programs may do that do not speak for a person.
+    key("mcp.tools", Takes::Call, Setter::File),
+    key("mcp.conversations", Takes::Call, Setter::File),
     // Commands that the steward runs.
     key("hooks.commands", Takes::Call, Setter::File),
     key("conversation.idle_minutes", Takes::Call, Setter::Person),

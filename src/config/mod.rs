@@ -19,6 +19,7 @@ pub mod edit;
 pub mod environment;
 pub mod file;
 pub mod folders;
+pub mod foreign;
 mod heard_keys;
 pub mod init;
 pub mod instance;

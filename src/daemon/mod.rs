@@ -317,7 +317,7 @@ fn take(
     smarthole: SmartHole,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
-    let (door, events) = (server.settings(), server.events());
+    let (door, mcp, events) = (server.settings(), server.mcp_settings(), server.events());
     let (talk, models) = (Arc::clone(&agent.talk), agent.models.clone());
     let voice = Arc::clone(&agent.voice);
     move |settings, news| {
@@ -337,6 +337,7 @@ fn take(
         smarthole.set_settings(config.smarthole.clone());
         voice.set_retry_seconds(config.smarthole.retry_seconds);
         door.store(Arc::new(config.server.clone()));
+        mcp.store(Arc::new(config.mcp.clone()));
         log_level(config.log.level);
         // Told when it is so.
         if let Some(event) = settings::event(news) {
@@ -373,6 +374,7 @@ async fn serve(
         runner: Runner::default(),
     };
     let server = Server::bind(config.server, token, backend).await.map_err(not_bound)?;
+    server.mcp_settings().store(Arc::new(config.mcp));
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
     let clock = Arc::new(crate::llm::clock::SystemClock::default());

@@ -7,6 +7,7 @@ use super::call::Call;
 use super::fault::{Fault, HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use super::identity::{A_WHILE, kept, server, sign};
 use super::lookup::{self, no_cursor};
+use super::settings::Settings;
 use super::{Era, LEGACY, MODERN, listed};
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::tools::Registry;
@@ -81,7 +82,7 @@ impl What {
 
 /// Reads one message; `headers` are those of HTTP, where it came so.
 #[must_use]
-pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry) -> What {
+pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &Settings) -> What {
     let (id, method, params) = match Incoming::parse(text) {
         Ok(Incoming::Request { id, method, params }) => (id, method, params),
         Ok(Incoming::Notification { method, mut params }) => {
@@ -110,11 +111,11 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry) -> What {
     };
     let client = meta.and_then(|meta| name_of(meta.get(CLIENT)));
     let call = match (&*method, lookup::of(&method, &params, era)) {
-        ("tools/call", _) => call(id.clone(), era, client, params, tools),
+        ("tools/call", _) => call(id.clone(), era, client, params, (tools, settings)),
         (_, Some(lookup)) => {
             lookup.map(|lookup| Call::lookup(id.clone(), era, client, &method, lookup))
         }
-        (_, None) => return said(&id, era, &method, &params, tools),
+        (_, None) => return said(&id, era, &method, &params, (tools, settings)),
     };
     match call {
         Ok(call) => What::Call(Box::new(call)),
@@ -128,13 +129,15 @@ fn said(
     era: Era,
     method: &str,
     params: &Map<String, Value>,
-    tools: &Registry,
+    (tools, settings): (&Registry, &Settings),
 ) -> What {
     let result = match (era, method) {
         (Era::Legacy, "initialize") => initialize(params),
         (Era::Modern, "server/discover") => Ok(kept(discover(), AS_LONG_AS_IT_RUNS, "public")),
         (Era::Legacy, "ping") => Ok(json!({})),
-        (_, "tools/list") => whole(params, era, || json!({ "tools": listed::all(tools) })),
+        (_, "tools/list") => {
+            whole(params, era, || json!({ "tools": listed::all(tools, settings) }))
+        }
         (_, "resources/templates/list") => whole(params, era, lookup::templates),
         _ => Err(Fault::unknown_method(method)),
     };
@@ -211,12 +214,12 @@ fn call(
     era: Era,
     client: Option<String>,
     mut params: Map<String, Value>,
-    tools: &Registry,
+    (tools, settings): (&Registry, &Settings),
 ) -> Result<Call, Fault> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
         return Err(Fault::params("`name` must be the name of a tool"));
     };
-    let Some(tool) = listed::find(tools, name) else {
+    let Some(tool) = listed::find(tools, settings, name) else {
         let name: String = name.chars().take(80).collect();
         let name = name.escape_debug();
         return Err(Fault::params(format!(

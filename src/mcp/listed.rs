@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::settings::Settings;
 use crate::protocol::tools::ToolAnnotations;
 use crate::tools::{Definition, Registry, Tier};
 
@@ -21,15 +22,15 @@ pub fn annotations(tool: &Definition) -> ToolAnnotations {
 }
 
 /// The tool of this name, where clients may call it.
-pub fn find<'a>(tools: &'a Registry, name: &str) -> Option<&'a Definition> {
-    tools.get(name).map(AsRef::as_ref).filter(|tool| !tool.seldom)
+pub fn find<'a>(tools: &'a Registry, settings: &Settings, name: &str) -> Option<&'a Definition> {
+    tools.get(name).map(AsRef::as_ref).filter(|tool| settings.offer(tool))
 }
 
 /// All that clients may call, sorted by name. The list is the same whatever is connected: clients keep
 /// it, and models' caches with it.
 #[must_use]
-pub fn all(tools: &Registry) -> Vec<Value> {
-    tools.iter().filter(|tool| !tool.seldom).map(shown).collect()
+pub fn all(tools: &Registry, settings: &Settings) -> Vec<Value> {
+    tools.iter().filter(|tool| settings.offer(tool)).map(shown).collect()
 }
 
 /// Without the schema of its answer: clients that see one show their model that in place of the text.

@@ -8,7 +8,7 @@
 //! on every request says in its `_meta` what it speaks. A request is answered in the era it comes in, and
 //! nothing is remembered from one to the next.
 //!
-//! In reading order: [`mod@hear`] (one message), [`call`] (a tool's call, and its answer), [`listed`] (the
+//! In reading order: [`settings`], [`mod@hear`] (one message), [`call`] (a tool's call, and its answer), [`listed`] (the
 //! tools, as clients are shown them), `lookup` (resources, prompts, completion) with `uri`, [`fault`],
 //! [`identity`].
 
@@ -18,10 +18,12 @@ pub mod hear;
 pub mod identity;
 pub mod listed;
 mod lookup;
+pub mod settings;
 mod uri;
 
 pub use call::Call;
 pub use hear::{Headers, Said, What, hear};
+pub use settings::Settings;
 
 /// Versions in which each request says what it speaks.
 const MODERN: [&str; 1] = ["2026-07-28"];

@@ -83,7 +83,7 @@ async fn heard(entered: &Entered, headers: Option<&Headers>, client: Option<&str
     // What is no text is no JSON either.
     let text = String::from_utf8_lossy(&entered.body);
     let tools = entered.shared.backend.tools.registry();
-    match mcp::hear(&text, headers, &tools) {
+    match mcp::hear(&text, headers, &tools, &entered.shared.mcp.load()) {
         // What is given up over HTTP is so by ending the request.
         What::Nothing | What::GivenUp(_) => StatusCode::ACCEPTED.into_response(),
         What::Said(said) => json((said.status, said.text)),

@@ -98,6 +98,8 @@ pub struct Server {
 pub struct Shared {
     /// Those of now. A connection keeps the ones it began with: they are what it was told.
     settings: Arc<ArcSwap<Settings>>,
+    /// What MCP clients are shown now.
+    mcp: Arc<ArcSwap<crate::mcp::Settings>>,
     token: TokenKeeper,
     backend: Backend,
     events: Events,
@@ -144,6 +146,7 @@ impl Server {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
         let shared = Shared {
+            mcp: Arc::default(),
             token,
             backend,
             events: Events::new(format!("{:016x}", u64::from_le_bytes(epoch))),
@@ -194,6 +197,12 @@ impl Server {
     #[must_use]
     pub fn settings(&self) -> Arc<ArcSwap<Settings>> {
         Arc::clone(&self.shared.settings)
+    }
+
+    /// Where to put what MCP clients are shown, from any thread. It holds from the next message on.
+    #[must_use]
+    pub fn mcp_settings(&self) -> Arc<ArcSwap<crate::mcp::Settings>> {
+        Arc::clone(&self.shared.mcp)
     }
 
     /// Waits until nobody has been connected for `limit`.

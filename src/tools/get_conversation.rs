@@ -90,6 +90,7 @@ impl Tool for GetConversation {
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
+    const QUOTES: bool = true;
     const EXAMPLE: &'static str = r#"{"list_recent": 3}"#;
     type Input = Input;
     type Output = Output;

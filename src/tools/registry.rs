@@ -44,6 +44,9 @@ pub struct Definition {
     /// Whether short lists leave it out.
     #[serde(skip)]
     pub seldom: bool,
+    /// Whether its answer may quote any note.
+    #[serde(skip)]
+    pub quotes: bool,
     /// Whether its answer may fill many pages.
     #[serde(skip)]
     pub long_answer: bool,
@@ -101,6 +104,7 @@ impl Definition {
             heavy: T::HEAVY,
             quick: T::QUICK,
             seldom: T::SELDOM,
+            quotes: T::QUOTES,
             long_answer: T::LONG_ANSWER,
             only_new: T::ONLY_NEW,
             needs_host: T::NEEDS_HOST,

@@ -128,6 +128,8 @@ pub trait Tool {
     const QUICK: bool = false;
     /// Whether most callers do without it, so that short lists of tools leave it out.
     const SELDOM: bool = false;
+    /// Whether its answer may quote any note, whoever asks.
+    const QUOTES: bool = false;
     /// Whether its answer may fill many pages.
     const LONG_ANSWER: bool = false;
     /// The argument that makes it fail where the file exists, and the word for that, where it would

@@ -4,10 +4,14 @@ use serde_json::{Value, json};
 use vault_steward::tools::{Registry, Tier};
 
 use crate::ground::{Ground, meta, request};
+use crate::home::Home;
 use crate::posted::post;
 
 /// Bytes that the list of tools may have: it is part of every conversation of a client's model.
 const MOST: usize = 24_000;
+
+/// The same where all tools are asked for.
+const MOST_OF_ALL: usize = 36_000;
 
 #[test]
 fn a_client_of_either_era_lists_reads_changes_and_undoes() {
@@ -79,6 +83,32 @@ fn the_list_is_short_and_made_from_the_registry() {
     }
     let write = tools.iter().find(|tool| tool["name"] == "write_file").unwrap();
     assert_eq!(write["inputSchema"]["properties"]["if_exists"]["default"], "fail");
+}
+
+/// The names of the tools that are listed, and the bytes of the list.
+fn listed(settings: &str) -> (Ground, Vec<String>, usize) {
+    let ground = Ground::new(settings);
+    let (_, answer) = ground.ask("tools/list", &json!({}));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+    (ground, names, answer["result"].to_string().len())
+}
+
+#[test]
+fn the_settings_say_which_tools_there_are() {
+    let (ground, names, bytes) = listed("[mcp]\ntools = \"all\"\n");
+    assert!(bytes <= MOST_OF_ALL, "{bytes} bytes");
+    assert_eq!(names.len(), Registry::built_in().iter().count() - 1);
+    assert!(!names.iter().any(|name| name == "get_conversation"));
+    assert!(!ground.call("create_folder", &json!({"path": "new"})).0);
+    let (ground, names, _) = listed("[mcp]\ntools = [\"read_file\"]\nconversations = true\n");
+    assert_eq!(names, ["get_conversation", "read_file"]);
+    assert_eq!(ground.call_unknown("list_files", &json!({})), -32602);
+    let wrong = "[server]\nport = 0\n[mcp]\ntools = [\"fly\"]\n";
+    let home = Home::new();
+    home.write_config(wrong);
+    let said = home.run(&["config", "list"]);
+    assert!(said.stderr.contains("there is no tool `fly`"), "{}{}", said.stdout, said.stderr);
 }
 
 #[test]

@@ -461,7 +461,9 @@ pub fn fuzz_message(bytes: &[u8]) {
 /// What an MCP client is told at once is one message, over HTTP as on a line.
 fn hear_as_mcp(text: &str) {
     for headers in [None, Some(mcp::Headers::default())] {
-        let What::Said(said) = mcp::hear(text, headers.as_ref(), Registry::built_in()) else {
+        let What::Said(said) =
+            mcp::hear(text, headers.as_ref(), Registry::built_in(), &mcp::Settings::default())
+        else {
             continue;
         };
         let message: Value = serde_json::from_str(&said.text).expect("an answer is JSON");

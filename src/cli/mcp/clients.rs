@@ -1,7 +1,6 @@
 //! What each client's settings need to start `steward mcp`. No token is among it: the relay finds it.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use crate::cli::output::Output;
 use crate::cli::session::Session;
 
 /// What the server is called in a client.
-const NAME: &str = "vault";
+pub const NAME: &str = "vault";
 
 /// An MCP client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,7 +25,7 @@ pub enum McpClient {
 
 impl McpClient {
     /// The key of the servers in its settings.
-    fn section(self) -> &'static str {
+    pub fn section(self) -> &'static str {
         match self {
             Self::ClaudeCode | Self::ClaudeDesktop | Self::Cursor => "mcpServers",
             Self::Codex => "mcp_servers",
@@ -50,18 +49,25 @@ impl McpClient {
             Self::Zed => "`settings.json`: the command `zed: open settings`",
         }
     }
+
+    /// What to do once the entry is there.
+    pub fn next(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code has it from its next start on: `claude mcp list`",
+            Self::ClaudeDesktop => "restart Claude Desktop",
+            Self::Codex => "Codex has it from its next start on: `codex mcp list`",
+            Self::Cursor => "switch `vault` on in Settings, MCP",
+            Self::Vscode => "start `vault` by the command `MCP: List Servers`",
+            Self::Zed => "look for `vault` in the agent's settings",
+        }
+    }
 }
 
-/// Prints the entry, and beside it where it belongs.
+/// What such a client has to start, for this vault.
 ///
 /// # Errors
-/// stdout cannot be written, or this program does not know its own path.
-pub fn run(
-    session: &Session,
-    client: McpClient,
-    root: &Path,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+/// This program does not know its own path.
+pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value, Failure> {
     let mut arguments = vec!["mcp".to_owned(), "--vault".to_owned(), shown(root)];
     if let Some(file) = &session.flags.config {
         arguments.extend(["--config".to_owned(), shown(&std::path::absolute(file)?)]);
@@ -70,10 +76,18 @@ pub fn run(
     if matches!(client, McpClient::ClaudeCode | McpClient::Vscode) {
         server["type"] = "stdio".into();
     }
+    Ok(server)
+}
+
+/// Prints the entry, and beside it where it belongs.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn print(client: McpClient, server: Value, output: &Output) -> Result<(), Failure> {
     let entry = json!({ (client.section()): { (NAME): server } });
-    output.notice(&format!("add this to {}", client.place()));
+    output.notice(&format!("add this to {}, or say `--write`", client.place()));
     output.answer(&entry, text(client, &entry)?)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn shown(path: &Path) -> String {

@@ -3,6 +3,7 @@
 mod clients;
 mod relay;
 mod start;
+mod write;
 
 use std::process::ExitCode;
 
@@ -24,17 +25,23 @@ pub struct McpArguments {
 /// What `mcp` can do beside serving.
 #[derive(Debug, Subcommand)]
 pub enum McpAction {
-    /// Print what a client's settings need to start `steward mcp`
+    /// Print what a client's settings need to start `steward mcp`, or write it there
     Config {
         /// The client
         client: McpClient,
+        /// Show the change to the client's own settings file, and make it
+        #[arg(long)]
+        write: bool,
+        /// Skip confirmation prompts
+        #[arg(long, requires = "write")]
+        yes: bool,
     },
 }
 
-/// Serves the client on stdin and stdout until it is gone, or prints its settings.
+/// Serves the client on stdin and stdout until it is gone, or prints or writes its settings.
 ///
 /// # Errors
-/// No vault, or stdout cannot be written.
+/// No vault, stdout cannot be written, or the client's settings cannot.
 pub fn run(
     session: &Session,
     arguments: &McpArguments,
@@ -43,6 +50,13 @@ pub fn run(
     let root = session.vault(output)?;
     match &arguments.action {
         None => relay::run(session, &root),
-        Some(McpAction::Config { client }) => clients::run(session, *client, &root, output),
+        Some(McpAction::Config { client, write, yes }) => {
+            let server = clients::server(session, *client, &root)?;
+            match write {
+                true => write::write(*client, &session.environment, &server, *yes, output)?,
+                false => clients::print(*client, server, output)?,
+            }
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

@@ -1,0 +1,116 @@
+//! An entry in TOML.
+
+use serde_json::Value;
+use toml_edit::Document;
+
+/// `text` with the table `section`.`name`.
+///
+/// # Errors
+/// What is in the way.
+pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<String, String> {
+    let unusual =
+        || format!("`{section}.{name}` is written in a way that cannot be changed safely");
+    let mut meant: toml::Table = text.parse().map_err(not_toml)?;
+    let entry = toml::Value::try_from(entry).map_err(|error| error.to_string())?;
+    let old = meant.get(section).and_then(|section| section.get(name)).cloned();
+    if old.as_ref() == Some(&entry) {
+        return Ok(text.to_owned());
+    }
+    let edited = match &old {
+        None => appended(text, section, name, &entry),
+        Some(_) => changed(text, section, name, &entry).ok_or_else(unusual)?,
+    };
+    let all = meant.entry(section).or_insert_with(|| toml::Table::new().into());
+    let all = all.as_table_mut().ok_or_else(unusual)?;
+    let wanted = match (all.get_mut(name).and_then(toml::Value::as_table_mut), entry) {
+        // What somebody has set beside it stays.
+        (Some(old), toml::Value::Table(new)) => {
+            old.extend(new);
+            None
+        }
+        (_, entry) => Some(entry),
+    };
+    if let Some(entry) = wanted {
+        all.insert(name.to_owned(), entry);
+    }
+    match edited.parse::<toml::Table>() {
+        Ok(said) if said == meant => Ok(edited),
+        _ => Err(unusual()),
+    }
+}
+
+/// With the table at the end of the text.
+fn appended(text: &str, section: &str, name: &str, entry: &toml::Value) -> String {
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut text = text.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push_str(end);
+    }
+    if !text.is_empty() {
+        text.push_str(end);
+    }
+    text.push_str(&format!("[{section}.{name}]{end}"));
+    for (key, value) in entry.as_table().into_iter().flatten() {
+        text.push_str(&format!("{key} = {value}{end}"));
+    }
+    text
+}
+
+/// With other values where the table has them already; `None` where it lacks one.
+fn changed(text: &str, section: &str, name: &str, entry: &toml::Value) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    let table = document.as_table().get(section)?.get(name)?;
+    let mut pieces = Vec::new();
+    for (key, value) in entry.as_table()? {
+        pieces.push((table.get(key)?.span()?, value.to_string()));
+    }
+    pieces.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    let mut edited = text.to_owned();
+    for (span, value) in pieces {
+        edited.replace_range(span, &value);
+    }
+    Some(edited)
+}
+
+fn not_toml(error: toml::de::Error) -> String {
+    let words: Vec<&str> = error.message().split_whitespace().collect();
+    format!("it is no TOML: {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn put(text: &str) -> Result<String, String> {
+        with(text, "mcp_servers", "vault", &json!({"command": "c", "args": ["a", "b"]}))
+    }
+
+    #[test]
+    fn a_table_is_put_in_and_the_rest_stays() {
+        let table = "[mcp_servers.vault]\nargs = [\"a\", \"b\"]\ncommand = \"c\"\n";
+        assert_eq!(put("").unwrap(), table);
+        let text = "# mine\nmodel = 'x' # why\n[mcp_servers.other]\ncommand = \"o\"\n\n# end";
+        assert_eq!(put(text).unwrap(), format!("{text}\n\n{table}"));
+        let old = "[mcp_servers.vault] # v\ncommand = 'old' # c\nargs = [] # a\ntool_timeout_sec = 90\n[z]\n";
+        let expected = old.replace("'old'", "\"c\"").replace("[] #", "[\"a\", \"b\"] #");
+        assert_eq!(put(old).unwrap(), expected);
+        assert_eq!(put(&expected).unwrap(), expected, "a second time");
+        assert!(put("a = 1\r\n").unwrap().contains("]\r\nargs"));
+    }
+
+    #[test]
+    fn what_cannot_be_changed_is_refused() {
+        for text in [
+            "[mcp_servers",
+            "mcp_servers = 1",
+            "mcp_servers = {}",
+            "mcp_servers.vault = 1",
+            "[[mcp_servers]]",
+            "[mcp_servers.vault]\nurl = 'http://127.0.0.1'\n",
+        ] {
+            assert!(put(text).is_err(), "{text}");
+        }
+    }
+}

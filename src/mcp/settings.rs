@@ -1,0 +1,77 @@
+//! What MCP clients are shown.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::tools::{Definition, Registry};
+
+/// What MCP clients are shown; a section of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The tools that they are shown and may call.
+    pub tools: Offered,
+    /// Whether they may look up what was said in conversations, which may quote any note.
+    pub conversations: bool,
+}
+
+/// Some of the tools.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
+pub enum Offered {
+    /// Those for every day.
+    #[default]
+    Core,
+    All,
+    /// Those of these names.
+    Named(Vec<String>),
+}
+
+impl Settings {
+    /// Whether clients may call this tool.
+    #[must_use]
+    pub fn offer(&self, tool: &Definition) -> bool {
+        if tool.quotes {
+            return self.conversations;
+        }
+        match &self.tools {
+            Offered::Core => !tool.seldom,
+            Offered::All => true,
+            Offered::Named(names) => names.contains(&tool.name),
+        }
+    }
+}
+
+impl TryFrom<Value> for Offered {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let unfit = || "it is `core`, `all` or a list of names of tools".to_owned();
+        match value {
+            Value::String(word) if word == "core" => Ok(Self::Core),
+            Value::String(word) if word == "all" => Ok(Self::All),
+            Value::Array(names) => {
+                let names: Option<Vec<String>> =
+                    names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+                let names = names.ok_or_else(unfit)?;
+                match names.iter().find(|name| Registry::built_in().get(name).is_none()) {
+                    Some(name) => {
+                        Err(format!("there is no tool `{name}`; `steward tools` names them"))
+                    }
+                    None => Ok(Self::Named(names)),
+                }
+            }
+            _ => Err(unfit()),
+        }
+    }
+}
+
+impl From<Offered> for Value {
+    fn from(offered: Offered) -> Self {
+        match offered {
+            Offered::Core => "core".into(),
+            Offered::All => "all".into(),
+            Offered::Named(names) => names.into(),
+        }
+    }
+}
