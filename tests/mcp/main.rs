@@ -11,8 +11,10 @@ mod machine;
 #[path = "../support/posted.rs"]
 mod posted;
 
+mod conformance;
 mod ground;
 mod http;
 mod independent;
 mod resources;
+mod settings;
 mod stdio;
