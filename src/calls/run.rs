@@ -184,6 +184,12 @@ impl Task {
         &self.0.cancel
     }
 
+    /// Whether it waits for a person.
+    #[must_use]
+    pub fn is_asking(&self) -> bool {
+        self.0.is_asking.load(Ordering::Acquire)
+    }
+
     /// Its caller no longer wants it.
     pub fn cancel(&self) {
         self.0.cancel.cancel();
@@ -193,7 +199,7 @@ impl Task {
     /// Its caller is gone: what only reads is given up, and so is a question to a person; a change
     /// goes on.
     pub fn abandon(&self) {
-        if !self.0.work.is_finished() || self.0.is_asking.load(Ordering::Acquire) {
+        if !self.0.work.is_finished() || self.is_asking() {
             self.cancel();
         }
     }

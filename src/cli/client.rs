@@ -302,7 +302,8 @@ async fn ticket(port: u16, token: &Token) -> Result<String, ClientError> {
 }
 
 /// Posts a message of JSON to the daemon on `port`, once it has proved that it knows the token; what came
-/// back, and its HTTP status. `name` is what the program calls itself in whose name it is sent.
+/// back, and its HTTP status. `name` is what the program calls itself in whose name it is sent. Where the answer
+/// comes piece by piece, each piece is told, and the last one is what came back.
 ///
 /// # Errors
 /// [`ClientError`]; after [`ClientError::NobodyThere`] and [`ClientError::NotTheDaemon`] the message was
@@ -313,6 +314,7 @@ pub async fn post(
     path: &str,
     name: &str,
     message: &str,
+    tell: impl Fn(&str),
 ) -> Result<(u16, String), ClientError> {
     let ticket = ticket(port, token).await.map_err(|error| match error {
         // It ended while it was asked.
@@ -322,7 +324,8 @@ pub async fn post(
     let name: String = name.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').collect();
     let mut stream = dial(port).await?;
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+        "POST {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n\
          Content-Length: {}\r\n{RELAYED_FOR}: {name}\r\n\
          Sec-WebSocket-Protocol: {TICKET_SUBPROTOCOL_PREFIX}{ticket}\r\nConnection: close\r\n\r\n",
         message.len()
@@ -331,16 +334,63 @@ pub async fn post(
     // Who refuses by the head alone does not read the rest, and has said why.
     let sent = stream.write_all(message.as_bytes()).await;
     let mut answer = Vec::new();
-    let read = stream.read_to_end(&mut answer).await;
+    let mut piece = None;
+    let read = loop {
+        match stream.read_buf(&mut answer).await {
+            Ok(0) => break Ok(()),
+            Ok(_) => {}
+            Err(error) => break Err(error),
+        }
+        let Some(head) = head_of(&answer) else { continue };
+        if !is_stream(&answer[..head]) {
+            continue;
+        }
+        // An event is a line, and an empty one after it.
+        while let Some(end) = answer[head..].windows(2).position(|two| two == b"\n\n") {
+            let event: Vec<u8> = answer.drain(head..head + end + 2).collect();
+            let Some(data) = event.strip_prefix(b"data: ") else { continue };
+            let data = str::from_utf8(data).map_err(broken)?.trim_end().to_owned();
+            if let Some(before) = piece.replace(data) {
+                tell(&before);
+            }
+            // What is no answer is passed on at once.
+            if let Some(now) = piece.take_if(|now| !is_answer(now)) {
+                tell(&now);
+            }
+        }
+    };
+    if let Some(last) = piece {
+        return Ok((200, last));
+    }
     let text = String::from_utf8(answer).map_err(broken)?;
-    let status = text.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
+    let rest = text.strip_prefix("HTTP/1.1 ").or_else(|| text.strip_prefix("HTTP/1.0 "));
+    let status = rest.and_then(|rest| rest.get(..3)?.parse().ok());
     match (status, text.split_once("\r\n\r\n")) {
+        (Some(_), Some((head, _))) if is_stream(head.as_bytes()) => {
+            Err(ClientError::Broken("it hung up".to_owned()))
+        }
         (Some(status), Some((_, body))) => Ok((status, body.to_owned())),
         _ => Err(match sent.and(read) {
             Err(error) => broken(error),
             Ok(_) => ClientError::Broken("it hung up".to_owned()),
         }),
     }
+}
+
+/// Where the body of an answer begins, once all of its head is there.
+fn head_of(answer: &[u8]) -> Option<usize> {
+    answer.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4)
+}
+
+/// Whether an answer comes piece by piece.
+fn is_stream(head: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    head.contains("\r\ncontent-type: text/event-stream")
+}
+
+/// Whether a message is the answer to a request.
+fn is_answer(message: &str) -> bool {
+    serde_json::from_str::<Value>(message).is_ok_and(|message| message.get("method").is_none())
 }
 
 /// Reads what a challenge was answered with, to the end of the connection; otherwise its status, where

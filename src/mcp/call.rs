@@ -26,6 +26,8 @@ pub struct Call {
     pub tool: String,
     pub arguments: Map<String, Value>,
     what: What,
+    /// By which the client knows what is told while a tool is at work, where it wants that.
+    progress: Option<Value>,
 }
 
 /// What is called.
@@ -45,9 +47,10 @@ impl Call {
         client: Option<String>,
         tool: &Definition,
         arguments: Map<String, Value>,
+        progress: Option<Value>,
     ) -> Self {
         let what = What::Tool { changes: tool.tier != Tier::Safe };
-        Self { id, era, client, tool: tool.name.clone(), arguments, what }
+        Self { id, era, client, tool: tool.name.clone(), arguments, what, progress }
     }
 
     pub(super) fn lookup(
@@ -57,7 +60,27 @@ impl Call {
         method: &str,
         (lookup, arguments): lookup::Asked,
     ) -> Self {
-        Self { id, era, client, tool: method.to_owned(), arguments, what: What::Lookup(lookup) }
+        let (tool, what) = (method.to_owned(), What::Lookup(lookup));
+        Self { id, era, client, tool, arguments, what, progress: None }
+    }
+
+    /// Whether the client wants to be told while it is at work.
+    #[must_use]
+    pub fn wants_progress(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// That it is at work, for the time `step`, from 1.
+    #[must_use]
+    pub fn progress(&self, step: u64, is_asking: bool) -> String {
+        let message = match is_asking {
+            true => "waiting for the user to agree to it in one of their own programs",
+            false => "at work",
+        };
+        json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {
+            "progressToken": self.progress, "progress": step, "message": message,
+        } })
+        .to_string()
     }
 
     /// Whether it is a lookup: it only reads, and is quick.

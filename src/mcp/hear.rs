@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use super::fault::{Fault, HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use super::identity::{A_WHILE, kept, server, sign};
+use super::listen::Listen;
 use super::lookup::{self, no_cursor};
 use super::settings::Settings;
 use super::{Era, LEGACY, MODERN, listed};
@@ -59,6 +60,8 @@ pub enum What {
     Said(Said),
     /// A tool is to be called, or something looked up.
     Call(Box<Call>),
+    /// The client is to be told what happens.
+    Listen(Listen),
 }
 
 /// An answer.
@@ -110,8 +113,16 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
         Err(fault) => return What::fault(Some(&id), 400, &fault),
     };
     let client = meta.and_then(|meta| name_of(meta.get(CLIENT)));
+    if (era, &*method) == (Era::Modern, "subscriptions/listen") {
+        return match Listen::of(id.clone(), &params) {
+            Ok(listen) => What::Listen(listen),
+            Err(fault) => What::fault(Some(&id), fault.status(era), &fault),
+        };
+    }
+    let progress = meta.and_then(|meta| meta.get("progressToken"));
+    let progress = progress.filter(|token| token.is_string() || token.is_number()).cloned();
     let call = match (&*method, lookup::of(&method, &params, era)) {
-        ("tools/call", _) => call(id.clone(), era, client, params, (tools, settings)),
+        ("tools/call", _) => call((id.clone(), era, client), params, progress, (tools, settings)),
         (_, Some(lookup)) => {
             lookup.map(|lookup| Call::lookup(id.clone(), era, client, &method, lookup))
         }
@@ -210,10 +221,9 @@ fn agrees(name: &str, header: Option<&str>, body: Option<&str>) -> Result<(), Fa
 }
 
 fn call(
-    id: RequestId,
-    era: Era,
-    client: Option<String>,
+    (id, era, client): (RequestId, Era, Option<String>),
     mut params: Map<String, Value>,
+    progress: Option<Value>,
     (tools, settings): (&Registry, &Settings),
 ) -> Result<Call, Fault> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
@@ -231,7 +241,7 @@ fn call(
         Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(Fault::params("`arguments` must be an object")),
     };
-    Ok(Call::new(id, era, client, tool, arguments))
+    Ok(Call::new(id, era, client, tool, arguments, progress))
 }
 
 fn initialize(params: &Map<String, Value>) -> Result<Value, Fault> {
@@ -241,7 +251,7 @@ fn initialize(params: &Map<String, Value>) -> Result<Value, Fault> {
     let version = LEGACY.into_iter().find(|known| *known == asked).unwrap_or(LEGACY[0]);
     Ok(json!({
         "protocolVersion": version,
-        "capabilities": capabilities(),
+        "capabilities": capabilities(Era::Legacy),
         "serverInfo": server(),
         "instructions": INSTRUCTIONS,
     }))
@@ -250,7 +260,7 @@ fn initialize(params: &Map<String, Value>) -> Result<Value, Fault> {
 fn discover() -> Value {
     json!({
         "supportedVersions": versions(),
-        "capabilities": capabilities(),
+        "capabilities": capabilities(Era::Modern),
         "instructions": INSTRUCTIONS,
     })
 }
@@ -265,8 +275,15 @@ fn whole(
     Ok(if era == Era::Modern { kept(list(), A_WHILE, "private") } else { list() })
 }
 
-fn capabilities() -> Value {
-    json!({ "tools": {}, "resources": {}, "prompts": {}, "completions": {} })
+fn capabilities(era: Era) -> Value {
+    // Who begins with `initialize` has no stream on which it could be told.
+    let (tools, resources) = match era {
+        Era::Legacy => (json!({}), json!({})),
+        Era::Modern => {
+            (json!({ "listChanged": true }), json!({ "listChanged": true, "subscribe": true }))
+        }
+    };
+    json!({ "tools": tools, "resources": resources, "prompts": {}, "completions": {} })
 }
 
 fn versions() -> Vec<&'static str> {

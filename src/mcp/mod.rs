@@ -9,7 +9,7 @@
 //! nothing is remembered from one to the next.
 //!
 //! In reading order: [`settings`], [`mod@hear`] (one message), [`call`] (a tool's call, and its answer), [`listed`] (the
-//! tools, as clients are shown them), `lookup` (resources, prompts, completion) with `uri`, [`fault`],
+//! tools, as clients are shown them), `lookup` (resources, prompts, completion) with `uri`, [`listen`] (what is told as it happens), [`fault`],
 //! [`identity`].
 
 pub mod call;
@@ -17,6 +17,7 @@ pub mod fault;
 pub mod hear;
 pub mod identity;
 pub mod listed;
+pub mod listen;
 mod lookup;
 pub mod settings;
 mod uri;

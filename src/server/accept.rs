@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Peer};
-use super::http::{self, LetIn};
+use super::http::{self, Lasting, LetIn};
 use super::{Shared, challenge, connection, lock, mcp, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
@@ -126,7 +126,13 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
         let is_there = Arc::clone(&is_there);
         async move {
             let response = response.await.into_response();
-            is_there.notify_one();
+            match response.extensions().get::<Lasting>().cloned() {
+                None => is_there.notify_one(),
+                Some(lasting) => drop(tokio::spawn(async move {
+                    lasting.0.notified().await;
+                    is_there.notify_one();
+                })),
+            }
             Ok::<Response, Infallible>(response)
         }
     });

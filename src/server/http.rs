@@ -42,6 +42,28 @@ const CURRENT: &str = "current";
 #[derive(Debug, Clone, Default)]
 pub struct LetIn(pub Arc<Notify>);
 
+/// Of an answer that comes piece by piece: told when there are no more, and from then on it has to be read.
+#[derive(Debug, Clone, Default)]
+pub struct Lasting(pub Arc<Notify>);
+
+impl Lasting {
+    /// Tells it when this is let go of.
+    #[must_use]
+    pub fn ends(self) -> Ends {
+        Ends(self)
+    }
+}
+
+/// The end of such an answer.
+#[derive(Debug)]
+pub struct Ends(Lasting);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.0.notify_one();
+    }
+}
+
 /// The routes.
 pub fn routes() -> Router<Arc<Shared>> {
     Router::new()

@@ -15,6 +15,7 @@ use axum::{Router, routing};
 
 use super::approvals::Patience;
 use super::http::{Entered, enter};
+use super::mcp_streams;
 use super::reply::answer;
 use super::{Settings, Shared};
 use crate::calls::Request as Asked;
@@ -27,6 +28,9 @@ use crate::protocol::http::RELAYED_FOR;
 
 /// How long a call waits for a person: clients give up after a minute, and would not hear that it waits.
 const PATIENCE: Duration = Duration::from_secs(45);
+
+/// How long a call may take before its client is told that it is at work.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// Characters of a client's name that are kept.
 const MAX_CALLER_CHARS: usize = 60;
@@ -43,12 +47,14 @@ async fn post(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     // A relay's lines come without the headers of HTTP.
     let relayed = text(request.headers(), RELAYED_FOR);
     let headers = relayed.is_none().then(|| headers(request.headers()));
+    let accepts = text(request.headers(), "accept");
+    let streams = accepts.is_some_and(|kinds| kinds.contains("text/event-stream"));
     let entered = match enter(shared, request).await {
         Ok(entered) => entered,
         Err(refusal) => return answer::<()>(StatusCode::OK, Err(refusal)),
     };
     match admit(entered.scope) {
-        Ok(()) => heard(&entered, headers.as_ref(), relayed.as_deref()).await,
+        Ok(()) => heard(entered, headers.as_ref(), relayed.as_deref(), streams).await,
         Err(error) => answer::<()>(StatusCode::OK, Err(error.into())),
     }
 }
@@ -79,19 +85,31 @@ fn text(all: &HeaderMap, name: &str) -> Option<String> {
     all.get(name).map(|value| value.to_str().unwrap_or_default().to_owned())
 }
 
-async fn heard(entered: &Entered, headers: Option<&Headers>, client: Option<&str>) -> Response {
+async fn heard(
+    entered: Entered,
+    headers: Option<&Headers>,
+    client: Option<&str>,
+    streams: bool,
+) -> Response {
     // What is no text is no JSON either.
     let text = String::from_utf8_lossy(&entered.body);
     let tools = entered.shared.backend.tools.registry();
-    match mcp::hear(&text, headers, &tools, &entered.shared.mcp.load()) {
+    let heard = mcp::hear(&text, headers, &tools, &entered.shared.mcp.load());
+    match heard {
         // What is given up over HTTP is so by ending the request.
         What::Nothing | What::GivenUp(_) => StatusCode::ACCEPTED.into_response(),
         What::Said(said) => json((said.status, said.text)),
-        What::Call(call) => called(entered, &Arc::new(*call), client).await,
+        What::Call(call) => called(entered, &Arc::new(*call), client, streams).await,
+        What::Listen(listen) => mcp_streams::listen(entered, listen),
     }
 }
 
-async fn called(entered: &Entered, call: &Arc<Call>, client: Option<&str>) -> Response {
+async fn called(
+    entered: Entered,
+    call: &Arc<Call>,
+    client: Option<&str>,
+    streams: bool,
+) -> Response {
     let (shared, settings) = (&entered.shared, entered.shared.settings.load_full());
     let (backend, most) = (&shared.backend, settings.max_reply_bytes);
     let work = match call.is_lookup() {
@@ -109,7 +127,7 @@ async fn called(entered: &Entered, call: &Arc<Call>, client: Option<&str>) -> Re
         }
     }
     let task = Task::new(work, Some(settings.request_deadline()));
-    let _request = Open(task.clone());
+    let open = Open(task.clone());
     let (asks, answers) = (Arc::clone(shared), Arc::clone(call));
     let patience = patience(&settings);
     let done = backend.runner.call(
@@ -119,7 +137,18 @@ async fn called(entered: &Entered, call: &Arc<Call>, client: Option<&str>) -> Re
         move |question| asks.approvals.ask_about(question, None, patience),
         move |answered| answers.answer(answered, most),
     );
-    json(done.await.unwrap_or_else(|stopped| nothing_came(call, &stopped)))
+    let asked = Arc::clone(call);
+    let mut done =
+        Box::pin(
+            async move { done.await.unwrap_or_else(|stopped| nothing_came(&asked, &stopped)) },
+        );
+    if !streams || !call.wants_progress() {
+        return json(done.await);
+    }
+    match tokio::time::timeout(QUIET, &mut done).await {
+        Ok(answered) => json(answered),
+        Err(_) => mcp_streams::progress(Arc::clone(call), task, done, (open, entered)),
+    }
 }
 
 /// What a call is told that came to nothing.

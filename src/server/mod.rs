@@ -13,7 +13,7 @@
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
-//! [`events`], [`http`], [`mcp`], [`page`] with [`page_keys`]; [`outbox`], [`pace`], `reply`, [`meter`] and
+//! [`events`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`], `reply`, [`meter`] and
 //! [`close`] are its parts.
 
 pub mod accept;
@@ -27,6 +27,7 @@ pub mod gate;
 pub mod hosts;
 pub mod http;
 pub mod mcp;
+mod mcp_streams;
 pub mod meter;
 pub mod outbox;
 pub mod pace;

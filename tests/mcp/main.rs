@@ -18,3 +18,4 @@ mod independent;
 mod resources;
 mod settings;
 mod stdio;
+mod told;

@@ -147,6 +147,24 @@ fn nothing_but_messages_is_written_whatever_is_read() {
 }
 
 #[test]
+fn what_happens_is_passed_on_until_the_client_gives_up_hearing_of_it() {
+    let mut relay = Relay::new();
+    let wanted = json!({"resourceSubscriptions": ["vault:///a.md"]});
+    let listen = json!({"notifications": wanted, "_meta": meta()});
+    let acknowledged = relay.ask("subscriptions/listen", &listen);
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    std::fs::write(format!("{}/a.md", relay.vault), "two\n").unwrap();
+    let told = relay.hear();
+    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+    relay.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    std::fs::write(format!("{}/a.md", relay.vault), "three\n").unwrap();
+    // Nothing else comes.
+    relay.say(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    let answer = relay.hear();
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(2), &json!({})), "{answer}");
+}
+
+#[test]
 fn every_clients_entry_starts_the_relay_and_holds_no_token() {
     let relay = Relay::new();
     let token = relay.home.run(&["token", "--vault", &relay.vault]).expect(0);

@@ -125,7 +125,10 @@ impl Relay<'_> {
                 Ok(reached) => reached,
                 Err(failure) => break (failure.message, failure.hint),
             };
-            match client::post(port, &token, "/mcp", &name, &text).await {
+            let pass = |piece: &str| {
+                let _ = is_message(piece) && tell(piece);
+            };
+            match client::post(port, &token, "/mcp", &name, &text, pass).await {
                 Ok((_, answer)) if is_message(&answer) => return answer,
                 Ok((status, _)) => {
                     break (format!("the daemon refused the request ({status})"), None);

@@ -1,0 +1,149 @@
+//! What a client is told of as it happens: `subscriptions/listen`, which is answered when it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::fault::Fault;
+use super::identity::sign;
+use super::uri;
+use crate::protocol::NotificationParams as _;
+use crate::protocol::envelope::RequestId;
+use crate::protocol::events::{ChangedKind, ChangedParams, EntryKind};
+use crate::protocol::settings::ConfigReloadedParams;
+
+/// Resources of which one client may be told.
+const MOST: usize = 100;
+
+/// Where each message says which request it belongs to.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// What a client wants to be told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listen {
+    id: RequestId,
+    tools: bool,
+    resources: bool,
+    /// Paths of resources, with their addresses as the client wrote them.
+    updates: BTreeMap<String, String>,
+}
+
+/// Something that it is told.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Told {
+    /// The list of tools is another.
+    Tools,
+    /// The list of resources is another.
+    Resources,
+    /// This resource is another.
+    Updated {
+        /// Its address, as the client wrote it.
+        uri: String,
+    },
+}
+
+impl Listen {
+    /// What these params ask for.
+    ///
+    /// # Errors
+    /// They do not fit.
+    pub(super) fn of(id: RequestId, params: &Map<String, Value>) -> Result<Self, Fault> {
+        let Some(Value::Object(wanted)) = params.get("notifications") else {
+            return Err(Fault::params("`notifications` must be an object"));
+        };
+        let is_wanted = |name: &str| wanted.get(name) == Some(&Value::Bool(true));
+        let all = match wanted.get("resourceSubscriptions") {
+            None | Some(Value::Null) => &[][..],
+            Some(Value::Array(all)) if all.len() <= MOST => all,
+            Some(_) => {
+                let most = format!("`resourceSubscriptions` must be a list of at most {MOST}");
+                return Err(Fault::params(most));
+            }
+        };
+        let mut updates = BTreeMap::new();
+        for one in all {
+            let address = one.as_str().unwrap_or_default();
+            let path = uri::path(address)
+                .ok_or_else(|| Fault::params(format!("{one} is no `vault:///` address")))?;
+            updates.insert(path, address.to_owned());
+        }
+        let (tools, resources) = (is_wanted("toolsListChanged"), is_wanted("resourcesListChanged"));
+        Ok(Self { id, tools, resources, updates })
+    }
+
+    /// The first message: what it will be told of.
+    #[must_use]
+    pub fn acknowledged(&self) -> String {
+        let mut honoured = Map::new();
+        if self.tools {
+            honoured.insert("toolsListChanged".to_owned(), true.into());
+        }
+        if self.resources {
+            honoured.insert("resourcesListChanged".to_owned(), true.into());
+        }
+        if !self.updates.is_empty() {
+            let all: Vec<&String> = self.updates.values().collect();
+            honoured.insert("resourceSubscriptions".to_owned(), json!(all));
+        }
+        let params = json!({ "notifications": honoured });
+        self.notification("notifications/subscriptions/acknowledged", params)
+    }
+
+    /// What it is told because of an event, as all clients of the daemon hear it.
+    #[must_use]
+    pub fn because_of(&self, event: &str) -> BTreeSet<Told> {
+        let mut told = BTreeSet::new();
+        let Ok(event) = serde_json::from_str::<Event>(event) else { return told };
+        if event.method == ConfigReloadedParams::METHOD {
+            let params = ConfigReloadedParams::deserialize(event.params);
+            let of_tools = |params: ConfigReloadedParams| {
+                params.changed.iter().any(|key| key.starts_with("mcp."))
+            };
+            told.extend((self.tools && params.is_ok_and(of_tools)).then_some(Told::Tools));
+        } else if event.method == ChangedParams::METHOD
+            && let Ok(changed) = ChangedParams::deserialize(event.params)
+        {
+            let paths = || [Some(&changed.path), changed.from.as_ref()].into_iter().flatten();
+            let is_other = changed.kind != ChangedKind::Modified
+                && (changed.entry == EntryKind::Folder || paths().any(|it| it.ends_with(".md")));
+            told.extend((self.resources && is_other).then_some(Told::Resources));
+            let uris = paths().filter_map(|path| self.updates.get(path));
+            told.extend(uris.map(|uri| Told::Updated { uri: uri.clone() }));
+        }
+        told
+    }
+
+    /// The message that tells it.
+    #[must_use]
+    pub fn tell(&self, told: &Told) -> String {
+        match told {
+            Told::Tools => self.notification("notifications/tools/list_changed", json!({})),
+            Told::Resources => self.notification("notifications/resources/list_changed", json!({})),
+            Told::Updated { uri } => {
+                self.notification("notifications/resources/updated", json!({ "uri": uri }))
+            }
+        }
+    }
+
+    /// The last message: nothing more is told.
+    #[must_use]
+    pub fn ended(&self) -> String {
+        let mut result = Map::new();
+        sign(&mut result);
+        let mut result = Value::Object(result);
+        result["_meta"][SUBSCRIPTION] = json!(self.id);
+        json!({ "jsonrpc": "2.0", "id": self.id, "result": result }).to_string()
+    }
+
+    fn notification(&self, method: &str, mut params: Value) -> String {
+        params["_meta"] = json!({ SUBSCRIPTION: self.id });
+        json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+    }
+}
+
+#[derive(Deserialize)]
+struct Event {
+    method: String,
+    params: Value,
+}

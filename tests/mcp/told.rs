@@ -1,0 +1,149 @@
+//! What comes while a request is open: that a call is at work, and what happens in the vault.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::door::Client;
+use crate::ground::{Ground, meta, request};
+
+/// An answer that comes piece by piece.
+struct Pieces(BufReader<TcpStream>);
+
+impl Pieces {
+    fn ask(ground: &Ground, method: &str, params: &Value) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", ground.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let body = request(method, params);
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\nMcp-Name: {}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            ground.port,
+            ground.token,
+            params["name"].as_str().unwrap_or_default(),
+            body.len()
+        );
+        (&stream).write_all(head.as_bytes()).unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    /// The next message.
+    fn next(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "it ended");
+            if let Some(data) = line.strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    }
+}
+
+/// A program of a person's own that shows questions.
+fn person(ground: &Ground) -> Client {
+    let mut person = Client::connect(ground.port, &ground.token("person")).unwrap();
+    let can = json!({"_meta": {"vault": {"approvals": true}}});
+    person.call("initialize", json!({"protocolVersion": 1, "clientCapabilities": can}));
+    person
+}
+
+#[test]
+fn a_call_that_waits_for_a_person_says_so_and_is_answered_in_the_end() {
+    let ground = Ground::new("[policy]\nmode = \"ask\"\n");
+    let mut person = person(&ground);
+    let mut meta = meta();
+    meta["progressToken"] = "mine".into();
+    let write = json!({"name": "write_file", "arguments": {"path": "new", "content": "n\n"},
+        "_meta": meta});
+    let mut pieces = Pieces::ask(&ground, "tools/call", &write);
+    let question = person.read();
+    assert_eq!(question["method"], "session/request_permission", "{question}");
+    let progress = pieces.next();
+    assert_eq!(progress["method"], "notifications/progress", "{progress}");
+    assert_eq!(progress["params"]["progressToken"], "mine");
+    assert_eq!(progress["params"]["progress"], 1);
+    assert!(progress["params"]["message"].as_str().unwrap().contains("user"), "{progress}");
+    let yes = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    let yes = json!({"jsonrpc": "2.0", "id": question["id"], "result": yes});
+    person.send(&yes.to_string());
+    let answer = pieces.next();
+    assert_eq!(
+        (&answer["id"], &answer["result"]["isError"]),
+        (&json!(1), &json!(false)),
+        "{answer}"
+    );
+    assert_eq!(ground.read("new.md"), "n\n");
+    // What is done at once is answered at once, and plainly.
+    let mut meta = crate::ground::meta();
+    meta["progressToken"] = 7.into();
+    let read = json!({"name": "read_file", "arguments": {"path": "a"}, "_meta": meta});
+    let headers = [
+        "Accept: application/json, text/event-stream",
+        "Mcp-Method: tools/call",
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Name: read_file",
+    ];
+    let body = request("tools/call", &read);
+    let (_, answer) = crate::posted::post(ground.port, &ground.token, &headers, &body);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+}
+
+#[test]
+fn a_client_hears_of_what_it_asked_for_and_of_nothing_else() {
+    let ground = Ground::new("");
+    let wanted = json!({"resourcesListChanged": true, "promptsListChanged": true,
+        "resourceSubscriptions": ["vault:///a.md", "vault:///none.md"]});
+    let mut params = json!({"notifications": wanted, "_meta": meta()});
+    let mut pieces = Pieces::ask(&ground, "subscriptions/listen", &params);
+    let acknowledged = pieces.next();
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    let honoured = json!({"resourcesListChanged": true,
+        "resourceSubscriptions": ["vault:///a.md", "vault:///none.md"]});
+    assert_eq!(acknowledged["params"]["notifications"], honoured);
+    for text in ["two\n", "three\n"] {
+        fs::write(ground.vault.join("a.md"), text).unwrap();
+    }
+    let told = pieces.next();
+    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+    assert_eq!(told["params"]["uri"], "vault:///a.md");
+    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
+    fs::write(ground.vault.join("b.md"), "new\n").unwrap();
+    // Both writes may have been told apart, but nothing comes of another note's text.
+    let mut told = pieces.next();
+    while told["method"] == "notifications/resources/updated" {
+        assert_eq!(told["params"]["uri"], "vault:///a.md");
+        told = pieces.next();
+    }
+    assert_eq!(told["method"], "notifications/resources/list_changed", "{told}");
+
+    for wrong in [
+        json!(null),
+        json!({"resourceSubscriptions": "vault:///a.md"}),
+        json!({"resourceSubscriptions": ["file:///a.md"]}),
+        json!({"resourceSubscriptions": vec!["vault:///a.md"; 101]}),
+    ] {
+        params["notifications"] = wrong;
+        let (status, answer) = ground.ask_modern("subscriptions/listen", &params);
+        assert_eq!((status, &answer["error"]["code"]), (400, &json!(-32602)), "{answer}");
+    }
+    // Who begins with `initialize` has no such request.
+    let (_, answer) = ground.ask("subscriptions/listen", &json!({"notifications": {}}));
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+}
+
+#[test]
+fn a_client_hears_that_there_are_other_tools() {
+    let ground = Ground::new("[mcp]\ntools = [\"read_file\"]\n");
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta()});
+    let mut pieces = Pieces::ask(&ground, "subscriptions/listen", &params);
+    assert_eq!(pieces.next()["params"]["notifications"], json!({"toolsListChanged": true}));
+    ground.home.write_config("[mcp]\ntools = \"all\"\n");
+    assert_eq!(pieces.next()["method"], "notifications/tools/list_changed");
+    let (_, answer) = ground.ask("tools/list", &json!({}));
+    assert!(answer["result"]["tools"].as_array().unwrap().len() > 20, "{answer}");
+}
