@@ -28,7 +28,6 @@ use crate::calls::{Answerer, Decision};
 use crate::conversation::{ConversationId, TurnId, question};
 use crate::llm::tape::Tap;
 use crate::llm::{self, Cache, LlmError, Origin, ToolChoice, TurnRequest, TurnStream, Usage};
-use crate::policy::Scope;
 use crate::vault::Cancel;
 
 /// How long a turn whose time is over may take for its last words.
@@ -97,8 +96,12 @@ impl Driver {
     ) -> Result<Self, MemoryError> {
         let settings = shared.settings.load_full();
         // Keys are read from files for it.
-        let known = blocking(&shared, |Shared { ports, .. }| {
-            Ok((ports.models.current(), ports.memory.installation()?.into()))
+        let known = blocking(&shared, move |Shared { ports, .. }| {
+            let model = match ports.memory.preferred(conversation) {
+                Some(name) => ports.models.preferring(&name),
+                None => ports.models.current(),
+            };
+            Ok((model, ports.memory.installation()?.into()))
         });
         let (model, installation) = known.await?;
         let window = settings.window(model.as_ref().map_or(0, |model| model.window));
@@ -299,7 +302,7 @@ impl Driver {
                     self.shared.has_heard(self.conversation, self.id);
                 }
                 self.heard.push(said.number);
-                if said.scope > Scope::Client && self.context.limiting() == 1 {
+                if said.scope.limits() && self.context.limiting() == 1 {
                     limits = Some(said.scope);
                 }
             }

@@ -273,6 +273,10 @@ impl Memory for StoredMemory {
         Ok(new)
     }
 
+    fn preferred(&self, conversation: ConversationId) -> Option<String> {
+        self.0.get(conversation).ok()?.chosen.model
+    }
+
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>) {
         let used = Used {
             requests: 1,

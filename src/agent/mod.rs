@@ -11,7 +11,7 @@
 //!
 //! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
 //! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
-//! (what the agent keeps), [`called`], [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
+//! (what the agent keeps), [`called`], [`changed`] (which files a call changed), [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
 //! [`prompt`], [`wrap`] (notes are data), [`known`] (which texts it knows; `guard` has its changes rest on them), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
 //! with), `shared` (what all of it goes by), `driver` (a turn at work; its beginning is `scene`, an answer's way `pieces`, room for more
 //! `shortening`), `turns` (how they begin and end), `arrivals` (how a message comes to its turn), [`handle`] (how the
@@ -20,6 +20,7 @@
 mod arrivals;
 pub mod attached;
 pub mod called;
+pub mod changed;
 pub mod clock;
 pub mod context;
 pub mod conversations;

@@ -153,6 +153,11 @@ pub trait Memory: Send + Sync + 'static {
         Ok(String::new())
     }
 
+    /// The model that is to be asked first in a conversation, where one was chosen for it alone.
+    fn preferred(&self, _conversation: ConversationId) -> Option<String> {
+        None
+    }
+
     /// Counts what a model was used for; the cost in US dollars where it is known.
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>);
 }
@@ -185,6 +190,11 @@ impl fmt::Debug for Model {
 pub trait Models: Send + Sync + 'static {
     /// The one to ask from the next turn on; none where none is chosen.
     fn current(&self) -> Option<Model>;
+
+    /// The same with this one before all others, where it is one of those that are chosen.
+    fn preferring(&self, _model: &str) -> Option<Model> {
+        self.current()
+    }
 
     /// Whether there is one to ask, as far as that is known at once: a key that has to be waited for
     /// is not.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::called::Called;
+use super::changed;
 pub use super::guard::turn_name;
 use super::guard::{self, Guarded};
 use super::own_tools;
@@ -40,28 +41,43 @@ impl VaultToolbox {
         Self { calls, person }
     }
 
-    fn answer(&self, outcome: Outcome, call: String, guarded: Guarded) -> Answer {
+    /// What a call came to, on a thread that may block.
+    fn answer(&self, outcome: Outcome, made: Made) -> Answer {
         match outcome {
-            Outcome::Answered(Ok(answer)) => Answer::Done(Called {
-                text: answer.text,
-                data: answer.data.value(),
-                is_error: false,
-                learnt: answer.learnt,
-            }),
+            Outcome::Answered(Ok(answer)) => {
+                let data = answer.data.value();
+                let journal = &self.calls.context().journal;
+                let files = match made.before {
+                    Some(before) => changed::files(journal, &made.turn, before, &data),
+                    None => Vec::new(),
+                };
+                let (text, learnt) = (answer.text, answer.learnt);
+                Answer::Done(Called { text, data, is_error: false, learnt, files })
+            }
             Outcome::Answered(Err(error)) => {
                 let is_there = error.code == ErrorCode::AlreadyExists;
-                let error = match guarded {
+                let error = match made.guarded {
                     Guarded::OnlyNew if is_there => guard::unread(error),
                     _ => error,
                 };
                 Answer::Done(failed(&error))
             }
             Outcome::Ask(question) => {
-                let toolbox = self.clone();
-                Answer::Asks(Box::new(Waiting { toolbox, question, call, guarded }))
+                Answer::Asks(Box::new(Waiting { toolbox: self.clone(), question, made }))
             }
         }
     }
+}
+
+/// How a call was made.
+struct Made {
+    /// Its name among all calls.
+    call: String,
+    /// The name of its turn.
+    turn: String,
+    /// How many changes the turn had made before; none for a call that changes nothing.
+    before: Option<usize>,
+    guarded: Guarded,
 }
 
 impl Toolbox for VaultToolbox {
@@ -102,21 +118,25 @@ impl Toolbox for VaultToolbox {
             let work = move || {
                 let guarded =
                     guard::guard(&calls, scope, conversation, &known, &call.name, &mut arguments)?;
+                let turn = turn_name(conversation, turn);
+                let changes = calls.tools().get(&call.name).is_some_and(|it| it.tier != Tier::Safe);
+                let before = changes.then(|| changed::made(&calls.context().journal, &turn));
+                let made = Made { call: id, turn: turn.clone(), before, guarded };
                 let request = Request {
                     tool: call.name,
                     arguments,
                     caller: Caller { scope, name: NAME.to_owned() },
                     conversation: Some(conversation.to_string()),
-                    turn: Some(turn_name(conversation, turn)),
+                    turn: Some(turn),
                     confirmed: false,
                     agreed: None,
                     dry_run: false,
                     room: Some(room),
                 };
-                Ok((calls.call(request, &cancel), guarded))
+                Ok(toolbox.answer(calls.call(request, &cancel), made))
             };
             match tokio::task::spawn_blocking(work).await {
-                Ok(Ok((outcome, guarded))) => toolbox.answer(outcome, id, guarded),
+                Ok(Ok(answer)) => answer,
                 Ok(Err(error)) => Answer::Done(failed(&error)),
                 Err(error) => Answer::Done(broken(&error)),
             }
@@ -126,7 +146,7 @@ impl Toolbox for VaultToolbox {
 
 fn failed(error: &ToolError) -> Called {
     let learnt = error.learnt.iter().map(|learnt| (**learnt).clone()).collect();
-    Called { text: error.text(), data: json!(error), is_error: true, learnt }
+    Called { text: error.text(), data: json!(error), is_error: true, learnt, files: Vec::new() }
 }
 
 fn broken(error: &tokio::task::JoinError) -> Called {
@@ -137,8 +157,7 @@ fn broken(error: &tokio::task::JoinError) -> Called {
 struct Waiting {
     toolbox: VaultToolbox,
     question: Box<Question>,
-    call: String,
-    guarded: Guarded,
+    made: Made,
 }
 
 impl Pending for Waiting {
@@ -147,15 +166,15 @@ impl Pending for Waiting {
     }
 
     fn ask(&self) -> Later<(Decision, Answerer)> {
-        self.toolbox.person.ask(&self.question, self.call.clone())
+        self.toolbox.person.ask(&self.question, self.made.call.clone())
     }
 
     fn answer(self: Box<Self>, decision: Decision, by: Answerer, cancel: Cancel) -> Later<Answer> {
-        let Self { toolbox, question, call, guarded } = *self;
+        let Self { toolbox, question, made } = *self;
         Box::pin(async move {
-            let work = move || question.answer(decision, by, &cancel);
+            let work = move || toolbox.answer(question.answer(decision, by, &cancel), made);
             match tokio::task::spawn_blocking(work).await {
-                Ok(outcome) => toolbox.answer(outcome, call, guarded),
+                Ok(answer) => answer,
                 Err(error) => Answer::Done(broken(&error)),
             }
         })

@@ -40,6 +40,8 @@ pub(super) struct Asked {
     pub title: String,
     pub reasons: Vec<String>,
     pub layer: &'static str,
+    /// Whether a person's own program alone brings the answer.
+    pub personal: bool,
     pub changes: Arc<[ShownChange]>,
     pub folder: Option<VaultPath>,
     pub identity: String,
@@ -229,6 +231,7 @@ impl Judge {
             title: proposal.title.to_owned(),
             reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
             layer: reasons.first().map_or(layers::APPROVAL, |reason| reason.layer),
+            personal: reasons.iter().any(|reason| reason.personal),
             changes: changes.into(),
             folder: common_folder(proposal).filter(|folder| lasting && !folder.is_root()),
             identity: identity(proposal),
@@ -315,7 +318,8 @@ impl Gate for Judge {
         if self.has_agreement() || !self.calls.0.policy.is_on(layers::APPROVAL) {
             return;
         }
-        let reason = Reason { layer: "blast_radius", text: limit.to_string(), lasting: false };
+        let text = limit.to_string();
+        let reason = Reason { layer: "blast_radius", text, lasting: false, personal: false };
         let asked = self.asked(proposal, &[reason]);
         self.seen().question = Some(asked);
     }

@@ -166,6 +166,14 @@ impl Calls {
         })
     }
 
+    /// The mode that holds in a conversation: one that was chosen for it alone never lets more be done.
+    fn mode_in(&self, conversation: Option<&str>) -> Result<Mode, StoreError> {
+        let (mode, _) = self.mode()?;
+        let Some(id) = conversation.and_then(|name| name.parse().ok()) else { return Ok(mode) };
+        let chosen = self.0.store.conversations.mode_of(id)?;
+        Ok(chosen.and_then(|word| Mode::parse(&word)).map_or(mode, |own| mode.stricter(own)))
+    }
+
     /// Sets the mode from the next call on, for later runs too; `None` goes back to the settings'.
     ///
     /// # Errors
@@ -345,6 +353,10 @@ impl Calls {
         if let Some(view) = view {
             context.vault = context.vault.seen_through(view);
         }
+        // It has conversations of its own, and what was said in others is nothing for a program.
+        if request.caller.scope == Scope::Acp {
+            context.conversations = None;
+        }
         let limited = settings.call_seconds > 0 && policy.is_on(layers::TIME_LIMIT);
         let seconds = u64::from(settings.call_seconds);
         context.cancel = match limited {
@@ -379,7 +391,7 @@ impl Calls {
         // Who only looks need not wait for the database.
         let mode = match permission {
             Permission::None | Permission::Read => Ok(settings.mode),
-            _ => self.mode().map(|(mode, _)| mode),
+            _ => self.mode_in(request.conversation.as_deref()),
         };
         let mode = mode.map_err(|error| {
             let text = format!("it cannot be told what may be changed: {error}");

@@ -85,6 +85,11 @@ impl Question {
         self.asked.folder.as_ref().map(|folder| folder.as_str())
     }
 
+    /// Whether a person's own program alone brings the answer.
+    pub fn is_personal(&self) -> bool {
+        self.asked.personal
+    }
+
     /// Its number: that of its row in the audit, until it is answered.
     pub fn number(&self) -> i64 {
         self.row.id

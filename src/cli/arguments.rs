@@ -30,6 +30,7 @@ use super::policy::{ApprovalsArguments, AuditArguments, ModeArguments};
 use super::serve::ServeArguments;
 use super::service::{ServiceAction, ServiceArguments};
 use super::session::WrongSettings;
+use super::setup::SetupArguments;
 use super::status::StatusArguments;
 use super::token::TokenArguments;
 use super::verbs::{
@@ -140,6 +141,8 @@ pub enum Command {
     Token(TokenArguments),
     /// Serve an MCP client on stdin and stdout
     Mcp(McpArguments),
+    /// Serve an ACP client, such as an editor, on stdin and stdout
+    Acp,
     /// Open the chat in the browser
     Open(OpenArguments),
     /// Show the link and QR code that pair the Obsidian plugin
@@ -150,6 +153,8 @@ pub enum Command {
     Vaults,
     /// Check the setup, and say what to fix
     Doctor,
+    /// Find a model for the agent, or take a key for one, and try it
+    Setup(SetupArguments),
     /// List language models: configured and available
     Models,
     /// Store or remove a provider's API key
@@ -219,6 +224,7 @@ impl Command {
             | Self::Undo(_)
             | Self::Restore(_)
             | Self::Mcp(_)
+            | Self::Acp
             | Self::Open(_) => WrongSettings::AskDaemon,
             _ => WrongSettings::Fail,
         }

@@ -24,7 +24,8 @@ use crate::hooks;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::http::{ChallengeAnswer, RELAYED_FOR};
 use crate::protocol::initialize::{
-    ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation, InitializeParams,
+    AgentMeta, AgentVaultMeta, ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation,
+    InitializeParams,
 };
 use crate::protocol::{MethodParams, PROTOCOL_VERSION, SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX};
 use crate::server::token::{Proof, Token};
@@ -103,6 +104,50 @@ impl Client {
     }
 
     async fn introduce(port: u16, token: &Token, approvals: bool) -> Result<Self, ClientError> {
+        let mut client = Self::open(port, token).await?;
+
+        // A fresh random text: an answer heard earlier proves nothing.
+        let nonce = Token::generate().map_err(broken)?.reveal();
+        let answer = client.call(&introduction(&nonce, approvals)).await?;
+        let daemon = answer.agent_capabilities.meta.vault;
+        client.checked(daemon, port, token, &nonce)?;
+        Ok(client)
+    }
+
+    /// Connects in another client's name, which introduces itself with these params; what it is answered.
+    /// The daemon proves itself like to any other.
+    ///
+    /// # Errors
+    /// As [`Client::connect`]; [`ClientError::Answer`] where the daemon refuses the params.
+    pub async fn connect_for(
+        port: u16,
+        token: &Token,
+        mut params: Value,
+    ) -> Result<(Self, Value), ClientError> {
+        let work = async {
+            let mut client = Self::open(port, token).await?;
+            let nonce = Token::generate().map_err(broken)?.reveal();
+            let ours = &mut params["clientCapabilities"]["_meta"]["vault"];
+            *ours = json!({ "nonce": nonce });
+            let request =
+                json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+            client.send(request.to_string()).await?;
+            let mut answer = client.answer(0).await?;
+            let ours = answer["agentCapabilities"]["_meta"].take();
+            let meta: AgentMeta = serde_json::from_value(ours).map_err(broken)?;
+            client.checked(meta.vault, port, token, &nonce)?;
+            if let Some(capabilities) = answer["agentCapabilities"].as_object_mut() {
+                // It is between this program and the daemon.
+                capabilities.remove("_meta");
+            }
+            Ok((client, answer))
+        };
+        let silent = Err(ClientError::Broken("it does not answer".to_owned()));
+        tokio::time::timeout(HANDSHAKE, work).await.unwrap_or(silent)
+    }
+
+    /// Opens a connection on which nothing is said yet.
+    async fn open(port: u16, token: &Token) -> Result<Self, ClientError> {
         let ticket = ticket(port, token).await?;
         let stream = dial(port).await?;
         let uri: Uri = format!("ws://127.0.0.1:{port}/v1").parse().map_err(broken)?;
@@ -121,29 +166,34 @@ impl Client {
                     _ => ClientError::NotTheDaemon { port },
                 }
             })?;
-        let mut client = Self {
+        Ok(Self {
             socket,
             next_id: 1,
             max_frame: FIRST_FRAME,
             patience: HANDSHAKE,
             stands: (String::new(), 0),
-        };
+        })
+    }
 
-        // A fresh random text: an answer heard earlier proves nothing.
-        let nonce = Token::generate().map_err(broken)?.reveal();
-        let answer = client.call(&introduction(&nonce, approvals)).await?;
-        let daemon = answer.agent_capabilities.meta.vault;
+    /// Goes by what the daemon said of itself, once its proof is right.
+    fn checked(
+        &mut self,
+        daemon: AgentVaultMeta,
+        port: u16,
+        token: &Token,
+        nonce: &str,
+    ) -> Result<(), ClientError> {
         let proof = daemon.proof.unwrap_or_default();
         // On this connection too: another program may have taken the port since the challenge.
-        if !proves(&proof, &token.proof(Proof::Initialize, port, &nonce)) {
+        if !proves(&proof, &token.proof(Proof::Initialize, port, nonce)) {
             return Err(ClientError::NotTheDaemon { port });
         }
-        client.max_frame = usize::try_from(daemon.limits.max_frame_bytes)
+        self.max_frame = usize::try_from(daemon.limits.max_frame_bytes)
             .map_or(FIRST_FRAME, |most| most.clamp(1, 1 << 20));
         let deadline = Duration::from_secs(u64::from(daemon.limits.request_seconds));
-        client.patience = deadline + GRACE;
-        client.stands = (daemon.epoch, daemon.seq);
-        Ok(client)
+        self.patience = deadline + GRACE;
+        self.stands = (daemon.epoch, daemon.seq);
+        Ok(())
     }
 
     /// The run of the daemon, and the number of its last event when the connection was made.
@@ -200,7 +250,11 @@ impl Client {
         self.send(answer.to_string()).await
     }
 
-    async fn send(&mut self, text: String) -> Result<(), ClientError> {
+    /// Sends a message as it stands.
+    ///
+    /// # Errors
+    /// [`ClientError::Broken`].
+    pub async fn send(&mut self, text: String) -> Result<(), ClientError> {
         if text.len() <= self.max_frame {
             return self.socket.send(Message::text(text)).await.map_err(broken);
         }
@@ -433,7 +487,10 @@ fn introduction(nonce: &str, approvals: bool) -> InitializeParams {
             title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }),
-        client_capabilities: ClientCapabilities { meta: Some(ClientMeta { vault }) },
+        client_capabilities: ClientCapabilities {
+            meta: Some(ClientMeta { vault }),
+            ..ClientCapabilities::default()
+        },
     }
 }
 

@@ -19,6 +19,7 @@ use crate::config::folders;
 use crate::daemon;
 use crate::methods::conversations::KeptConversations;
 use crate::methods::export::{self as note, short};
+use crate::policy::Scope;
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams, EndParams,
@@ -208,7 +209,7 @@ fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Fail
     loop {
         let page = kept.ask(&params, false, |kept, params| {
             let mut json = Vec::new();
-            kept.list(params, AT_ONCE, &mut json)?;
+            kept.list(params, Scope::Person, AT_ONCE, &mut json)?;
             let page = serde_json::from_slice::<SessionListResult>(&json);
             page.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))
         })?;

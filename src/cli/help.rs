@@ -20,9 +20,12 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Changes", &["log", "undo", "restore", "trash", "journal"]),
-    ("Language models", &["chat", "models", "key", "usage", "conversations", "inbox"]),
+    ("Language models", &["setup", "chat", "models", "key", "usage", "conversations", "inbox"]),
     ("Daemon", &["serve", "status", "open", "service", "vaults", "doctor", "config"]),
-    ("Programs and permissions", &["plugin", "pair", "mcp", "token", "mode", "approvals", "audit"]),
+    (
+        "Programs and permissions",
+        &["plugin", "pair", "mcp", "acp", "token", "mode", "approvals", "audit"],
+    ),
     ("Scripts", &["call", "tools", "completions", "man", "help"]),
 ];
 

@@ -70,7 +70,7 @@ pub fn run(
     }
 }
 
-fn set(
+pub(super) fn set(
     session: &Session,
     name: &str,
     no_check: bool,

@@ -10,6 +10,7 @@
 //! Reading order: [`output`], [`failure`] (exit codes), [`session`] (settings and vault of one run), the
 //! commands, each with its arguments, and [`arguments`] (all that can be typed).
 
+mod acp;
 mod arguments;
 mod call;
 mod chat;
@@ -42,10 +43,12 @@ mod plugin;
 mod policy;
 mod progress;
 mod reach;
+mod relay;
 mod serve;
 mod service;
 mod session;
 mod settings;
+mod setup;
 mod status;
 mod today;
 mod token;
@@ -116,6 +119,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Links(arguments) => links::run(&session()?, arguments, output),
         Command::Status(arguments) => status::run(&session()?, arguments, output),
         Command::Token(arguments) => token::run(&session()?, arguments, output),
+        Command::Acp => acp::run(&session()?, output),
         Command::Mcp(arguments) => mcp::run(&session()?, arguments, output),
         Command::Open(arguments) => open::run(&session()?, arguments, output),
         Command::Pair(arguments) => pair::run(&session()?, arguments, output),
@@ -123,6 +127,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Vaults => vaults::run(&session()?, output),
         Command::Doctor => doctor::run(&cli.flags(), output),
         Command::Models => models::run(&session()?, output),
+        Command::Setup(arguments) => setup::run(&session()?, arguments, output),
         Command::Key(arguments) => key::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),

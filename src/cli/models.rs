@@ -78,12 +78,13 @@ struct Provider {
     hint: Option<String>,
 }
 
+/// What a program on this machine offers.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Found {
-    provider: &'static str,
-    base_url: String,
-    offered: Vec<String>,
+pub(super) struct Found {
+    pub(super) provider: &'static str,
+    pub(super) base_url: String,
+    pub(super) offered: Vec<String>,
 }
 
 /// Says what is configured, and asks those that are what they offer. Nobody else is asked but an
@@ -176,7 +177,7 @@ pub(super) fn keyring(session: &Session) -> Keyring {
 
 /// Looks for Ollama where it listens when nobody says otherwise, or where its own variable says, on
 /// this machine alone.
-async fn ollama(
+pub(super) async fn ollama(
     session: &Session,
     settings: &Settings,
     connections: &Connections,

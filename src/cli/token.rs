@@ -18,8 +18,8 @@ pub struct TokenArguments {
     /// Make a new token; clients that know the old one must be given it
     #[arg(long)]
     pub rotate: bool,
-    /// Print the token for programs that do not speak for you: client, mcp or voice
-    #[arg(long, value_name = "KIND", value_parser = ["person", "client", "mcp", "voice"])]
+    /// Print the token for programs that do not speak for you: client, acp, mcp or voice
+    #[arg(long, value_name = "KIND", value_parser = ["person", "client", "acp", "mcp", "voice"])]
     pub scope: Option<String>,
 }
 

@@ -29,6 +29,8 @@ pub struct Config {
     pub vault: vault::Settings,
     /// `[server]`.
     pub server: server::Settings,
+    /// `[acp]`.
+    pub acp: server::AcpSettings,
     /// `[search]`.
     pub search: search::Settings,
     /// `[journal]`.
@@ -180,6 +182,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
         loaded.given.extend(given(key.get_ref(), value.get_ref()));
         match key.into_inner().as_ref() {
             "vault" => source.vault(value, &mut loaded.config)?,
+            "acp" => loaded.config.acp = source.section("acp", value)?,
             "server" => loaded.config.server = source.section("server", value)?,
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,

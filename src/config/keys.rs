@@ -67,6 +67,8 @@ pub const KEYS: &[Key] = &[
     key("server.message_burst", Takes::Connection, Setter::Person),
     key("server.request_seconds", Takes::Connection, Setter::Person),
     key("server.ping_seconds", Takes::Connection, Setter::Person),
+    // Who answers in the place of a person is for a person alone.
+    key("acp.may_approve", Takes::Connection, Setter::File),
     key("search.deadline_milliseconds", Takes::Call, Setter::Person),
     key("search.resident_megabytes", Takes::Call, Setter::Person),
     key("search.read_links_at_start", Takes::Restart, Setter::Person),
@@ -80,6 +82,7 @@ pub const KEYS: &[Key] = &[
     key("policy.mode", Takes::Call, Setter::File),
     key("policy.off", Takes::Call, Setter::File),
     key("policy.client", Takes::Call, Setter::File),
+    key("policy.acp", Takes::Call, Setter::File),
     key("policy.mcp", Takes::Call, Setter::File),
     key("policy.voice", Takes::Call, Setter::File),
     key("policy.read", Takes::Call, Setter::File),

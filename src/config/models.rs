@@ -134,6 +134,11 @@ impl ChosenModels {
         self.0.heard.wait(&lacking);
     }
 
+    /// The models that are asked, in their order, as `provider/model`.
+    pub fn chain(&self) -> Vec<String> {
+        self.state().settings.chain.clone()
+    }
+
     /// The key of a provider, where one can be found.
     pub fn key_of(&self, known: &setup::Known) -> Option<Key> {
         self.key(known).ok().flatten()
@@ -181,6 +186,25 @@ impl Models for ChosenModels {
             self.ask_keyring(&settings);
         }
         self.chosen()
+    }
+
+    fn preferring(&self, model: &str) -> Option<Model> {
+        let usual = self.current()?;
+        let mut settings = self.state().settings.clone();
+        let at = settings.chain.iter().position(|one| one == model);
+        let Some(at) = at.filter(|at| *at > 0 && self.0.tape.player().is_none()) else {
+            return Some(usual);
+        };
+        let first = settings.chain.remove(at);
+        settings.chain.insert(0, first);
+        match setup::chain(&settings, |known| self.key(known)) {
+            Ok(Some(chain)) => {
+                let provider = self.0.tape.around(Arc::new(chain));
+                Some(Model { provider, window: usual.window })
+            }
+            // What is wrong with it is said where the usual ones are made.
+            Ok(None) | Err(_) => Some(usual),
+        }
     }
 
     fn is_any(&self) -> bool {

@@ -98,6 +98,19 @@ pub struct Conversation {
     pub is_working: bool,
     /// How many items its live branch and the archived ones hold together.
     pub items: u64,
+    /// What its client chose for it.
+    pub chosen: Chosen,
+}
+
+/// What the client of a conversation chose for it alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// The folder that the client said it works in.
+    pub cwd: Option<String>,
+    /// How far its calls are trusted, where that is less than all others are: a mode's word.
+    pub mode: Option<String>,
+    /// The model that is asked first, as `provider/model`.
+    pub model: Option<String>,
 }
 
 impl Conversation {
@@ -325,6 +338,7 @@ mod tests {
             waiting: None,
             is_working: false,
             items: 0,
+            chosen: Chosen::default(),
         };
         let waiting = Some(Waiting { since: 0, question: "which?".into() });
         let asked = Conversation { waiting, ..open.clone() };

@@ -277,7 +277,7 @@ fn agent(
     voice.set_retry_seconds(config.smarthole.retry_seconds);
     let hears = Arc::clone(&voice);
     doors.tell_too(Box::new(move |told| hears.hear(told)));
-    let talk = Arc::new(Talk::new(agent, conversations, root));
+    let talk = Arc::new(Talk::new(agent, conversations, calls.clone(), models.clone(), root));
     AgentParts { talk, left, models, doors, host, surroundings, voice }
 }
 
@@ -317,7 +317,8 @@ fn take(
     smarthole: SmartHole,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
-    let (door, mcp, events) = (server.settings(), server.mcp_settings(), server.events());
+    let (door, mcp, acp) = (server.settings(), server.mcp_settings(), server.acp());
+    let events = server.events();
     let (talk, models) = (Arc::clone(&agent.talk), agent.models.clone());
     let voice = Arc::clone(&agent.voice);
     move |settings, news| {
@@ -338,6 +339,7 @@ fn take(
         voice.set_retry_seconds(config.smarthole.retry_seconds);
         door.store(Arc::new(config.server.clone()));
         mcp.store(Arc::new(config.mcp.clone()));
+        acp.store(Arc::new(config.acp));
         log_level(config.log.level);
         // Told when it is so.
         if let Some(event) = settings::event(news) {
@@ -375,6 +377,7 @@ async fn serve(
     };
     let server = Server::bind(config.server, token, backend).await.map_err(not_bound)?;
     server.mcp_settings().store(Arc::new(config.mcp));
+    server.acp().store(Arc::new(config.acp));
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
     let clock = Arc::new(crate::llm::clock::SystemClock::default());

@@ -170,6 +170,7 @@ impl Place for Surroundings {
     }
 
     fn shows_all(&self, scope: Scope) -> bool {
-        self.calls.view(scope).holds(&VaultPath::root())
+        // An ACP client has no conversations but its own.
+        scope != Scope::Acp && self.calls.view(scope).holds(&VaultPath::root())
     }
 }

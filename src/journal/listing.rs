@@ -131,6 +131,16 @@ pub struct ListedChange {
     pub texts_kept: bool,
 }
 
+/// A file's text before a change and after it.
+pub type Texts = (Option<String>, Option<String>);
+
+/// A file's bytes before a change and after it.
+struct Sides {
+    path: VaultPath,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+}
+
 /// What a change did to a file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
@@ -310,24 +320,44 @@ impl History {
     /// # Errors
     /// [`UndoError::Unknown`], [`UndoError::NotKept`] for a damaged text, the store's.
     pub fn diff(&self, change: ChangeId) -> Result<Difference, UndoError> {
+        Ok(match self.sides(change, MOST_COMPARED)? {
+            Ok(Sides { path, before, after }) => {
+                difference(&before.unwrap_or_default(), &after.unwrap_or_default(), &path)
+            }
+            Err(why) => why,
+        })
+    }
+
+    /// The text of a change's file before it and after it, where both are text and together no longer
+    /// than `most` bytes: none before for a file that was not there, and none after for one that is gone.
+    ///
+    /// # Errors
+    /// As [`Self::diff`].
+    pub fn texts(&self, change: ChangeId, most: u64) -> Result<Option<Texts>, UndoError> {
+        let Ok(Sides { before, after, .. }) = self.sides(change, most)? else { return Ok(None) };
+        let text = |bytes: Option<Vec<u8>>| bytes.map(String::from_utf8).transpose();
+        Ok(text(before).ok().zip(text(after).ok()))
+    }
+
+    /// The bytes of a change's file before it and after it, or why there are none.
+    fn sides(&self, change: ChangeId, most: u64) -> Result<Result<Sides, Difference>, UndoError> {
         let recorded = self.step(change)?;
         let (before, after) = match (&recorded.deed, recorded.row.before, recorded.row.after) {
             (Deed::Write { .. }, before, after) => (before, after),
             (Deed::Delete { thing }, before, _) if thing.kind() == Kind::File => match before {
-                None => return Ok(Difference::NotKept),
+                None => return Ok(Err(Difference::NotKept)),
                 before => (before, None),
             },
             (Deed::Restore { thing, .. }, _, after) if thing.kind() == Kind::File => match after {
-                None => return Ok(Difference::NotKept),
+                None => return Ok(Err(Difference::NotKept)),
                 after => (None, after),
             },
-            _ => return Ok(Difference::None),
+            _ => return Ok(Err(Difference::None)),
         };
         if !recorded.row.texts_kept {
-            return Ok(Difference::NotKept);
+            return Ok(Err(Difference::NotKept));
         }
-        let blobs = &self.blobs;
-        let path = &recorded.path;
+        let (blobs, path) = (&self.blobs, recorded.path);
         let unkept = |error: crate::store::BlobError| UndoError::NotKept {
             path: path.clone(),
             reason: error.to_string(),
@@ -335,12 +365,12 @@ impl History {
         let length = |text: Option<BlobHash>| text.map_or(Ok(0), |text| blobs.length(text));
         let together =
             length(before).map_err(unkept)?.saturating_add(length(after).map_err(unkept)?);
-        if together > MOST_COMPARED {
-            return Ok(Difference::TooLarge(together));
+        if together > most {
+            return Ok(Err(Difference::TooLarge(together)));
         }
-        let text = |text: Option<BlobHash>| text.map_or(Ok(Vec::new()), |text| blobs.get(text));
+        let text = |text: Option<BlobHash>| text.map(|text| blobs.get(text)).transpose();
         let (before, after) = (text(before).map_err(unkept)?, text(after).map_err(unkept)?);
-        Ok(difference(&before, &after, path))
+        Ok(Ok(Sides { path, before, after }))
     }
 }
 

@@ -60,7 +60,7 @@ pub use emptying::{Emptied, Empty};
 pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
 pub use keeping::{Freed, KeptTexts, Verified};
-pub use listing::{Action, Difference, History, ListedChange, ListedSet, Query, SetKind};
+pub use listing::{Action, Difference, History, ListedChange, ListedSet, Query, SetKind, Texts};
 pub use prospect::{Prospect, Prospected, Review, Text};
 pub use recovery::Recovered;
 pub use settings::Settings;

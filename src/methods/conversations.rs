@@ -6,11 +6,13 @@ use std::path::Path;
 
 use super::info::{failed, info, local, numbered, place, shown, signed, unsigned};
 use super::replay::Replay;
-use super::{history, listing, talk};
-use crate::agent::Conversations;
+use super::sessions::Sessions;
+use super::{history, listing, replayed, talk};
+use crate::agent::{Conversations, foreign_source};
 use crate::conversation::title::plain;
 use crate::conversation::{BranchId, ConversationId, EndKind, Item, ItemNumber};
 use crate::journal::Journal;
+use crate::policy::Scope;
 use crate::protocol::conversations::{
     BranchInfo, ConversationParams, ConversationResult, DeleteConversationParams,
     DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult, FoundConversation,
@@ -67,14 +69,13 @@ impl KeptConversations {
     pub fn list(
         &self,
         params: SessionListParams,
+        by: Scope,
         most: u64,
         json: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
-        if params.cwd.as_ref().is_some_and(|cwd| *cwd != self.folder) {
-            listing::none(json);
-            return Ok(());
-        }
-        listing::page(&self.conversations, &self.folder, &params, most, json)
+        // An ACP client has those that such a client began, and no others.
+        let source = (by == Scope::Acp).then(|| foreign_source(by));
+        listing::page(&self.conversations, &self.folder, source.as_deref(), &params, most, json)
     }
 
     /// Tells the client again what was said in a conversation, and what happens from now on.
@@ -84,20 +85,32 @@ impl KeptConversations {
     pub fn load(
         &self,
         params: SessionLoadParams,
+        sessions: &Sessions,
         context: &Context,
     ) -> Result<SessionLoadResult, ErrorObject> {
         // Heard from before it is read, so that nothing falls between the two.
         context.listen();
         let root = Path::new(&self.folder);
-        talk::check_place(root, params.cwd.as_deref(), &params.mcp_servers)?;
-        let id = numbered(&params.session_id)?;
-        let conversation = self.conversations.get(id).map_err(failed)?;
+        let conversation = sessions.own(&params.session_id, context)?;
+        let (id, cwd) = (conversation.id, params.cwd.as_deref());
+        let choices = match context.is_acp() {
+            true => Some(sessions.take_up(&conversation, cwd, &params.mcp_servers, context)?),
+            false => {
+                talk::check_place(root, cwd, &params.mcp_servers)?;
+                None
+            }
+        };
+        context.attach(&params.session_id);
         let history = self.conversations.history_with_gaps(id).map_err(failed)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
         let turns = self.conversations.turns(id).map_err(failed)?;
-        context.replay(&Replay::new(&history, &turns, root, history.iter()).all(&history));
+        let mut told = Replay::new(&history, &turns, root, history.iter()).all(&history);
+        if context.is_acp() {
+            replayed::complete(&mut told, self.journal.as_ref(), root);
+        }
+        context.replay(&told);
         let meta = SessionMeta { vault: info(conversation) };
-        Ok(SessionLoadResult { meta })
+        Ok(SessionLoadResult { choices, meta })
     }
 
     /// One conversation with what was said in it, in an answer of at most about `most` bytes.
@@ -224,7 +237,7 @@ impl KeptConversations {
             }
             (None, true) => {
                 let conversations = if params.dry_run {
-                    let ended = Order { open: Some(false), limit: u32::MAX, before: None };
+                    let ended = Order { open: Some(false), limit: u32::MAX, ..Order::default() };
                     self.conversations.list(&ended).map_err(failed)?.len()
                 } else {
                     self.conversations.clear().map_err(failed)?

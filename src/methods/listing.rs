@@ -31,6 +31,7 @@ const ORDINARY: usize = 768;
 pub(super) fn page(
     conversations: &Conversations,
     folder: &str,
+    source: Option<&str>,
     params: &SessionListParams,
     most: u64,
     json: &mut Vec<u8>,
@@ -38,7 +39,9 @@ pub(super) fn page(
     let before = params.cursor.as_deref().map(numbered).transpose()?;
     let wanted = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
     let limit = wanted.unwrap_or(PAGE).clamp(1, MOST);
-    let order = Order { before, limit: limit + 1, open: None };
+    // All belong to the vault; another folder has those that were begun with it.
+    let cwd = params.cwd.as_deref().filter(|cwd| *cwd != folder);
+    let order = Order { before, limit: limit + 1, open: None, source, cwd };
     let listed = conversations.list(&order).map_err(failed)?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut times = LocalTimes::default();
@@ -52,7 +55,7 @@ pub(super) fn page(
         if last.is_some() {
             json.push(b',');
         }
-        write(one, folder, &mut times, json);
+        write(one, one.chosen.cwd.as_deref().unwrap_or(folder), &mut times, json);
         // A client that was answered with none at all would ask for the same ones for ever.
         if json.len() + 1 - begin > most && last.is_some() {
             json.truncate(so_far);
@@ -67,11 +70,6 @@ pub(super) fn page(
     }
     json.push(b'}');
     Ok(())
-}
-
-/// Writes no conversations.
-pub(super) fn none(json: &mut Vec<u8>) {
-    json.extend_from_slice(br#"{"sessions":[]}"#);
 }
 
 /// Writes one conversation as clients see it: the JSON of a `SessionInfo`, whose keys are nothing that
@@ -160,7 +158,7 @@ mod tests {
         most: u64,
     ) -> SessionListResult {
         let mut json = b"before".to_vec();
-        page(kept, folder, params, most, &mut json).unwrap();
+        page(kept, folder, None, params, most, &mut json).unwrap();
         serde_json::from_slice(json.strip_prefix(b"before").unwrap()).unwrap()
     }
 
@@ -225,13 +223,14 @@ mod tests {
         let sessions: Vec<SessionInfo> = all.into_iter().map(session).collect();
         for (limit, next) in [(24, None), (23, Some(sessions[22].session_id.clone()))] {
             let mut json = Vec::new();
-            page(&kept, cwd, &asked(Some(limit), None), u64::MAX, &mut json).unwrap();
+            page(&kept, cwd, None, &asked(Some(limit), None), u64::MAX, &mut json).unwrap();
             let sessions = sessions[..limit as usize].to_vec();
             let whole = SessionListResult { sessions, next_cursor: next };
             assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&whole).unwrap());
         }
         let mut json = Vec::new();
-        none(&mut json);
+        let elsewhere = SessionListParams { cwd: Some("/other".to_owned()), ..asked(None, None) };
+        page(&kept, cwd, None, &elsewhere, u64::MAX, &mut json).unwrap();
         assert_eq!(json, serde_json::to_vec(&SessionListResult::default()).unwrap());
     }
 }

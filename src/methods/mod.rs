@@ -7,8 +7,8 @@
 //!
 //! In reading order: this page; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
 //! [`policy`], [`keeping`], [`diff`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
-//! `info`, `listing`, [`history`], [`replay`] and [`export`]; [`talk`] with `prompt`; [`events`] and
-//! [`told`] (what happens, in the protocol's words).
+//! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with `prompt`; [`events`] and
+//! [`sessions`] (what ACP clients ask besides), [`told`] (what happens, in the protocol's words).
 
 pub mod complete;
 pub mod conversations;
@@ -26,6 +26,8 @@ pub mod models;
 pub mod policy;
 mod prompt;
 pub mod replay;
+mod replayed;
+pub mod sessions;
 pub mod settings;
 pub mod status;
 pub mod talk;
@@ -40,8 +42,12 @@ use talk::Talk;
 
 use crate::calls::Calls;
 use crate::calls::run::Work::{Change, Read, Search, Setting};
-use crate::config::live::Live;
+use crate::config::live::{Live, Look};
 use crate::config::models::ChosenModels;
+use crate::protocol::acp::{
+    AuthenticateParams, SessionCloseParams, SessionDeleteParams, SessionResumeParams,
+    SetConfigOptionParams, SetModeParams,
+};
 use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
     ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
@@ -61,7 +67,7 @@ use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
 use crate::protocol::tools::ToolsListParams;
 use crate::server::table::Table;
-use crate::server::table::Who::{Anyone, Person};
+use crate::server::table::Who::{Anyone, Person, Speaker};
 use crate::store::Store;
 
 /// What the handlers work on.
@@ -158,11 +164,31 @@ pub fn table() -> Table<Services> {
         .on::<SessionNewParams>(Anyone, Setting, |it, params, by| it.talk.new_session(&params, by))
         .later::<SessionPromptParams>(Anyone, |it, params, by| it.talk.prompt(params, by))
         .on_cancel(|it, params, by| it.talk.cancel(params, by))
-        .on_writing::<SessionListParams>(Person, Read, |it, params, by, json| {
+        .on_writing::<SessionListParams>(Speaker, Read, |it, params, by, json| {
             let most = by.max_bytes.saturating_sub(listing::FRAME);
-            it.conversations.list(params, most, json)
+            it.conversations.list(params, by.scope(), most, json)
         })
-        .on::<SessionLoadParams>(Person, Read, |it, params, by| it.conversations.load(params, by))
+        .on::<SessionLoadParams>(Speaker, Read, |it, params, by| {
+            it.conversations.load(params, it.talk.sessions(), by)
+        })
+        .on::<AuthenticateParams>(Speaker, Read, |it, params, _| {
+            // The settings may have been written a moment ago.
+            it.live.look(Look::Early);
+            it.talk.sessions().authenticate(&params)
+        })
+        .on::<SessionResumeParams>(Speaker, Read, |it, params, by| {
+            it.talk.sessions().resume(&params, by)
+        })
+        .on::<SessionCloseParams>(Speaker, Setting, |it, params, by| it.talk.close(&params, by))
+        .on::<SessionDeleteParams>(Speaker, Setting, |it, params, by| {
+            it.talk.sessions().delete(&params, by)
+        })
+        .on::<SetModeParams>(Speaker, Setting, |it, params, by| {
+            it.talk.sessions().set_mode(&params, by)
+        })
+        .on::<SetConfigOptionParams>(Speaker, Setting, |it, params, by| {
+            it.talk.sessions().set_option(&params, by)
+        })
         // Room for what JSON adds to the texts.
         .on::<ConversationParams>(Person, Read, |it, params, by| {
             it.conversations.show(params, by.max_bytes / 2)

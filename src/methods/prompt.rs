@@ -14,6 +14,9 @@ use crate::server::table::Client;
 /// The longest message, in characters.
 const MAX_CHARS: usize = 200_000;
 
+/// Characters of an address outside of the vault.
+const MAX_URI: usize = 500;
+
 /// Characters of a name that a client gives.
 const MAX_NAME: usize = 100;
 
@@ -27,18 +30,29 @@ pub(super) fn said(
     speaker: &Client,
     root: &Path,
 ) -> Result<Said, ErrorObject> {
+    // An editor names whatever it has open.
+    let is_acp = speaker.scope == Scope::Acp;
     let mut texts = Vec::new();
     let mut attached = Attached::default();
     for piece in params.prompt {
         texts.push(match piece {
             PromptContent::Text { text } => text,
-            PromptContent::ResourceLink { uri, .. } => {
-                format!("(the note `{}` is meant)", in_vault(&uri, root)?)
-            }
+            PromptContent::ResourceLink { uri, .. } => match in_vault(&uri, root) {
+                Ok(path) => format!("(the note `{path}` is meant)"),
+                Err(_) if is_acp => elsewhere(&uri),
+                Err(error) => return Err(error),
+            },
             PromptContent::Resource { resource } if resource.uri == EmbeddedResource::STDIN => {
                 let chars = resource.text.chars().count();
                 attached.excerpts.push(Excerpt { path: None, text: resource.text });
                 format!("(with a text of {chars} characters)")
+            }
+            PromptContent::Resource { resource }
+                if is_acp && in_vault(&resource.uri, root).is_err() =>
+            {
+                let named = elsewhere(&resource.uri);
+                attached.excerpts.push(Excerpt { path: None, text: resource.text });
+                named
             }
             PromptContent::Resource { resource } => {
                 let path = in_vault(&resource.uri, root)?;
@@ -60,6 +74,7 @@ pub(super) fn said(
     }
     attached.check().map_err(unfit)?;
     let text = texts.join("\n").trim().to_owned();
+    let text = if is_acp { commanded(text) } else { text };
     if text.is_empty() {
         return Err(invalid("the message is empty".to_owned()));
     }
@@ -93,6 +108,45 @@ pub(super) fn said(
         client_id: ours.client_message_id.map(name).transpose()?.filter(|id| !id.is_empty()),
         note: None,
     })
+}
+
+/// What an ACP client's user can type after a slash: a name, what it does, what stands behind it, and
+/// what the agent is told.
+pub(super) const COMMANDS: [(&str, &str, &str, &str); 3] = [
+    (
+        "undo",
+        "take back what was changed last",
+        "what, if not the last change",
+        "Take back your last change with the tool `undo`.",
+    ),
+    (
+        "daily",
+        "show today's daily note, or add to it",
+        "what to add",
+        "Show me today's daily note, or add what follows to it.",
+    ),
+    (
+        "find",
+        "find notes",
+        "words, a tag or a name",
+        "Find the notes that this is about, and name them with a line each:",
+    ),
+];
+
+/// A message in which a command's words stand for its name.
+fn commanded(text: String) -> String {
+    let Some(rest) = text.strip_prefix('/') else { return text };
+    let (name, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    match COMMANDS.iter().find(|(known, ..)| *known == name) {
+        Some((.., words)) => format!("{words} {}", more.trim()).trim().to_owned(),
+        None => text,
+    }
+}
+
+/// A file that is named and not read, since it is none of the vault.
+fn elsewhere(uri: &str) -> String {
+    let uri: String = uri.chars().filter(|c| !c.is_control()).take(MAX_URI).collect();
+    format!("(`{uri}` is meant, which is outside of the vault and cannot be read)")
 }
 
 fn invalid(text: String) -> ErrorObject {

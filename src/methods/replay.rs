@@ -213,7 +213,7 @@ fn limiting(item: &Item) -> Option<Scope> {
         return None;
     }
     match memory::entry(item) {
-        Ok(Some(Entry::Message { scope, .. })) => scope.filter(|scope| *scope > Scope::Client),
+        Ok(Some(Entry::Message { scope, .. })) => scope.filter(|scope| scope.limits()),
         _ => None,
     }
 }
@@ -258,5 +258,6 @@ fn over(tool_call_id: String, result: &ToolResult) -> SessionUpdate {
         title: None,
         content: vec![ToolCallContent::Content { content: Content::Text { text } }],
         raw_output: None,
+        files: Vec::new(),
     }
 }

@@ -4,12 +4,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::info::failed;
 use super::prompt::said;
+use super::sessions::Sessions;
 use super::told::stop_reason;
 use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
 use crate::agent::{Agent, Answered, Conversations, PromptError, foreign_source};
+use crate::calls::Calls;
+use crate::config::models::ChosenModels;
 use crate::policy::Scope;
+use crate::protocol::acp::{SessionCloseParams, SessionCloseResult};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
     PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
@@ -46,18 +51,32 @@ pub(super) fn check_place(
 pub struct Talk {
     agent: Agent,
     conversations: Conversations,
+    /// What ACP clients ask of conversations.
+    sessions: Sessions,
     root: PathBuf,
 }
 
 impl Talk {
     /// With this agent.
-    pub fn new(agent: Agent, conversations: Conversations, root: &Path) -> Self {
-        Self { agent, conversations, root: root.to_owned() }
+    pub fn new(
+        agent: Agent,
+        conversations: Conversations,
+        calls: Calls,
+        models: ChosenModels,
+        root: &Path,
+    ) -> Self {
+        let sessions = Sessions::new(conversations.clone(), calls, models, root);
+        Self { agent, conversations, sessions, root: root.to_owned() }
     }
 
     /// The agent.
     pub fn agent(&self) -> &Agent {
         &self.agent
+    }
+
+    /// What ACP clients ask of conversations.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     /// The conversations.
@@ -76,12 +95,13 @@ impl Talk {
     ) -> Result<SessionNewResult, ErrorObject> {
         context.listen();
         let by = context.scope();
+        if context.is_acp() {
+            return self.sessions.begin(params, context);
+        }
         check_place(&self.root, params.cwd.as_deref(), &params.mcp_servers)?;
         let source = if by.is_person() { "chat".to_owned() } else { foreign_source(by) };
-        let begun = self.conversations.open_new(&source).map_err(|error| {
-            ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
-        })?;
-        Ok(SessionNewResult { session_id: begun.id.to_string() })
+        let begun = self.conversations.open_new(&source).map_err(failed)?;
+        Ok(SessionNewResult { session_id: begun.id.to_string(), choices: None })
     }
 
     /// Stops the turn of a conversation in which such a caller may speak; of one where none is at work
@@ -111,6 +131,22 @@ impl Talk {
         });
     }
 
+    /// Stops the turn of a conversation and tells an ACP client no more of it.
+    ///
+    /// # Errors
+    /// Kind `unknown_session`.
+    pub fn close(
+        &self,
+        params: &SessionCloseParams,
+        context: &Context,
+    ) -> Result<SessionCloseResult, ErrorObject> {
+        let conversation = self.sessions.own(&params.session_id, context)?;
+        context.detach(&params.session_id);
+        // It is stopped in its turn, and nobody waits for that.
+        drop(self.agent.stop(conversation.id));
+        Ok(SessionCloseResult {})
+    }
+
     /// Says something to the agent; the answer comes when the turn is over. It has its place in the
     /// order of these calls, whether anybody waits or not.
     pub fn prompt(
@@ -120,7 +156,11 @@ impl Talk {
     ) -> Later<SessionPromptResult> {
         context.listen();
         let to = params.session_id.as_ref().map(|id| id.parse().map_err(|_| unknown(id)));
-        let said = to.transpose().and_then(|to| said(params, to, &context.client, &self.root));
+        let to = match self.sessions.may_speak(&params, context) {
+            Ok(()) => to.transpose(),
+            Err(error) => Err(error),
+        };
+        let said = to.and_then(|to| said(params, to, &context.client, &self.root));
         let placed = said.map(|said| self.agent.say(said));
         Box::pin(async move {
             let answering = placed?.await.map_err(refused)?;

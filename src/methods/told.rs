@@ -4,13 +4,14 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::agent::called::ChangedFile;
 use crate::agent::ports::What;
 use crate::agent::turn::{self, End, Reason, Severity, Show};
 use crate::llm::{ToolArgs, ToolCall};
 use crate::protocol::permission::PermissionLocation;
 use crate::protocol::session::{
-    Cost, MessageKind, SessionState, SessionUpdate, StopReason, ToolCallContent, ToolCallMeta,
-    ToolCallStatus, ToolCallVaultMeta, UserMessageMeta, UserMessageVaultMeta,
+    Cost, FileChange, MessageKind, SessionState, SessionUpdate, StopReason, ToolCallContent,
+    ToolCallMeta, ToolCallStatus, ToolCallVaultMeta, UserMessageMeta, UserMessageVaultMeta,
 };
 use crate::protocol::tools::Content;
 use crate::server::events::SessionTold;
@@ -83,6 +84,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
             title: Some(title),
             content: Vec::new(),
             raw_output: None,
+            files: Vec::new(),
         },
         Show::Result { call, called } => {
             let status = match called.is_error {
@@ -97,6 +99,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
                 title: None,
                 content,
                 raw_output: Some(called.data).filter(|data| !data.is_null()),
+                files: called.files.into_iter().map(|file| changed(file, root)).collect(),
             }
         }
         Show::Notice { severity, title, text } => notice(severity, title, text),
@@ -168,8 +171,14 @@ pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
 }
 
 fn update_of(tool_call_id: String, status: ToolCallStatus) -> SessionUpdate {
-    let (title, content, raw_output) = (None, Vec::new(), None);
-    SessionUpdate::ToolCallUpdate { tool_call_id, status, title, content, raw_output }
+    let (title, content, raw_output, files) = (None, Vec::new(), None, Vec::new());
+    SessionUpdate::ToolCallUpdate { tool_call_id, status, title, content, raw_output, files }
+}
+
+/// A file that a call changed, as it is told.
+pub(super) fn changed(file: ChangedFile, root: &Path) -> FileChange {
+    let path = root.join(&file.path).to_string_lossy().into_owned();
+    FileChange { path, line: file.line, old: file.old, new: file.new }
 }
 
 /// Why a turn ended, in ACP's words; none where it failed.

@@ -93,6 +93,9 @@ pub struct Reason {
     pub text: String,
     /// Whether a person may agree to its like for good.
     pub lasting: bool,
+    /// Whether a person's own program alone brings the answer: no other could be sure that a person
+    /// gave it.
+    pub personal: bool,
 }
 
 /// A refusal.

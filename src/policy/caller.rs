@@ -14,6 +14,8 @@ pub enum Scope {
     /// A program that is not trusted to speak for a person: an agent, a script.
     #[default]
     Client,
+    /// An ACP client: an editor, or a program that is one. Talks to the agent, and calls no tool itself.
+    Acp,
     /// An MCP client.
     Mcp,
     /// What was heard, by a microphone or a service.
@@ -22,16 +24,23 @@ pub enum Scope {
 
 impl Scope {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Person, Self::Client, Self::Mcp, Self::Voice];
+    pub const ALL: [Self; 5] = [Self::Person, Self::Client, Self::Acp, Self::Mcp, Self::Voice];
 
     /// The word for it in the audit, in settings and in tokens.
     pub fn word(self) -> &'static str {
         match self {
             Self::Person => "person",
             Self::Client => "client",
+            Self::Acp => "acp",
             Self::Mcp => "mcp",
             Self::Voice => "voice",
         }
+    }
+
+    /// Whether a conversation in which it speaks is told to do less from then on. One that an ACP client
+    /// speaks in was begun by one, and has had its rights from the beginning.
+    pub fn limits(self) -> bool {
+        matches!(self, Self::Mcp | Self::Voice)
     }
 
     /// Whether it speaks for a person: may agree to what needs agreement, answer questions, change

@@ -31,6 +31,17 @@ impl Mode {
         }
     }
 
+    /// The one of both that lets less be done.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        let rank = |mode| match mode {
+            Self::Auto => 0,
+            Self::Ask => 1,
+            Self::ReadOnly => 2,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+
     /// The mode of that name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.word() == word)
@@ -113,6 +124,8 @@ pub struct Settings {
     pub off: Vec<Switch>,
     /// The most that a client may do that does not speak for a person.
     pub client: Permission,
+    /// The most that may be done for an ACP client.
+    pub acp: Permission,
     /// The most that an MCP client may do.
     pub mcp: Permission,
     /// The most that may be done for what was heard.
@@ -156,6 +169,7 @@ impl Settings {
             _ if self.off.contains(&Switch::Permission) => Permission::Permanent,
             Scope::Person => Permission::Permanent,
             Scope::Client => self.client,
+            Scope::Acp => self.acp,
             Scope::Mcp => self.mcp,
             Scope::Voice => self.voice,
         }
@@ -168,6 +182,7 @@ impl Default for Settings {
             mode: Mode::Auto,
             off: Vec::new(),
             client: Permission::Move,
+            acp: Permission::Move,
             mcp: Permission::Move,
             voice: Permission::Move,
             read: Vec::new(),

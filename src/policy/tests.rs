@@ -98,12 +98,18 @@ fn refused(policy: &Policy, asked: &Asked) -> Option<&'static str> {
 #[test]
 fn what_a_kind_of_caller_may_do_is_what_the_settings_give_it() {
     use Permission::{Move, Permanent, Read, Write};
-    let settings =
-        Settings { client: Write, mcp: Read, voice: Permission::None, ..Settings::default() };
+    let settings = Settings {
+        client: Write,
+        acp: Move,
+        mcp: Read,
+        voice: Permission::None,
+        ..Settings::default()
+    };
     let policy = policy(settings);
     let table = [
         (Scope::Person, [true, true, true, true]),
         (Scope::Client, [true, true, false, false]),
+        (Scope::Acp, [true, true, true, false]),
         (Scope::Mcp, [true, false, false, false]),
         (Scope::Voice, [false, false, false, false]),
     ];

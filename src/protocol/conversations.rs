@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::acp::SessionChoices;
 use super::events::{ChangeSetInfo, EventMeta};
 use super::session::SessionUpdate;
 
@@ -13,7 +14,7 @@ use super::session::SessionUpdate;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListParams {
-    /// Only those of this folder; there are only those of the vault.
+    /// Only those of this folder: all of them for the vault's, of another those that were begun with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub cwd: Option<String>,
@@ -63,7 +64,7 @@ pub struct SessionListResult {
 pub struct SessionInfo {
     /// Its number.
     pub session_id: String,
-    /// The vault's folder.
+    /// The folder that its client named, else the vault's.
     pub cwd: String,
     /// What it is called; none while it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -482,6 +483,10 @@ pub struct SessionLoadParams {
 /// Its history was told.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SessionLoadResult {
+    /// What can be chosen for it; for ACP clients.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    #[ts(skip)]
+    pub choices: Option<SessionChoices>,
     /// What ACP has no place for.
     #[serde(rename = "_meta")]
     pub meta: SessionMeta,

@@ -66,6 +66,8 @@ pub enum Kind {
     ModelFailed,
     /// No program that has the vault open is connected, or it cannot do that.
     HostUnavailable,
+    /// No model is set up, and the client offered to have its user do that: ACP's own number for it.
+    AuthRequired,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -89,6 +91,7 @@ impl Kind {
             Self::Internal => -32603,
             Self::Overloaded | Self::RateLimited => -32001,
             Self::Cancelled => -32800,
+            Self::AuthRequired => -32000,
             Self::Timeout => 1007,
             Self::ReplyTooLarge => 1008,
             Self::Failed => 1009,

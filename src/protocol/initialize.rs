@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::acp::AuthMethod;
 use super::host::HostOperation;
 
 /// What the client says of itself. Members that ACP knows and this server does not need are
@@ -40,10 +41,23 @@ pub struct Implementation {
 /// What the client can do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ClientCapabilities {
+    /// Which ways of setting up the agent it can go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub auth: Option<ClientAuth>,
     /// Extensions.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub meta: Option<ClientMeta>,
+}
+
+/// Ways of setting up an agent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct ClientAuth {
+    /// It can run the agent's program in a terminal for its user.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub terminal: bool,
 }
 
 /// The client's extensions.
@@ -89,8 +103,9 @@ pub struct InitializeResult {
     pub agent_info: Implementation,
     /// What it can do.
     pub agent_capabilities: AgentCapabilities,
-    /// Always empty: who may come in is decided before the upgrade.
-    pub auth_methods: Vec<String>,
+    /// How a model can be set up, for an ACP client that can run a program in a terminal; else empty.
+    /// Who may come in is decided before the upgrade.
+    pub auth_methods: Vec<AuthMethod>,
 }
 
 /// What the daemon can do.
@@ -101,6 +116,10 @@ pub struct AgentCapabilities {
     pub load_session: bool,
     /// What a message may hold beside text.
     pub prompt_capabilities: PromptCapabilities,
+    /// Which kinds of MCP servers `session/new` may name.
+    pub mcp_capabilities: McpCapabilities,
+    /// Which methods for conversations are there.
+    pub session_capabilities: SessionCapabilities,
     /// Extensions.
     #[serde(rename = "_meta")]
     pub meta: AgentMeta,
@@ -118,6 +137,32 @@ pub struct PromptCapabilities {
     pub embedded_context: bool,
 }
 
+/// Which kinds of MCP servers may be named beside those over stdio. None of them is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct McpCapabilities {
+    /// Over HTTP.
+    pub http: bool,
+    /// Over HTTP with the older kind of stream.
+    pub sse: bool,
+}
+
+/// Methods for conversations that are there: an object stands for each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct SessionCapabilities {
+    /// `session/list`.
+    pub list: Offered,
+    /// `session/resume`.
+    pub resume: Offered,
+    /// `session/close`.
+    pub close: Offered,
+    /// `session/delete`.
+    pub delete: Offered,
+}
+
+/// That a method is there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Offered {}
+
 /// The daemon's extensions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct AgentMeta {
@@ -134,7 +179,7 @@ pub struct AgentVaultMeta {
     pub epoch: String,
     /// The number of the last event so far.
     pub seq: u64,
-    /// What kind of caller the token makes of the client: `person`, `client`, `mcp`, `voice`.
+    /// What kind of caller the token makes of the client: `person`, `client`, `acp`, `mcp`, `voice`.
     pub scope: String,
     /// What the server takes.
     pub limits: Limits,

@@ -9,10 +9,11 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`session`], [`conversations`], [`diff`], [`complete`], [`models`],
+//! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
 //! [`host`], [`page`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
 //! without surprises), [`quoted`] (a text in it), [`typescript`].
 
+pub mod acp;
 pub mod cancel;
 pub mod complete;
 pub mod conversations;
@@ -39,6 +40,11 @@ pub mod strict;
 pub mod tools;
 pub mod typescript;
 
+use acp::{
+    AuthenticateParams, AuthenticateResult, SessionChoices, SessionCloseParams, SessionCloseResult,
+    SessionDeleteParams, SessionDeleteResult, SessionResumeParams, SetConfigOptionParams,
+    SetConfigOptionResult, SetModeParams, SetModeResult,
+};
 use cancel::CancelParams;
 use complete::{CompleteParams, CompleteResult};
 use conversations::{
@@ -132,6 +138,18 @@ methods! {
     "session/list" { SessionListParams => SessionListResult },
     /// Tells the history of a conversation again, and what happens in it from then on.
     "session/load" { SessionLoadParams => SessionLoadResult },
+    /// Whether a model is set up, for clients that offered to do so.
+    "authenticate" { AuthenticateParams => AuthenticateResult },
+    /// Goes on with a conversation, and tells what happens in it from then on.
+    "session/resume" { SessionResumeParams => SessionChoices },
+    /// Stops what goes on in a conversation and tells no more of it; it is kept.
+    "session/close" { SessionCloseParams => SessionCloseResult },
+    /// Deletes a conversation for good.
+    "session/delete" { SessionDeleteParams => SessionDeleteResult },
+    /// Sets how far the calls of a conversation are trusted.
+    "session/set_mode" { SetModeParams => SetModeResult },
+    /// Chooses a mode or a model for a conversation.
+    "session/set_config_option" { SetConfigOptionParams => SetConfigOptionResult },
     /// One conversation with what was said in it.
     "_vault/conversation" { ConversationParams => ConversationResult },
     /// Ends a conversation; the next message begins another.

@@ -143,6 +143,7 @@ pub struct RequestPermissionResult {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionAnswerMeta {
     /// Ours.
+    #[serde(default)]
     pub vault: PermissionAnswerVaultMeta,
 }
 

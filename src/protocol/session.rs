@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::acp::SessionChoices;
 use super::permission::PermissionLocation;
 use super::tools::Content;
 
@@ -13,11 +14,13 @@ use super::tools::Content;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionNewParams {
-    /// The folder to work in: the vault's root, or left out.
+    /// The folder that the client works in, absolute, or left out. The agent works in the vault: another
+    /// folder is taken of ACP clients alone, and remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub cwd: Option<String>,
-    /// Programs to run as MCP servers: must be empty, since clients have none run here.
+    /// Programs to run as MCP servers. None is run for a client: of ACP clients they are taken and passed
+    /// over, of others refused.
     #[serde(default)]
     #[ts(optional, type = "Array<unknown>")]
     pub mcp_servers: Vec<Value>,
@@ -29,6 +32,10 @@ pub struct SessionNewParams {
 pub struct SessionNewResult {
     /// Its number.
     pub session_id: String,
+    /// What can be chosen for it; for ACP clients.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    #[ts(skip)]
+    pub choices: Option<SessionChoices>,
 }
 
 /// A person's message.
@@ -283,6 +290,10 @@ pub enum SessionUpdate {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional, type = "unknown")]
         raw_output: Option<Value>,
+        /// The files that it changed, for ACP clients, which are shown diffs; others have `_vault/changes`.
+        #[serde(skip)]
+        #[ts(skip)]
+        files: Vec<FileChange>,
     },
     /// How much of the model's window is used.
     UsageUpdate {
@@ -364,6 +375,19 @@ pub enum ToolCallStatus {
     Completed,
     /// It did not.
     Failed,
+}
+
+/// A file that a call changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Its absolute path.
+    pub path: String,
+    /// The first line that differs, counted from 1; none where it cannot be said.
+    pub line: Option<u32>,
+    /// The text before; none for a new file.
+    pub old: Option<String>,
+    /// The text afterwards; none where both are too long to show, or no text.
+    pub new: Option<String>,
 }
 
 /// A piece of what a call answered.

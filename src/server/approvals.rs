@@ -15,10 +15,12 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::acp::{self, Attached};
 use super::outbox::Outbox;
 use super::{lock, permission};
 use crate::calls::saved_answers::{Key, SavedAnswers};
 use crate::calls::{Answerer, Decision, Left, Question, ShownChange};
+use crate::protocol::ServerRequestParams as _;
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::permission::{
@@ -51,6 +53,8 @@ struct Asked {
     number: i64,
     /// When its call came, in milliseconds since the Unix epoch.
     time: i64,
+    /// Whether a person's own program alone brings the answer.
+    personal: bool,
     key: Key,
     params: RequestPermissionParams,
     /// What would be done, whole.
@@ -67,12 +71,22 @@ pub struct Approvals(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     last_call: u64,
-    clients: HashMap<u64, (Arc<Outbox>, String)>,
+    clients: HashMap<u64, Asker>,
     waiting: BTreeMap<i64, Waiting>,
     saved: SavedAnswers,
 }
 
+/// A client that can ask its user.
+struct Asker {
+    outbox: Arc<Outbox>,
+    name: String,
+    /// Of an ACP client: it is asked of these conversations alone, and not everything.
+    own: Option<Attached>,
+}
+
 struct Waiting {
+    /// Whether a person's own program alone brings the answer.
+    personal: bool,
     time: i64,
     key: Key,
     params: RequestPermissionParams,
@@ -103,18 +117,40 @@ pub struct Pending {
 impl Approvals {
     /// From now on this client is asked too, beginning with what waits already.
     pub fn join(&self, connection: u64, outbox: &Arc<Outbox>, name: &str) {
+        let (outbox, name) = (Arc::clone(outbox), name.to_owned());
+        self.enter(connection, Asker { outbox, name, own: None });
+    }
+
+    /// The same for an ACP client, which is asked of its `own` conversations alone.
+    pub fn join_own(&self, connection: u64, outbox: &Arc<Outbox>, name: &str, own: &Attached) {
+        let (outbox, own) = (Arc::clone(outbox), Some(own.clone()));
+        self.enter(connection, Asker { outbox, name: format!("{name} (ACP)"), own });
+    }
+
+    fn enter(&self, connection: u64, asker: Asker) {
         let mut state = lock(&self.0);
-        state.waiting.values_mut().for_each(|waiting| waiting.lapse = None);
-        let texts = state.waiting.iter().map(|(number, waiting)| waiting.text(*number));
-        outbox.push_replay(texts);
-        state.clients.insert(connection, (Arc::clone(outbox), name.to_owned()));
+        asker.put(&mut state.waiting, None);
+        state.clients.insert(connection, asker);
+    }
+
+    /// A conversation has become one of an ACP client's own: it is asked what waits in it.
+    pub fn attached(&self, connection: u64, session: &str) {
+        let mut state = lock(&self.0);
+        let State { clients, waiting, .. } = &mut *state;
+        if let Some(asker) = clients.get(&connection) {
+            asker.put(waiting, Some(session));
+        }
     }
 
     /// The client is gone. What waits goes on waiting: others may answer, or it may come back.
     pub fn leave(&self, connection: u64) {
         let mut state = lock(&self.0);
-        if state.clients.remove(&connection).is_some() && state.clients.is_empty() {
-            for (number, waiting) in &mut state.waiting {
+        let State { clients, waiting, .. } = &mut *state;
+        if clients.remove(&connection).is_none() {
+            return;
+        }
+        for (number, waiting) in waiting {
+            if waiting.lapse.is_none() && !clients.values().any(|asker| asker.is_asked(waiting)) {
                 waiting.lapse = Some(self.lapse_after(waiting.kept, *number));
             }
         }
@@ -134,6 +170,7 @@ impl Approvals {
         let asked = Asked {
             number,
             time: question.time(),
+            personal: question.is_personal(),
             key: question.key(),
             params,
             changes: Arc::clone(question.changes()),
@@ -180,6 +217,7 @@ impl Approvals {
         };
         if number == asked.number {
             let mut waiting = Waiting {
+                personal: asked.personal,
                 time: asked.time,
                 key: asked.key,
                 params: asked.params,
@@ -197,15 +235,15 @@ impl Approvals {
             if state.is_crowded(&waiting) {
                 return Err((Decision::Crowded, Answerer::default()));
             }
-            for (outbox, _) in state.clients.values() {
-                outbox.push(text.clone());
+            for asker in state.clients.values().filter(|asker| asker.is_asked(&waiting)) {
+                asker.outbox.push(asker.text(number, &waiting, Some(&text)));
             }
-            if state.clients.is_empty() {
+            if !state.shows(&waiting) {
                 waiting.lapse = Some(self.lapse_after(waiting.kept, number));
             }
             state.waiting.insert(number, waiting);
         }
-        let shown = !state.clients.is_empty();
+        let shown = state.waiting.get(&number).is_some_and(|waiting| state.shows(waiting));
         state.last_call += 1;
         let call = state.last_call;
         let Some(waiting) = state.waiting.get_mut(&number) else {
@@ -229,8 +267,14 @@ impl Approvals {
         let result = result.and_then(|result| serde_json::from_value(result).ok());
         let Some(RequestPermissionResult { outcome, meta }) = result else { return };
         let PermissionOutcome::Selected { option_id } = outcome else { return };
-        let name = lock(&self.0).clients.get(&connection).map(|(_, name)| name.clone());
-        let Some(name) = name else { return };
+        let state = lock(&self.0);
+        let asker = state.clients.get(&connection);
+        let may = |asker: &&Asker| {
+            let asked = state.waiting.get(&number).is_some_and(|waiting| asker.is_asked(waiting));
+            asked && (asker.own.is_none() || acp::may_choose(&option_id))
+        };
+        let Some(name) = asker.filter(may).map(|asker| asker.name.clone()) else { return };
+        drop(state);
         let words = meta.unwrap_or_default().vault.words;
         self.decide(number, &option_id, &name, &words, Some(connection));
     }
@@ -255,8 +299,9 @@ impl Approvals {
             _ => Decision::Reject,
         };
         let by = Answerer { program: program.to_owned(), words: spoken(words) };
-        let Waiting { key, kept, calls, left, .. } = state.waiting.remove(&number)?;
-        state.withdraw(number, except);
+        let waiting = state.waiting.remove(&number)?;
+        state.withdraw(number, &waiting, except);
+        let Waiting { key, kept, calls, left, .. } = waiting;
         let (mut told, agreed) = (false, decision != Decision::Reject);
         // A yes is for one of them: the last, since who repeats a call may have given up the one before.
         for (_, tell) in calls.into_iter().rev() {
@@ -279,12 +324,11 @@ impl Approvals {
     #[must_use]
     pub fn pending(&self, only: Option<i64>) -> Vec<Pending> {
         let state = lock(&self.0);
-        let is_shown = !state.clients.is_empty();
         let pending = |(number, waiting): (&i64, &Waiting)| Pending {
             number: *number,
             time: waiting.time,
             params: waiting.params.clone(),
-            is_shown,
+            is_shown: state.shows(waiting),
             has_call: !waiting.calls.is_empty(),
         };
         let wanted = |(number, _): &(&i64, &Waiting)| only.is_none_or(|only| only == **number);
@@ -320,24 +364,62 @@ impl Waiting {
     }
 }
 
+impl Asker {
+    /// Whether it is asked about this.
+    fn is_asked(&self, waiting: &Waiting) -> bool {
+        let own = self.own.as_ref();
+        own.is_none_or(|own| !waiting.personal && own.has(&waiting.params.session_id))
+    }
+
+    /// A question as this client is asked it; `usual` is its text for most, where that is known.
+    fn text(&self, number: i64, waiting: &Waiting, usual: Option<&Utf8Bytes>) -> Utf8Bytes {
+        match (&self.own, usual) {
+            (Some(_), _) => {
+                let (id, params) = (format!("{PREFIX}{number}"), acp::question(&waiting.params));
+                acp::request(&id, RequestPermissionParams::METHOD, &params)
+            }
+            (None, Some(usual)) => usual.clone(),
+            (None, None) => waiting.text(number),
+        }
+    }
+
+    /// Asks what waits, or what waits in one conversation.
+    fn put(&self, waiting: &mut BTreeMap<i64, Waiting>, session: Option<&str>) {
+        let is_it = |one: &Waiting| session.is_none_or(|it| one.params.session_id == it);
+        let asked = waiting.iter_mut().filter(|(_, one)| is_it(one) && self.is_asked(one));
+        let texts: Vec<Utf8Bytes> = asked
+            .map(|(number, one)| {
+                one.lapse = None;
+                self.text(*number, one, None)
+            })
+            .collect();
+        self.outbox.push_replay(texts.into_iter());
+    }
+}
+
 impl State {
+    /// Whether a client that is connected shows it.
+    fn shows(&self, waiting: &Waiting) -> bool {
+        self.clients.values().any(|asker| asker.is_asked(waiting))
+    }
+
+    /// Tells everyone but `except` that a question needs no answer any more.
+    fn withdraw(&self, number: i64, waiting: &Waiting, except: Option<u64>) {
+        let params = CancelParams { request_id: id(number) };
+        let text = Utf8Bytes::from(envelope::notification(&params));
+        for (connection, asker) in &self.clients {
+            if Some(*connection) != except && asker.is_asked(waiting) {
+                asker.outbox.push(text.clone());
+            }
+        }
+    }
+
     /// Whether callers of its kind have too much waiting for one more.
     fn is_crowded(&self, one: &Waiting) -> bool {
         let others = self.waiting.values().filter(|waiting| waiting.scope() == one.scope());
         let (count, bytes) =
             others.fold((1, one.bytes), |(count, bytes), other| (count + 1, bytes + other.bytes));
         count > MOST.0 || (count > 1 && bytes > MOST.1)
-    }
-
-    /// Tells everyone but `except` that a question needs no answer any more.
-    fn withdraw(&self, number: i64, except: Option<u64>) {
-        let params = CancelParams { request_id: id(number) };
-        let text = Utf8Bytes::from(envelope::notification(&params));
-        for (connection, (outbox, _)) in &self.clients {
-            if Some(*connection) != except {
-                outbox.push(text.clone());
-            }
-        }
     }
 }
 
@@ -354,7 +436,7 @@ impl Drop for Lapse {
 fn lapse(state: &Weak<Mutex<State>>, number: i64) {
     let Some(state) = state.upgrade() else { return };
     let mut state = lock(&state);
-    if !state.clients.is_empty() {
+    if state.waiting.get(&number).is_none_or(|waiting| state.shows(waiting)) {
         return;
     }
     let Some(waiting) = state.waiting.remove(&number) else { return };
@@ -386,7 +468,7 @@ impl Open {
     /// The call waits no longer, and its question goes on waiting. `None` where it has its answer.
     fn end(&mut self) -> Option<Decision> {
         let mut state = lock(&self.approvals.0);
-        let shown = !state.clients.is_empty();
+        let shown = state.waiting.get(&self.number).is_some_and(|waiting| state.shows(waiting));
         let waiting = state.waiting.get_mut(&self.number)?;
         let at = waiting.calls.iter().position(|(call, _)| *call == self.call)?;
         waiting.calls.remove(at);
@@ -403,9 +485,11 @@ impl Drop for Open {
             return;
         };
         waiting.calls.remove(at);
-        if waiting.calls.is_empty() && waiting.left.is_none() {
-            state.waiting.remove(&self.number);
-            state.withdraw(self.number, None);
+        if waiting.calls.is_empty()
+            && waiting.left.is_none()
+            && let Some(waiting) = state.waiting.remove(&self.number)
+        {
+            state.withdraw(self.number, &waiting, None);
         }
     }
 }
@@ -462,7 +546,16 @@ mod tests {
                 "changes": [], "folder": null}},
         }));
         let (key, params) = (Key::named(call), params.unwrap());
-        Asked { number, time: 0, key, params, changes: Arc::from([]), kept: KEPT, left: None }
+        Asked {
+            number,
+            time: 0,
+            personal: false,
+            key,
+            params,
+            changes: Arc::from([]),
+            kept: KEPT,
+            left: None,
+        }
     }
 
     /// The message that was put last.

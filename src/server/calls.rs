@@ -9,9 +9,10 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::acp::Attached;
 use super::approvals::Patience;
 use super::outbox::{Outbox, STUCK_DEADLINE};
-use super::table::{Client, Context, Later, Write};
+use super::table::{Afterwards, Client, Context, Later, Write};
 use super::{Settings, Shared, lock};
 use crate::calls::Request;
 use crate::calls::run::{Answered, Stopped, Task, Work};
@@ -35,6 +36,7 @@ pub struct Calls {
     shared: Arc<Shared>,
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
+    attached: Attached,
     in_flight: Arc<Mutex<HashMap<RequestId, Task>>>,
     unanswered: Tracker,
     /// Answers go into the outbox one by one, each when there is room: a client that asked for
@@ -45,11 +47,17 @@ pub struct Calls {
 impl Calls {
     /// No calls yet; answers go to `outbox`.
     #[must_use]
-    pub fn new(shared: Arc<Shared>, settings: Arc<Settings>, outbox: Arc<Outbox>) -> Self {
+    pub fn new(
+        shared: Arc<Shared>,
+        settings: Arc<Settings>,
+        outbox: Arc<Outbox>,
+        attached: Attached,
+    ) -> Self {
         Self {
             shared,
             settings,
             outbox,
+            attached,
             in_flight: Arc::default(),
             unanswered: Tracker::default(),
             turn: Arc::default(),
@@ -106,7 +114,7 @@ impl Calls {
             // Written once, on the thread that ran it.
             move |answered| bounded(&answer_to, answered, most),
         );
-        self.follow(id, done);
+        self.follow(id, done, Afterwards::default());
         Ok(Duration::ZERO)
     }
 
@@ -151,6 +159,8 @@ impl Calls {
             cancel,
             shared: Arc::clone(&self.shared),
             outbox: Some(Arc::clone(&self.outbox)),
+            attached: self.attached.clone(),
+            afterwards: Afterwards::default(),
         }
     }
 
@@ -167,12 +177,12 @@ impl Calls {
     ) -> Result<(), ErrorObject> {
         let task = self.admit(id, work)?;
         let context = self.context(client, task.cancelled().clone());
-        let answer_to = id.clone();
+        let (answer_to, afterwards) = (id.clone(), context.afterwards.clone());
         let job = move |_: &Cancel| {
             envelope::answer_of(&answer_to, 128, |json| write(&context, json))
                 .unwrap_or_else(|error| envelope::failure(Some(&answer_to), &error))
         };
-        self.follow(id, self.shared.backend.runner.run(&task, job));
+        self.follow(id, self.shared.backend.runner.run(&task, job), afterwards);
         Ok(())
     }
 
@@ -188,10 +198,11 @@ impl Calls {
         begin: impl FnOnce(&Context) -> Later<Vec<u8>>,
     ) -> Result<(), ErrorObject> {
         let task = self.admit(id, Work::Read)?;
-        let work = begin(&self.context(client, task.cancelled().clone()));
+        let context = self.context(client, task.cancelled().clone());
+        let work = begin(&context);
         let done = self.shared.backend.runner.wait(&task, work);
         let answer_to = id.clone();
-        self.follow(id, async move {
+        let answer = async move {
             let written = done.await?.and_then(|result| {
                 envelope::answer_of(&answer_to, result.len(), |json| {
                     json.extend_from_slice(&result);
@@ -199,7 +210,8 @@ impl Calls {
                 })
             });
             Ok(written.unwrap_or_else(|error| envelope::failure(Some(&answer_to), &error)))
-        });
+        };
+        self.follow(id, answer, context.afterwards);
         Ok(())
     }
 
@@ -235,6 +247,7 @@ impl Calls {
         &self,
         id: &RequestId,
         done: impl Future<Output = Result<String, Stopped>> + Send + 'static,
+        afterwards: Afterwards,
     ) {
         let (calls, id) = (self.clone(), id.clone());
         let unanswered = self.unanswered.begin();
@@ -254,6 +267,7 @@ impl Calls {
             let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.room()).await;
             lock(&calls.in_flight).remove(&id);
             calls.outbox.push(Utf8Bytes::from(answer));
+            calls.outbox.push_replay(afterwards.take().into_iter());
             drop((turn, unanswered));
         });
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use arc_swap::ArcSwap;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::acp::{self, Attached};
 use super::lock;
 use super::outbox::Outbox;
 use crate::note::path::VaultPath;
@@ -223,6 +224,8 @@ struct State {
     ring: VecDeque<Kept>,
     bytes: usize,
     subscribers: HashMap<u64, Subscriber>,
+    /// ACP clients, each with the conversations of which it hears.
+    speakers: HashMap<u64, (Arc<Outbox>, Attached)>,
 }
 
 /// The text of an event, and the one in its place for who may not hear it.
@@ -242,6 +245,22 @@ impl Kept {
 
     fn bytes(&self) -> usize {
         self.text.len() + self.instead.as_ref().map_or(0, |text| text.len())
+    }
+}
+
+impl State {
+    fn tell_speakers(&self, event: &Event) {
+        let Event::Session { session, told, from, .. } = event else { return };
+        let hears = |(connection, (_, attached)): &(&u64, &(Arc<Outbox>, Attached))| {
+            *from != Some(**connection) && attached.has(session)
+        };
+        let mut text = None;
+        for (_, (outbox, _)) in self.speakers.iter().filter(hears) {
+            let text = text.get_or_insert_with(|| acp::told(session, told));
+            if let Some(text) = text {
+                outbox.push(text.clone());
+            }
+        }
     }
 }
 
@@ -313,6 +332,7 @@ impl Events {
                 None => hidden(state.seq),
             })
         });
+        state.tell_speakers(&event);
         let kept = Kept { text: Utf8Bytes::from(event.tell(meta)), instead };
         for (outbox, is_person) in hearers {
             outbox.push(kept.for_whom(is_person).clone());
@@ -334,6 +354,12 @@ impl Events {
             is_person: true,
             hears_all: false,
         });
+    }
+
+    /// Tells an ACP client what happens in the conversations that are attached to it.
+    pub fn attend(&self, connection: u64, outbox: &Arc<Outbox>, attached: &Attached) {
+        let speaker = (Arc::clone(outbox), attached.clone());
+        lock(&self.0.state).speakers.insert(connection, speaker);
     }
 
     /// Makes `outbox` a subscriber: first `answer` of the result is put into it, then what it
@@ -369,7 +395,9 @@ impl Events {
 
     /// Forgets a connection.
     pub fn unsubscribe(&self, connection: u64) {
-        lock(&self.0.state).subscribers.remove(&connection);
+        let mut state = lock(&self.0.state);
+        state.subscribers.remove(&connection);
+        state.speakers.remove(&connection);
     }
 }
 

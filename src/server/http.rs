@@ -16,8 +16,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
+use super::acp::Attached;
 use super::reply::{Refusal, answer, is_json, paced, plain, whole};
-use super::table::{Client, Context, Prepared};
+use super::table::{Afterwards, Client, Context, Prepared};
 use super::{Shared, gate};
 use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
@@ -232,6 +233,8 @@ impl Entered {
             cancel: task.cancelled().clone(),
             shared: Arc::clone(&self.shared),
             outbox: None,
+            attached: Attached::default(),
+            afterwards: Afterwards::default(),
         };
         let done = match backend.methods.prepare(P::METHOD, params, self.scope)? {
             Prepared::Queued(work, write) => {

@@ -13,10 +13,12 @@
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
-//! [`events`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`], `reply`, [`meter`] and
+//! [`events`], [`acp`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`],
+//! `reply`, [`meter`] and
 //! [`close`] are its parts.
 
 pub mod accept;
+pub mod acp;
 pub mod approvals;
 pub mod calls;
 pub mod challenge;
@@ -59,7 +61,7 @@ use events::Events;
 use hosts::Hosts;
 use pace::{Bucket, Failures};
 use page_keys::Pages;
-pub use settings::Settings;
+pub use settings::{AcpSettings, Settings};
 use table::Methods;
 use token::TokenKeeper;
 
@@ -101,6 +103,8 @@ pub struct Shared {
     settings: Arc<ArcSwap<Settings>>,
     /// What MCP clients are shown now.
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
+    /// Of ACP clients; a connection goes by those it began with, too.
+    acp: Arc<ArcSwap<AcpSettings>>,
     token: TokenKeeper,
     backend: Backend,
     events: Events,
@@ -148,6 +152,7 @@ impl Server {
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
         let shared = Shared {
             mcp: Arc::default(),
+            acp: Arc::default(),
             token,
             backend,
             events: Events::new(format!("{:016x}", u64::from_le_bytes(epoch))),
@@ -204,6 +209,13 @@ impl Server {
     #[must_use]
     pub fn mcp_settings(&self) -> Arc<ArcSwap<crate::mcp::Settings>> {
         Arc::clone(&self.shared.mcp)
+    }
+
+    /// Where to put new settings of ACP clients, from any thread. They hold for whoever connects from then
+    /// on.
+    #[must_use]
+    pub fn acp(&self) -> Arc<ArcSwap<AcpSettings>> {
+        Arc::clone(&self.shared.acp)
     }
 
     /// Waits until nobody has been connected for `limit`.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::acp::Attached;
 use super::calls::Calls;
 use super::outbox::Outbox;
 use super::pace::Bucket;
@@ -13,18 +14,22 @@ use super::table::{Client, Prepared};
 use super::token::{Entry, Proof, Token};
 use super::{Settings, Shared};
 use crate::policy::Scope;
+use crate::protocol::acp::AuthMethod;
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::initialize::{
     AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
-    InitializeResult, PromptCapabilities,
+    InitializeResult, McpCapabilities, PromptCapabilities, SessionCapabilities,
 };
 use crate::protocol::{ClientNotification, MethodParams as _, PROTOCOL_VERSION};
 use crate::vault::Cancel;
 
 /// The longest nonce that is signed, in bytes.
 const MAX_NONCE_BYTES: usize = 128;
+
+/// The way of having a model set up: the command that does so.
+const SETUP: &str = "setup";
 
 /// Characters of a client's name that are kept.
 const MAX_CALLER_CHARS: usize = 60;
@@ -36,6 +41,8 @@ pub struct Session {
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     calls: Calls,
+    /// The conversations that an ACP client hears of.
+    attached: Attached,
     bucket: Bucket,
     number: u64,
     /// What kind of caller the client's token makes of it.
@@ -60,7 +67,13 @@ impl Session {
     ) -> Self {
         let Entry { scope, token } = entry;
         let bucket = Bucket::new(settings.messages_per_second, settings.message_burst);
-        let calls = Calls::new(Arc::clone(&shared), Arc::clone(&settings), Arc::clone(&outbox));
+        let attached = Attached::default();
+        let calls = Calls::new(
+            Arc::clone(&shared),
+            Arc::clone(&settings),
+            Arc::clone(&outbox),
+            attached.clone(),
+        );
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
         let (client, held) = (String::new(), Duration::ZERO);
         Self {
@@ -68,6 +81,7 @@ impl Session {
             settings,
             outbox,
             calls,
+            attached,
             bucket,
             number,
             scope,
@@ -202,6 +216,13 @@ impl Session {
         let name = params.client_info.map(|info| info.name).unwrap_or_default();
         let name = name.chars().filter(|c| !c.is_control()).take(MAX_CALLER_CHARS);
         self.client = name.collect();
+        if self.scope == Scope::Acp {
+            self.shared.events.attend(self.number, &self.outbox, &self.attached);
+            if self.shared.acp.load().may_approve {
+                let (approvals, own) = (&self.shared.approvals, &self.attached);
+                approvals.join_own(self.number, &self.outbox, &self.client, own);
+            }
+        }
         if ours.approvals {
             self.shared.approvals.join(self.number, &self.outbox, &self.client);
         }
@@ -237,6 +258,8 @@ impl Session {
                     audio: false,
                     embedded_context: true,
                 },
+                mcp_capabilities: McpCapabilities { http: true, sse: true },
+                session_capabilities: SessionCapabilities::default(),
                 meta: AgentMeta {
                     vault: AgentVaultMeta {
                         name: self.shared.backend.vault.clone(),
@@ -250,8 +273,24 @@ impl Session {
                     },
                 },
             },
-            auth_methods: Vec::new(),
+            auth_methods: self.auth_methods(params),
         })
+    }
+
+    /// How an ACP client that can run a program in a terminal can have a model set up.
+    fn auth_methods(&self, params: &InitializeParams) -> Vec<AuthMethod> {
+        let auth = params.client_capabilities.auth.as_ref();
+        if self.scope != Scope::Acp || !auth.is_some_and(|auth| auth.terminal) {
+            return Vec::new();
+        }
+        self.attached.offer_setup();
+        vec![AuthMethod {
+            id: SETUP.to_owned(),
+            name: "Set up a model".to_owned(),
+            description: "finds a model on this machine, or takes a key, and tries it".to_owned(),
+            kind: "terminal".to_owned(),
+            args: vec![SETUP.to_owned()],
+        }]
     }
 
     fn send(&self, text: String) {

@@ -60,6 +60,21 @@ pub struct Settings {
     pub ping_seconds: u32,
 }
 
+/// Settings of ACP clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AcpSettings {
+    /// Whether an ACP client may answer what is asked about changes in its own conversations. Without it
+    /// they are asked of your own programs alone.
+    pub may_approve: bool,
+}
+
+impl Default for AcpSettings {
+    fn default() -> Self {
+        Self { may_approve: true }
+    }
+}
+
 /// Takes a number from `LEAST` on: with less the daemon would run and its owner could not use it, to
 /// set it right again either.
 fn at_least<'de, D, T, const LEAST: u32>(deserializer: D) -> Result<T, D::Error>

@@ -7,18 +7,19 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::acp::{self, Attached};
 use super::approvals::Approvals;
 use super::events::Events;
 use super::hosts::Hosts;
 use super::outbox::Outbox;
-use super::{Shared, page};
+use super::{Shared, lock, page};
 use crate::calls::run::Work;
 use crate::policy::Scope;
 use crate::protocol::MethodParams;
@@ -34,8 +35,10 @@ use crate::vault::Cancel;
 /// Who may call a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// Whoever has a token.
+    /// Whoever has a token; of ACP's methods ACP clients too, and of no others.
     Anyone,
+    /// A person's own programs, and ACP clients for conversations of their own kind.
+    Speaker,
     /// A person's own programs.
     Person,
 }
@@ -46,7 +49,8 @@ impl Who {
     /// # Errors
     /// Kind `forbidden`.
     pub fn admit(self, scope: Scope) -> Result<(), ErrorObject> {
-        if self == Self::Anyone || scope.is_person() {
+        if self == Self::Anyone || scope.is_person() || (self, scope) == (Self::Speaker, Scope::Acp)
+        {
             return Ok(());
         }
         let message = format!("a caller of the kind `{}` may not do this", scope.word());
@@ -76,6 +80,21 @@ pub struct Context {
     pub(super) shared: Arc<Shared>,
     /// What is sent to the client, where it stays to hear more than the answer.
     pub(super) outbox: Option<Arc<Outbox>>,
+    /// Of an ACP client: the conversations that it hears of.
+    pub(super) attached: Attached,
+    /// What is told behind the answer.
+    pub(super) afterwards: Afterwards,
+}
+
+/// What is told behind an answer. A clone is the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Afterwards(Arc<Mutex<Vec<Utf8Bytes>>>);
+
+impl Afterwards {
+    /// All of it, once.
+    pub fn take(&self) -> Vec<Utf8Bytes> {
+        std::mem::take(&mut *lock(&self.0))
+    }
 }
 
 /// How the server is.
@@ -130,12 +149,51 @@ impl Context {
         }
     }
 
+    /// Whether the client is an ACP client.
+    #[must_use]
+    pub fn is_acp(&self) -> bool {
+        self.client.scope == Scope::Acp
+    }
+
+    /// From now on an ACP client hears of this conversation, and is asked what waits in it.
+    pub fn attach(&self, session: &str) {
+        if self.is_acp() && self.outbox.is_some() && self.attached.add(session) {
+            self.shared.approvals.attached(self.client.connection, session);
+        }
+    }
+
+    /// Whether it does.
+    #[must_use]
+    pub fn is_attached(&self, session: &str) -> bool {
+        self.attached.has(session)
+    }
+
+    /// Whether it is an ACP client that can have its user set up a model.
+    #[must_use]
+    pub fn offers_setup(&self) -> bool {
+        self.attached.offers_setup()
+    }
+
+    /// From now on it hears no more of it.
+    pub fn detach(&self, session: &str) {
+        self.attached.remove(session);
+    }
+
+    /// Tells an ACP client something of a conversation, behind the answer.
+    pub fn tell_afterwards(&self, session: &str, update: &Value) {
+        if self.is_acp() {
+            lock(&self.afterwards.0).push(acp::update_of(session, update));
+        }
+    }
+
     /// Sends what happened before the answer.
     pub fn replay(&self, updates: &[SessionUpdateParams]) {
-        if let Some(outbox) = &self.outbox {
-            let told = updates.iter().map(envelope::notification);
-            outbox.push_replay(told.map(Utf8Bytes::from));
-        }
+        let Some(outbox) = &self.outbox else { return };
+        let told = |one: &SessionUpdateParams| match self.is_acp() {
+            true => acp::update_of(&one.session_id, &acp::of_update(&one.update)),
+            false => Utf8Bytes::from(envelope::notification(one)),
+        };
+        outbox.push_replay(updates.iter().map(told));
     }
 }
 
@@ -317,7 +375,7 @@ impl Methods {
         params: Map<String, Value>,
         scope: Scope,
     ) -> Result<Prepared, ErrorObject> {
-        let row = self.rows.get(method);
+        let row = self.rows.get(method).filter(|_| scope != Scope::Acp || acp::knows(method));
         let (who, prepare) = row.ok_or_else(|| ErrorObject::unknown_method(method))?;
         // What is malformed is said to whoever sent it.
         let prepared = prepare(params)?;

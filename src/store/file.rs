@@ -40,6 +40,7 @@ const LADDER: &[&str] = &[
     include_str!("format_4.sql"),
     include_str!("format_5.sql"),
     include_str!("format_6.sql"),
+    include_str!("format_7.sql"),
 ];
 
 /// The newest format this program knows.

@@ -262,7 +262,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::{BranchId, End, EndKind, ItemNumber, Waiting};
+    use crate::conversation::{BranchId, Chosen, End, EndKind, ItemNumber, Waiting};
 
     /// One conversation with as many items as a test wants.
     #[derive(Debug)]
@@ -282,6 +282,7 @@ mod tests {
             waiting: None,
             is_working: false,
             items: 3,
+            chosen: Chosen::default(),
         }
     }
 

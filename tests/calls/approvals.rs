@@ -270,7 +270,7 @@ fn a_persons_program_asks_by_itself_and_says_that_they_agreed() {
     let agreed = Request { confirmed: true, ..delete() };
     answered(calls.call(agreed, &Cancel::default())).unwrap();
     assert!(!vault.exists("Old/a.md"));
-    for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+    for scope in [Scope::Client, Scope::Acp, Scope::Mcp, Scope::Voice] {
         let claims =
             Request { confirmed: true, ..request(scope, "delete", json!({"path": "Inbox"})) };
         answered(calls.call(claims, &Cancel::default())).unwrap_err();

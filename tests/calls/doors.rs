@@ -106,6 +106,7 @@ fn a_kind_of_caller_that_may_only_read_changes_nothing() {
     let vault = ground();
     let settings = Settings {
         client: Permission::Read,
+        acp: Permission::Read,
         mcp: Permission::Read,
         voice: Permission::Read,
         ..Settings::default()
@@ -113,7 +114,7 @@ fn a_kind_of_caller_that_may_only_read_changes_nothing() {
     let calls = calls(&vault, settings);
     let before = vault.snapshot();
     for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
-        for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+        for scope in [Scope::Client, Scope::Acp, Scope::Mcp, Scope::Voice] {
             let arguments = arguments(&tool.name);
             let result =
                 answered(calls.call(request(scope, &tool.name, arguments), &Cancel::default()));

@@ -169,7 +169,7 @@ fn cases(row: &Row) -> Vec<(Scope, Settings)> {
                 let differ = [Switch::Permission, Switch::Paths, Switch::Approval];
                 let switches = match scope {
                     Scope::Person | Scope::Client => &SWITCHES[..],
-                    Scope::Mcp | Scope::Voice => &differ[..],
+                    Scope::Acp | Scope::Mcp | Scope::Voice => &differ[..],
                 };
                 let off = switches.iter().map(|one| vec![*one]);
                 let all = std::iter::once(Vec::new()).chain(off);
@@ -192,7 +192,7 @@ fn no_caller_but_a_person_agrees_for_itself() {
     for mode in Mode::ALL {
         let calls = calls(&vault, Settings { mode, ..Settings::default() });
         for tool in Registry::built_in().iter() {
-            for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+            for scope in [Scope::Client, Scope::Acp, Scope::Mcp, Scope::Voice] {
                 let call = request(scope, &tool.name, arguments(&tool.name));
                 let call = Request { confirmed: true, ..call };
                 let came = comes(calls.call(call, &Cancel::default()));

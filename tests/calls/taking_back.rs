@@ -184,7 +184,7 @@ fn deleting_past_the_trash_is_a_persons_alone_and_asked_about_each_time() {
     let vault = vault(&[("a.md", "one\n"), ("Old/b.md", "b\n")]);
     let permanent = |path: &str| json!({"path": path, "permanent": true});
     let usual = calls(&vault, Settings::default());
-    for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+    for scope in [Scope::Client, Scope::Acp, Scope::Mcp, Scope::Voice] {
         let call = request(scope, "delete", permanent("a.md"));
         let error = answered(usual.call(call, &Cancel::default())).unwrap_err();
         assert_eq!(error.data.unwrap()["layer"], "permission", "{scope:?}");
@@ -236,7 +236,7 @@ fn how_long_the_audit_is_kept_changes_at_once() {
 #[test]
 fn what_was_deleted_for_good_neither_comes_back_nor_is_read() {
     const SECRET: &str = "canary-secret";
-    let limited = [Scope::Client, Scope::Mcp, Scope::Voice];
+    let limited = [Scope::Client, Scope::Acp, Scope::Mcp, Scope::Voice];
     let vault = vault(&[("Open/n.md", "n\n"), ("Open/Deep/d.md", SECRET), ("Open/t.md", SECRET)]);
     let calls = calls(&vault, Settings::default());
     let mut sets = Vec::new();

@@ -50,6 +50,8 @@ pub const COMMANDS: [&[&str]; 72] = [
     &["token"],
     &["open"],
     &["pair"],
+    &["acp"],
+    &["setup"],
     &["mcp"],
     &["mcp", "config"],
     &["plugin"],

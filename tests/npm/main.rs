@@ -1,10 +1,12 @@
-//! The steward beside programs from npm that this project did not write: a model's server, renderers of Markdown.
+//! The steward beside programs from npm that this project did not write: a model's server, renderers of Markdown, an ACP
+//! client.
 //!
 //! `scripts/test` installs them, with their versions pinned in `package-lock.json`, and names their folder in
 //! `STEWARD_TEST_NPM`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod acp;
 mod aimock;
 #[path = "../support/mod.rs"]
 mod door;
@@ -13,4 +15,14 @@ mod door;
 mod home;
 #[path = "../support/machine.rs"]
 mod machine;
+#[allow(dead_code, reason = "the tests of models use all of it")]
+#[path = "../support/models.rs"]
+mod models;
 mod renderers;
+#[allow(dead_code, reason = "the agent's tests use all of it")]
+#[path = "../agent/script.rs"]
+mod script;
+
+#[allow(dead_code, reason = "the tests of ACP clients use all of it")]
+#[path = "../acp/editor.rs"]
+mod editor;

@@ -166,7 +166,7 @@ fn table() -> Table<Fake> {
         .on::<StatusParams>(Who::Anyone, Work::Read, |fake, _, by| Ok(status(fake, by)))
         .on::<HostRequestParams>(Who::Person, Work::Read, |_, params, by| ask_host(params, by))
         .on::<SessionNewParams>(Who::Anyone, Work::Setting, |_, _, _| {
-            Ok(SessionNewResult { session_id: "1".to_owned() })
+            Ok(SessionNewResult { session_id: "1".to_owned(), choices: None })
         })
         .later::<SessionPromptParams>(Who::Anyone, |fake, params, by| {
             // As the real one: it has its place by the call alone.

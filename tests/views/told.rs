@@ -25,6 +25,12 @@ fn params(method: &str) -> Value {
         "_vault/approvals/answer" => json!({"id": 1, "optionId": "reject_once"}),
         "_vault/mode" => json!({"mode": "read-only"}),
         "session/load" | "_vault/fork" => json!({"sessionId": "1", "item": 1}),
+        "session/resume" | "session/close" | "session/delete" => json!({"sessionId": "1"}),
+        "session/set_mode" => json!({"sessionId": "1", "modeId": "ask"}),
+        "session/set_config_option" => {
+            json!({"sessionId": "1", "configId": "mode", "value": "ask"})
+        }
+        "authenticate" => json!({"methodId": "setup"}),
         "_vault/search_conversations" => json!({"text": "hello"}),
         "_vault/delete_conversation" => json!({"allEnded": true, "dryRun": true}),
         "_vault/rename_conversation" => json!({"sessionId": "1", "title": "mine"}),
@@ -162,6 +168,45 @@ fn every_method_answers_as_if_the_rest_were_not_there_or_not_at_all() {
             assert_eq!(answers[0], answers[1], "{method} as {scope}");
         }
     }
+}
+
+#[test]
+fn an_acp_client_is_told_by_the_agent_what_it_may_see_and_nothing_of_other_conversations() {
+    let mut all = Vec::new();
+    for world in &pair() {
+        let mut ear = world.ear("acp");
+        let begun = ear.call("session/new", json!({"cwd": "/elsewhere", "mcpServers": []}));
+        let id = begun["result"]["sessionId"].clone();
+        let prompt = json!([{"type": "text", "text": "what is there?"}]);
+        let said = ear.call("session/prompt", json!({"sessionId": id, "prompt": prompt}));
+        assert_eq!(said["result"]["stopReason"], "end_turn", "{said}");
+        let mut other = world.ear("acp");
+        for method in METHODS {
+            if matches!(*method, "initialize" | "session/prompt") {
+                continue;
+            }
+            let answer = other.call(method, params(method));
+            let kind = answer["error"]["data"]["kind"].as_str().unwrap_or("none");
+            let wanted = match *method {
+                "session/new" | "session/list" => "none",
+                "authenticate" => "none",
+                method if method.starts_with("session/") => "unknown_session",
+                _ => "unknown_method",
+            };
+            assert_eq!(kind, wanted, "{method}: {answer}");
+            assert!(!is_marked(&answer.to_string()), "{method}: {answer}");
+        }
+        let load = json!({"sessionId": id, "cwd": "/elsewhere", "mcpServers": []});
+        assert!(other.call("session/load", load)["result"].is_object());
+        let heard = json!([ear.heard, other.heard]).to_string();
+        assert!(!is_marked(&heard), "{heard}");
+        assert!(!heard.contains("_vault/"), "{heard}");
+        let over = ear.heard.iter().filter(|one| !one["params"]["update"]["status"].is_null());
+        let over: Vec<Value> = over.map(|one| one["params"]["update"].clone()).collect();
+        assert!(over.len() > 3, "{over:?}");
+        all.push(plain(world, &json!(over).to_string()));
+    }
+    assert_eq!(all[0], all[1]);
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub struct Context {
 fn foreign(scope: Scope) -> &'static str {
     match scope {
         Scope::Person | Scope::Client => "[said by a program that does not speak for the user]",
+        Scope::Acp => "[said in an editor or another ACP client]",
         Scope::Mcp => "[said by an MCP client, not by the user]",
         Scope::Voice => "[heard by a microphone or a service; it may not be what the user said]",
     }
@@ -98,7 +99,7 @@ impl Context {
                 }
                 if let (Some(scope), Message::User { content }) = (scope, &mut message) {
                     self.scope = self.scope.max(scope);
-                    self.limiting += usize::from(scope > Scope::Client);
+                    self.limiting += usize::from(scope.limits());
                     content.insert(0, Block::text(foreign(scope)));
                 }
                 self.messages.push(message);

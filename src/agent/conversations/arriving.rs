@@ -1,12 +1,14 @@
 //! What comes in while conversations go on: messages, what is said in a turn, the turn's end.
 
+use std::collections::HashMap;
+
 use super::error::{Answer, ConversationError};
 use super::{ConversationEvent, Conversations, is_foreign};
 use crate::conversation::{
-    Boundary, BranchId, Conversation, ConversationId, End, EndKind, ItemKind, ItemNumber, TurnId,
-    TurnState, Waiting, boundary, decide,
+    Boundary, BranchId, Chosen, Conversation, ConversationId, End, EndKind, ItemKind, ItemNumber,
+    Moment, TurnId, TurnState, Waiting, boundary, decide,
 };
-use crate::store::conversations::{NewConversation, NewItem, Placed, TurnEnd as StoredEnd};
+use crate::store::conversations::{NewConversation, NewItem, Order, Placed, TurnEnd as StoredEnd};
 use crate::store::inbox::VOICE;
 
 /// Where a message went.
@@ -161,7 +163,7 @@ impl Conversations {
             let since = self.last_activity(&said, open);
             boundary::is_question_fresh(now, since, limits).then_some(waiting)
         });
-        let new = NewConversation { source, began: wall };
+        let new = NewConversation { source, began: wall, cwd: None };
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_silent(open))?;
@@ -285,12 +287,54 @@ impl Conversations {
             said.insert(empty.id, self.now());
             return Ok(empty);
         }
-        let new = NewConversation { source, began: self.wall() };
-        let id = self.rows().begin(&new)?;
+        let new = NewConversation { source, began: self.wall(), cwd: None };
+        self.begin(&new, &mut said)
+    }
+
+    /// Begins a conversation that is nobody else's, also where another one of this source is empty; its
+    /// client says that it works in this folder.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn open_apart(&self, source: &str, cwd: &str) -> Answer<Conversation> {
+        let new = NewConversation { source, began: self.wall(), cwd: Some(cwd) };
+        self.begin(&new, &mut self.said())
+    }
+
+    fn begin(
+        &self,
+        new: &NewConversation<'_>,
+        said: &mut HashMap<ConversationId, Moment>,
+    ) -> Answer<Conversation> {
+        let id = self.rows().begin(new)?;
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         self.tell(&ConversationEvent::Began(conversation.clone()));
         Ok(conversation)
+    }
+
+    /// Lets go of conversations of this source in which nothing was said for a day: a client begins one
+    /// whenever it opens.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn forget_silent(&self, source: &str) -> Answer<()> {
+        let order = Order { limit: SILENT, source: Some(source), ..Order::default() };
+        let before = self.wall() - DAY;
+        for one in self.rows().list(&order)? {
+            if one.items == 0 && !one.is_working && one.last_active < before {
+                self.delete(one.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what its client chose for a conversation.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn choose(&self, id: ConversationId, chosen: &Chosen) -> Answer<()> {
+        Ok(self.rows().choose(id, chosen)?)
     }
 
     /// Makes a conversation the current one, open again if it had ended.
@@ -330,6 +374,12 @@ impl Conversations {
 fn may_speak(source: &str, conversation: &Conversation) -> bool {
     !is_foreign(source) || conversation.source == source
 }
+
+/// Conversations that are looked at for ones in which nothing was said.
+const SILENT: u32 = 200;
+
+/// Milliseconds after which such a one is let go of.
+const DAY: i64 = 86_400_000;
 
 /// The branch that every conversation begins with.
 const FIRST: BranchId = BranchId(1);

@@ -41,7 +41,7 @@ impl Conversations {
     pub fn end_idle(&self) -> Answer<usize> {
         let mut said = self.said();
         let limits = self.settings().limits();
-        let open = Order { open: Some(true), limit: ROUND, before: None };
+        let open = Order { open: Some(true), limit: ROUND, ..Order::default() };
         let current = self.current_held()?.map(|current| current.id);
         let mut ended = 0;
         for conversation in &self.rows().list(&open)? {

@@ -112,7 +112,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`ConversationError::Store`].
-    pub fn list(&self, order: &Order) -> Answer<Vec<Conversation>> {
+    pub fn list(&self, order: &Order<'_>) -> Answer<Vec<Conversation>> {
         let listed = self.rows().list(order)?;
         Ok(listed.into_iter().map(|one| self.seen(one)).collect())
     }

@@ -2,7 +2,6 @@
 
 mod clients;
 mod relay;
-mod start;
 mod write;
 
 use std::process::ExitCode;

@@ -6,27 +6,23 @@
 //! by a ticket, once the daemon has proved that it knows the token.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
-use std::thread;
 
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Aborted, LocalBoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
 
-use super::start::start;
 use crate::cli::client::{self, ClientError};
 use crate::cli::failure::Failure;
+use crate::cli::relay::{Line, Way, lines, tell};
 use crate::cli::session::Session;
-use crate::config::folders;
 use crate::mcp::fault::{Fault, INTERNAL};
 use crate::policy::Scope;
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::server::token::Token;
 
 /// Requests that are unanswered at a time; the next line is read when one is answered.
 const MOST: usize = 64;
@@ -36,27 +32,17 @@ const MOST: usize = 64;
 /// # Errors
 /// stdin or stdout cannot be used.
 pub fn run(session: &Session, root: &Path) -> Result<ExitCode, Failure> {
-    let relay = Relay { session, root, daemon: Mutex::default() };
+    let relay = Relay { way: Way::new(session, root, Scope::Mcp) };
     let most = session.settings.config.server.max_message_bytes;
     client::runtime()?.block_on(relay.serve(lines(most)))
 }
 
 struct Relay<'a> {
-    session: &'a Session,
-    root: &'a Path,
-    /// The port of the daemon that answered last.
-    daemon: Mutex<Option<u16>>,
+    way: Way<'a>,
 }
 
 /// A request, and what came of it.
 type Answered = (RequestId, Result<String, Aborted>);
-
-/// What a line was.
-enum Line {
-    Text(String),
-    /// More bytes than a message may have.
-    TooLong,
-}
 
 impl Relay<'_> {
     async fn serve(&self, mut lines: mpsc::Receiver<Line>) -> Result<ExitCode, Failure> {
@@ -121,7 +107,7 @@ impl Relay<'_> {
     async fn ask(&self, id: RequestId, text: String, name: String) -> String {
         let mut gone = None;
         let error = loop {
-            let (port, token) = match self.reach(gone).await {
+            let (port, token) = match self.way.reach(gone).await {
                 Ok(reached) => reached,
                 Err(failure) => break (failure.message, failure.hint),
             };
@@ -151,33 +137,6 @@ impl Relay<'_> {
             (message, None) => message,
         };
         Fault::new(INTERNAL, message).text(Some(&id))
-    }
-
-    /// The port of the vault's daemon and the token for it; one is started where none runs, or the one on
-    /// port `gone` is.
-    async fn reach(&self, gone: Option<u16>) -> Result<(u16, Token), Failure> {
-        // One at a time, so that one is started.
-        let mut known = self.daemon.lock().await;
-        if known.is_none() || *known == gone {
-            *known = None;
-            let running = |is_new: bool| {
-                let found = self.session.running(self.root).map(|(running, _)| running.port);
-                found.filter(|port| is_new || Some(*port) != gone)
-            };
-            if running(false).is_none() {
-                start(self.session, self.root, gone)?;
-            }
-            *known = running(true);
-        }
-        let failure =
-            || Failure::other("not_running", "no daemon serves the vault", "start `steward serve`");
-        let port = known.ok_or_else(failure)?;
-        let state = match self.session.running(self.root) {
-            Some((_, state)) => state,
-            None => self.session.folders.prepare(self.root)?,
-        };
-        let token = Token::load_or_create(&folders::token_file(&state))?;
-        Ok((port, token.scoped(Scope::Mcp)))
     }
 }
 
@@ -225,48 +184,4 @@ fn is_message(text: &str) -> bool {
     // Refusals of the gate are JSON too, and none.
     let message = serde_json::from_str::<Envelope>(text);
     message.is_ok_and(|message| message.jsonrpc == "2.0")
-}
-
-/// Writes a message; false where nobody reads it any more.
-fn tell(message: &str) -> bool {
-    let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{message}").and_then(|()| stdout.flush()).is_ok()
-}
-
-/// The lines of stdin, read on a thread of its own, since that waits.
-fn lines(most: u64) -> mpsc::Receiver<Line> {
-    let (heard, lines) = mpsc::channel(1);
-    let reader = thread::Builder::new().name("lines".to_owned());
-    let read = reader.spawn(move || {
-        let mut input = BufReader::new(std::io::stdin());
-        while let Some(line) = line(&mut input, most) {
-            if heard.blocking_send(line).is_err() {
-                break;
-            }
-        }
-    });
-    if let Err(error) = read {
-        tracing::error!(%error, "could not read stdin");
-    }
-    lines
-}
-
-/// The next line; what is too long is passed over to its end and not kept.
-fn line(input: &mut impl BufRead, most: u64) -> Option<Line> {
-    let mut bytes = Vec::new();
-    let read = input.by_ref().take(most.saturating_add(1)).read_until(b'\n', &mut bytes).ok()?;
-    if read == 0 {
-        return None;
-    }
-    if bytes.len() as u64 <= most || bytes.ends_with(b"\n") {
-        // What is no text is no message.
-        return Some(Line::Text(String::from_utf8_lossy(&bytes).into_owned()));
-    }
-    while !bytes.ends_with(b"\n") {
-        bytes.clear();
-        if input.by_ref().take(1 << 16).read_until(b'\n', &mut bytes).ok()? == 0 {
-            break;
-        }
-    }
-    Some(Line::TooLong)
 }

@@ -26,8 +26,10 @@ impl Layer for Approval {
 
     fn judge(&self, call: &Call, effects: &[Effect]) -> Verdict {
         let mut reasons = Vec::new();
-        let mut ask =
-            |text: String, lasting| reasons.push(Reason { layer: super::APPROVAL, text, lasting });
+        let mut ask = |text: String, is_mode: bool| {
+            let (lasting, personal) = (is_mode, !is_mode);
+            reasons.push(Reason { layer: super::APPROVAL, text, lasting, personal });
+        };
         if call.permission == Permission::Permanent {
             ask("it deletes past the trash".to_owned(), false);
         }

@@ -77,8 +77,9 @@ impl Layer for BlastRadius {
 
     fn judge(&self, call: &Call, effects: &[Effect]) -> Verdict {
         let mut reasons = Vec::new();
-        let mut ask =
-            |text: String, lasting| reasons.push(Reason { layer: "blast_radius", text, lasting });
+        let mut ask = |text: String, lasting| {
+            reasons.push(Reason { layer: "blast_radius", text, lasting, personal: false });
+        };
         let is_folder = |one: &&Effect| one.action == Action::Delete && one.folder;
         for folder in effects.iter().filter(is_folder) {
             let files = match folder.files {

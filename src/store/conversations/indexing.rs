@@ -75,8 +75,9 @@ mod tests {
         into: Option<ConversationId>,
         texts: &[String],
     ) -> ConversationId {
-        let id = into
-            .unwrap_or_else(|| store.begin(&NewConversation { source: "test", began: 1 }).unwrap());
+        let id = into.unwrap_or_else(|| {
+            store.begin(&NewConversation { source: "test", began: 1, cwd: None }).unwrap()
+        });
         let items = texts.iter().map(|text| NewItem {
             kind: ItemKind::Message,
             text: text.clone(),

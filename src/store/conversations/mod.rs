@@ -28,19 +28,23 @@ use super::error::StoreError;
 use super::held::Held;
 use super::query::{each, first};
 use super::usage;
-use crate::conversation::{Conversation, ConversationId, TitleOrigin};
+use crate::conversation::{Chosen, Conversation, ConversationId, TitleOrigin};
 use rows::CONVERSATION;
 use write::{begin, check_quiet, reopen, touch};
 
 /// Which conversations are listed; the newest activity comes first.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Order {
+pub struct Order<'a> {
     /// Only those that were last active before this one.
     pub before: Option<ConversationId>,
     /// Only those that have not ended (`true`), or that have.
     pub open: Option<bool>,
     /// At most so many.
     pub limit: u32,
+    /// Only those whose first message came from there.
+    pub source: Option<&'a str>,
+    /// Only those whose client said that it works in this folder.
+    pub cwd: Option<&'a str>,
 }
 
 /// The name of the row of `setting` with the activity that a conversation must be newer than to be the
@@ -93,7 +97,7 @@ impl Conversations {
 
     /// Conversations, the newest activity first. A row that cannot be read is left out and logged:
     /// one that is damaged hides no other.
-    pub fn list(&self, order: &Order) -> Result<Vec<Conversation>, StoreError> {
+    pub fn list(&self, order: &Order<'_>) -> Result<Vec<Conversation>, StoreError> {
         self.database.read(|connection| {
             let query = format!(
                 "SELECT {CONVERSATION} FROM conversation
@@ -101,11 +105,13 @@ impl Conversations {
                  WHERE activity <= CASE WHEN ?1 IS NULL THEN 9223372036854775807
                      ELSE (SELECT activity - 1 FROM conversation WHERE id = ?1) END
                    AND (?2 IS NULL OR (ended IS NULL) = ?2)
+                   AND (?4 IS NULL OR source = ?4) AND (?5 IS NULL OR cwd = ?5)
                  ORDER BY activity DESC LIMIT ?3"
             );
             let mut statement = connection.prepare_cached(&query)?;
             let before = order.before.map(|id| id.0);
-            let found = statement.query(params![before, order.open, order.limit])?;
+            let Order { open, limit, source, cwd, .. } = *order;
+            let found = statement.query(params![before, open, limit, source, cwd])?;
             let readable = |one: Result<_, StoreError>| {
                 one.inspect_err(|error| tracing::error!(%error, "a conversation cannot be listed"))
             };
@@ -205,6 +211,31 @@ impl Conversations {
         self.database.change("resume a conversation", |change| {
             reopen(change, conversation)?;
             touch(change, conversation, time)
+        })
+    }
+
+    /// Keeps what the client of a conversation chose for it. The folder stays as it was begun with.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`].
+    pub fn choose(&self, conversation: ConversationId, chosen: &Chosen) -> Result<(), StoreError> {
+        self.database.change("choose for a conversation", |change| {
+            let changed = change.execute(
+                "UPDATE conversation SET mode = ?2, model = ?3 WHERE id = ?1",
+                params![conversation.0, chosen.mode, chosen.model],
+            )?;
+            let unknown = StoreError::Unknown { what: "conversation", number: conversation.0 };
+            if changed > 0 { Ok(()) } else { Err(unknown) }
+        })
+    }
+
+    /// The mode that was chosen for a conversation alone.
+    pub fn mode_of(&self, conversation: ConversationId) -> Result<Option<String>, StoreError> {
+        self.database.read(|connection| {
+            let query = "SELECT mode FROM conversation WHERE id = ?1";
+            let mut statement = connection.prepare_cached(query)?;
+            let mode = statement.query_row([conversation.0], |row| row.get(0)).optional()?;
+            Ok(mode.flatten())
         })
     }
 

@@ -3,8 +3,8 @@
 use rusqlite::Row;
 
 use crate::conversation::{
-    BranchId, Conversation, ConversationId, End, EndKind, Item, ItemKind, ItemNumber, TitleOrigin,
-    Turn, TurnId, TurnState, Waiting,
+    BranchId, Chosen, Conversation, ConversationId, End, EndKind, Item, ItemKind, ItemNumber,
+    TitleOrigin, Turn, TurnId, TurnState, Waiting,
 };
 use crate::store::error::StoreError;
 use crate::store::query::{column, fault};
@@ -16,6 +16,8 @@ pub struct NewConversation<'a> {
     pub source: &'a str,
     /// When, in milliseconds since the Unix epoch.
     pub began: i64,
+    /// The folder that its client said it works in.
+    pub cwd: Option<&'a str>,
 }
 
 /// An item that is to be kept.
@@ -54,7 +56,7 @@ pub(super) const CONVERSATION: &str = "conversation.id, conversation.began, \
      conversation.end_reason, conversation.title, conversation.summary, conversation.titled_by, \
      conversation.source, conversation.branch, conversation.waiting_since, conversation.question, \
      conversation.items, EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id \
-     AND turn.state = 'running')";
+     AND turn.state = 'running'), conversation.cwd, conversation.mode, conversation.model";
 
 /// The columns of a turn.
 pub(super) const TURN: &str = "turn.id, turn.conversation, turn.began, turn.ended, turn.state, \
@@ -107,6 +109,11 @@ pub(super) fn conversation(row: &Row) -> Result<Conversation, StoreError> {
         waiting,
         is_working: column(row, T, 14)?,
         items: u64::try_from(column::<i64>(row, T, 13)?).unwrap_or(0),
+        chosen: Chosen {
+            cwd: column(row, T, 15)?,
+            mode: column(row, T, 16)?,
+            model: column(row, T, 17)?,
+        },
     })
 }
 

@@ -12,9 +12,9 @@ pub(super) fn begin(
     new: &NewConversation<'_>,
 ) -> Result<ConversationId, StoreError> {
     change.execute(
-        "INSERT INTO conversation (began, last_active, activity, source, branch, branches)
-         VALUES (?1, ?1, (SELECT coalesce(max(activity), 0) + 1 FROM conversation), ?2, 1, 1)",
-        params![new.began, new.source],
+        "INSERT INTO conversation (began, last_active, activity, source, branch, branches, cwd)
+         VALUES (?1, ?1, (SELECT coalesce(max(activity), 0) + 1 FROM conversation), ?2, 1, 1, ?3)",
+        params![new.began, new.source, new.cwd],
     )?;
     let id = change.last_insert_rowid();
     change.execute(

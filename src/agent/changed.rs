@@ -1,0 +1,85 @@
+//! Which files a call changed, for people to see: looked up in the journal once the call is over.
+
+use serde_json::Value;
+
+use super::called::ChangedFile;
+use crate::journal::{Action, Journal, ListedChange, ListedSet};
+use crate::vault::Kind;
+
+/// Bytes of texts, before and after, that one call shows.
+const MOST: u64 = 100_000;
+
+/// Files that one call shows.
+const MOST_FILES: usize = 50;
+
+/// How many changes a turn has made by now.
+pub fn made(journal: &Journal, turn: &str) -> usize {
+    of_turn(journal, turn).map_or(0, |set| set.changes.len())
+}
+
+/// The files that a call changed which answered with `data`; its turn had made `before` changes when it
+/// began.
+pub fn files(journal: &Journal, turn: &str, before: usize, data: &Value) -> Vec<ChangedFile> {
+    if data.get("change_set").and_then(Value::as_u64).is_none() {
+        return Vec::new();
+    }
+    let Some(set) = of_turn(journal, turn) else { return Vec::new() };
+    let new = set.changes.get(before..).unwrap_or_default();
+    // Calls of one answer may run beside each other: one that names its file is told by that.
+    let named = data.get("path").and_then(Value::as_str);
+    let is_it = |one: &&ListedChange| named.is_some_and(|path| one.path.as_str() == path);
+    match new.iter().rfind(is_it) {
+        Some(one) => of_changes(journal, std::slice::from_ref(one)),
+        None => of_changes(journal, new),
+    }
+}
+
+/// The files of these changes.
+pub fn of_changes(journal: &Journal, changes: &[ListedChange]) -> Vec<ChangedFile> {
+    let mut room = MOST;
+    let is_file = |change: &&ListedChange| change.entry == Kind::File;
+    changes
+        .iter()
+        .filter(is_file)
+        .take(MOST_FILES)
+        .map(|one| file(journal, one, &mut room))
+        .collect()
+}
+
+fn of_turn(journal: &Journal, turn: &str) -> Option<ListedSet> {
+    let found = journal.history().change_set_of_turn(turn);
+    found.inspect_err(|error| tracing::warn!(%error, "what a call changed cannot be shown")).ok()?
+}
+
+fn file(journal: &Journal, change: &ListedChange, room: &mut u64) -> ChangedFile {
+    let path = change.path.as_str().to_owned();
+    let texts = match change.action {
+        Action::Moved => None,
+        _ => journal.history().texts(change.id, *room).ok().flatten(),
+    };
+    let Some((old, new)) = texts else {
+        return ChangedFile { path, line: None, old: None, new: None };
+    };
+    let new = new.unwrap_or_default();
+    *room = room.saturating_sub((old.as_ref().map_or(0, String::len) + new.len()) as u64);
+    let line = first_difference(old.as_deref().unwrap_or_default(), &new);
+    ChangedFile { path, line: Some(line), old, new: Some(new) }
+}
+
+/// The number of the first line that differs, from 1.
+fn first_difference(old: &str, new: &str) -> u32 {
+    let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
+    u32::try_from(same).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_difference;
+
+    #[test]
+    fn the_line_is_the_first_that_differs() {
+        assert_eq!(first_difference("", "a\n"), 1);
+        assert_eq!(first_difference("a\nb\n", "a\nc\n"), 2);
+        assert_eq!(first_difference("a\nb\n", "a\nb\nc\n"), 3);
+    }
+}

@@ -1,0 +1,302 @@
+//! `steward acp`: an ACP agent over stdin and stdout, for editors and other clients that start it.
+//!
+//! A line in is a message to the daemon, and each of its messages is a line out. What this end knows is the
+//! client's introduction, which requests are unanswered, and which conversations are open: so that after
+//! the daemon's end the next line finds another daemon in the same state. Nothing but messages is written
+//! to stdout, and the token stays in its file.
+
+use std::collections::{BTreeSet, HashMap};
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::client::{self, Client, ClientError};
+use super::failure::Failure;
+use super::output::Output;
+use super::relay::{Line, Way, lines, tell};
+use super::session::Session;
+use crate::policy::Scope;
+use crate::protocol::envelope::{self, Incoming, RequestId};
+use crate::protocol::error::{ErrorObject, Kind};
+
+/// What the ids of this end's own requests begin with; none of a client's is passed on that does.
+const OURS: &str = "steward-acp-";
+
+/// How often a daemon is looked for that ends meanwhile.
+const TRIES: u32 = 4;
+
+/// Serves a client until its input ends.
+///
+/// # Errors
+/// No vault, or stdin or stdout cannot be used.
+pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let most = session.settings.config.server.max_message_bytes;
+    let relay = Relay {
+        way: Way::new(session, &root, Scope::Acp),
+        daemon: None,
+        introduction: None,
+        in_flight: HashMap::new(),
+        open: BTreeSet::new(),
+        own: 0,
+    };
+    client::runtime()?.block_on(relay.serve(lines(most)))
+}
+
+struct Relay<'a> {
+    way: Way<'a>,
+    /// The connection, and none where it is to be made with the next line.
+    daemon: Option<Client>,
+    /// What the client introduced itself with.
+    introduction: Option<Value>,
+    /// Requests that are unanswered.
+    in_flight: HashMap<RequestId, Asked>,
+    /// Conversations that the client has begun or opened.
+    open: BTreeSet<String>,
+    /// How many requests this end has made itself.
+    own: u64,
+}
+
+/// A request of the client's.
+struct Asked {
+    method: String,
+    /// The conversation it names.
+    session: Option<String>,
+}
+
+/// Whether there is still somebody to tell.
+type Listening = bool;
+
+impl Relay<'_> {
+    async fn serve(mut self, mut lines: mpsc::Receiver<Line>) -> Result<ExitCode, Failure> {
+        let mut is_open = true;
+        loop {
+            // Who hung up cannot hear the end of a turn, or agree to anything in it.
+            let waits = self.in_flight.values().any(|asked| asked.method != "session/prompt");
+            if !is_open && !waits {
+                break;
+            }
+            let listening = tokio::select! {
+                // That the daemon is gone is known before more is said to it.
+                biased;
+                told = next(&mut self.daemon) => match told {
+                    Ok(message) => self.told(message),
+                    Err(error) => self.lost(&error),
+                },
+                line = lines.recv(), if is_open => match line {
+                    Some(line) => self.heard(line).await,
+                    None => {
+                        is_open = false;
+                        true
+                    }
+                },
+            };
+            if !listening {
+                break;
+            }
+        }
+        if let Some(daemon) = self.daemon {
+            daemon.close().await;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Takes a line of the client's.
+    async fn heard(&mut self, line: Line) -> Listening {
+        let text = match line {
+            Line::Text(text) if text.trim().is_empty() => return true,
+            Line::Text(text) => text,
+            Line::TooLong => {
+                let error = ErrorObject::new(Kind::InvalidRequest, "the line is too long");
+                return tell(&envelope::failure(None, &error));
+            }
+        };
+        match Incoming::parse(&text) {
+            Err(refusal) => tell(&envelope::failure(refusal.id.as_ref(), &refusal.error)),
+            Ok(Incoming::Request { id, method, params }) => {
+                match self.request(&id, &method, params, text).await {
+                    Ok(()) => true,
+                    Err(error) => {
+                        let id = (error.data.kind != Kind::DuplicateId).then_some(&id);
+                        tell(&envelope::failure(id, &error))
+                    }
+                }
+            }
+            // What nobody is there to hear is of no consequence.
+            Ok(Incoming::Notification { .. } | Incoming::Answer { .. }) => {
+                if self.daemon.is_some() {
+                    self.send(text).await.is_ok() || self.gone()
+                } else {
+                    true
+                }
+            }
+        }
+    }
+
+    async fn request(
+        &mut self,
+        id: &RequestId,
+        method: &str,
+        params: Map<String, Value>,
+        text: String,
+    ) -> Result<(), ErrorObject> {
+        if self.in_flight.contains_key(id) {
+            return Err(ErrorObject::new(Kind::DuplicateId, "this id is in flight already"));
+        }
+        if matches!(id, RequestId::Text(id) if id.starts_with(OURS)) {
+            let message = format!("ids that begin with `{OURS}` are not the client's");
+            return Err(ErrorObject::new(Kind::InvalidId, message));
+        }
+        if method == "initialize" {
+            return self.introduce(id, params).await;
+        }
+        if self.introduction.is_none() {
+            return Err(ErrorObject::new(Kind::NotInitialized, "`initialize` must come first"));
+        }
+        if self.daemon.is_none() {
+            self.come_back().await?;
+        }
+        let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
+        self.in_flight.insert(id.clone(), Asked { method: method.to_owned(), session });
+        if self.send(text).await.is_err() {
+            self.gone();
+        }
+        Ok(())
+    }
+
+    /// Connects in the client's name.
+    async fn introduce(
+        &mut self,
+        id: &RequestId,
+        params: Map<String, Value>,
+    ) -> Result<(), ErrorObject> {
+        if self.introduction.is_some() {
+            return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));
+        }
+        let params = Value::Object(params);
+        let answer = self.connect(&params).await?;
+        self.introduction = Some(params);
+        tell(&json!({ "jsonrpc": "2.0", "id": id, "result": answer }).to_string());
+        Ok(())
+    }
+
+    /// Connects once more after the daemon was lost, and opens again what was open.
+    async fn come_back(&mut self) -> Result<(), ErrorObject> {
+        let params = self.introduction.clone().unwrap_or_default();
+        self.connect(&params).await?;
+        for session in self.open.clone() {
+            self.own += 1;
+            let resume = json!({
+                "jsonrpc": "2.0",
+                "id": format!("{OURS}{}", self.own),
+                "method": "session/resume",
+                "params": { "sessionId": session },
+            });
+            self.send(resume.to_string()).await.map_err(|error| unreachable(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    async fn connect(&mut self, params: &Value) -> Result<Value, ErrorObject> {
+        let (mut gone, mut tries) = (None, 0);
+        loop {
+            tries += 1;
+            let failed = |failure: Failure| {
+                let error = unreachable(failure.message);
+                match failure.hint {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                }
+            };
+            let (port, token) = self.way.reach(gone).await.map_err(failed)?;
+            match Client::connect_for(port, &token, params.clone()).await {
+                Ok((daemon, answer)) => {
+                    self.daemon = Some(daemon);
+                    return Ok(answer);
+                }
+                Err(ClientError::Answer(error)) => return Err(error),
+                // What was known of it is stale.
+                Err(ClientError::NobodyThere { .. } | ClientError::NotTheDaemon { .. })
+                    if tries < TRIES =>
+                {
+                    gone = Some(port);
+                }
+                // It ended while it was asked; nothing has been done yet.
+                Err(ClientError::Broken(_)) if tries < TRIES => gone = None,
+                Err(error) => return Err(unreachable(error.to_string())),
+            }
+        }
+    }
+
+    async fn send(&mut self, text: String) -> Result<(), ClientError> {
+        match &mut self.daemon {
+            Some(daemon) => daemon.send(text).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a message of the daemon's.
+    fn told(&mut self, message: Value) -> Listening {
+        if let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) {
+            if id.as_str().is_some_and(|id| id.starts_with(OURS)) {
+                return true;
+            }
+            let id = serde_json::from_value::<RequestId>(id.clone()).ok();
+            let asked = id.and_then(|id| self.in_flight.remove(&id));
+            if let (Some(asked), Some(result)) = (asked, message.get("result")) {
+                self.note(&asked, result);
+            }
+        }
+        tell(&message.to_string())
+    }
+
+    /// Which conversations are open, after a request that was done.
+    fn note(&mut self, asked: &Asked, result: &Value) {
+        let named = asked.session.clone();
+        match asked.method.as_str() {
+            "session/new" => {
+                self.open.extend(result["sessionId"].as_str().map(str::to_owned));
+            }
+            "session/load" | "session/resume" => self.open.extend(named),
+            "session/close" | "session/delete" => {
+                if let Some(session) = named {
+                    self.open.remove(&session);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The daemon hung up: what was asked of it is answered here.
+    fn lost(&mut self, error: &ClientError) -> Listening {
+        tracing::debug!(%error, "the daemon was lost");
+        self.gone()
+    }
+
+    fn gone(&mut self) -> Listening {
+        self.daemon = None;
+        let mut listening = true;
+        for (id, asked) in self.in_flight.drain() {
+            let error = ErrorObject::new(Kind::Failed, "the connection to the steward broke off");
+            let error = error.hint(match asked.method.as_str() {
+                "session/prompt" => "what was said is kept; say that it should go on",
+                _ => "ask again",
+            });
+            listening &= tell(&envelope::failure(Some(&id), &error));
+        }
+        listening
+    }
+}
+
+/// The daemon's next message; never, where there is no connection.
+async fn next(daemon: &mut Option<Client>) -> Result<Value, ClientError> {
+    match daemon {
+        Some(daemon) => daemon.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn unreachable(message: String) -> ErrorObject {
+    ErrorObject::new(Kind::Failed, message)
+}

@@ -1,0 +1,376 @@
+//! What ACP clients ask of conversations: to begin one, to go on with it, what is chosen for it. They have
+//! those alone that such a client began; a person's own programs may use the same methods for any.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::info::{failed, numbered};
+use super::prompt::COMMANDS;
+use crate::agent::ports::Models as _;
+use crate::agent::{Conversations, foreign_source};
+use crate::calls::Calls;
+use crate::config::models::ChosenModels;
+use crate::conversation::{Chosen, Conversation};
+use crate::policy::{Mode, Scope};
+use crate::protocol::acp::{
+    AuthenticateParams, AuthenticateResult, ConfigOption, ConfigValue, ModeInfo, ModeState,
+    SessionChoices, SessionDeleteParams, SessionDeleteResult, SessionResumeParams,
+    SetConfigOptionParams, SetConfigOptionResult, SetModeParams, SetModeResult,
+};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::session::{SessionNewParams, SessionNewResult, SessionPromptParams};
+use crate::server::table::Context;
+use crate::store::StoreError;
+
+/// The longest folder that is remembered, in bytes.
+const MAX_CWD: usize = 4_096;
+
+/// Servers that are named in a notice.
+const MAX_NAMED: usize = 5;
+
+/// The conversations of ACP clients.
+pub struct Sessions {
+    conversations: Conversations,
+    calls: Calls,
+    models: ChosenModels,
+    root: PathBuf,
+}
+
+impl Sessions {
+    /// Those of the vault at `root`.
+    pub fn new(
+        conversations: Conversations,
+        calls: Calls,
+        models: ChosenModels,
+        root: &Path,
+    ) -> Self {
+        Self { conversations, calls, models, root: root.to_owned() }
+    }
+
+    /// A conversation that this client may ask of.
+    ///
+    /// # Errors
+    /// Kind `unknown_session`, for another's too.
+    pub fn own(&self, session: &str, context: &Context) -> Result<Conversation, ErrorObject> {
+        let id = numbered(session)?;
+        let found = self.conversations.get(id).map_err(failed)?;
+        if context.is_acp() && found.source != foreign_source(Scope::Acp) {
+            let message = format!("there is no conversation {id}");
+            return Err(ErrorObject::new(Kind::UnknownSession, message)
+                .hint("`session/list` names those of ACP clients"));
+        }
+        Ok(found)
+    }
+
+    /// Begins one for an ACP client.
+    ///
+    /// # Errors
+    /// Kinds `invalid_params` and `failed`; -32000 where a model is to be set up first.
+    pub fn begin(
+        &self,
+        params: &SessionNewParams,
+        context: &Context,
+    ) -> Result<SessionNewResult, ErrorObject> {
+        let cwd = self.folder(params.cwd.as_deref())?;
+        if context.offers_setup() && !self.models.is_any() {
+            return Err(ErrorObject::new(Kind::AuthRequired, "no model is set up")
+                .hint("`steward setup` finds one on this machine, or takes a key"));
+        }
+        let source = foreign_source(Scope::Acp);
+        if let Err(error) = self.conversations.forget_silent(&source) {
+            tracing::warn!(%error, "empty conversations were not let go of");
+        }
+        let begun = self.conversations.open_apart(&source, &cwd).map_err(failed)?;
+        let session = begun.id.to_string();
+        context.attach(&session);
+        self.greet(&session, Some(cwd.as_str()), &params.mcp_servers, context);
+        let choices = Some(self.choices(&begun)?);
+        Ok(SessionNewResult { session_id: session, choices })
+    }
+
+    /// Takes one up for an ACP client: from now on it hears of it.
+    ///
+    /// # Errors
+    /// Kinds `invalid_params` and `failed`.
+    pub fn take_up(
+        &self,
+        conversation: &Conversation,
+        cwd: Option<&str>,
+        servers: &[Value],
+        context: &Context,
+    ) -> Result<SessionChoices, ErrorObject> {
+        self.folder(cwd)?;
+        let session = conversation.id.to_string();
+        self.greet(&session, None, servers, context);
+        self.choices(conversation)
+    }
+
+    /// Goes on with one without telling it again.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `invalid_params` and `failed`.
+    pub fn resume(
+        &self,
+        params: &SessionResumeParams,
+        context: &Context,
+    ) -> Result<SessionChoices, ErrorObject> {
+        let conversation = self.own(&params.session_id, context)?;
+        let choices =
+            self.take_up(&conversation, params.cwd.as_deref(), &params.mcp_servers, context)?;
+        context.listen();
+        context.attach(&params.session_id);
+        Ok(choices)
+    }
+
+    /// Deletes one for good.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `turn_running` and `failed`.
+    pub fn delete(
+        &self,
+        params: &SessionDeleteParams,
+        context: &Context,
+    ) -> Result<SessionDeleteResult, ErrorObject> {
+        let conversation = self.own(&params.session_id, context)?;
+        self.conversations.delete(conversation.id).map_err(failed)?;
+        context.detach(&params.session_id);
+        Ok(SessionDeleteResult {})
+    }
+
+    /// Has an ACP client speak in conversations alone that it has begun, loaded or resumed.
+    ///
+    /// # Errors
+    /// Kinds `invalid_params` and `unknown_session`.
+    pub fn may_speak(
+        &self,
+        params: &SessionPromptParams,
+        context: &Context,
+    ) -> Result<(), ErrorObject> {
+        if !context.is_acp() {
+            return Ok(());
+        }
+        match &params.session_id {
+            Some(session) if context.is_attached(session) => Ok(()),
+            Some(session) => {
+                let shown: String = session.chars().take(80).collect();
+                let message =
+                    format!("the conversation `{}` is not open here", shown.escape_debug());
+                Err(ErrorObject::new(Kind::UnknownSession, message)
+                    .hint("open it first, with `session/load` or `session/resume`"))
+            }
+            None => Err(ErrorObject::new(Kind::InvalidParams, "`sessionId` is missing")
+                .hint("`session/new` begins a conversation")),
+        }
+    }
+
+    /// Whether a model is set up.
+    ///
+    /// # Errors
+    /// Kind `failed`: none is.
+    pub fn authenticate(
+        &self,
+        params: &AuthenticateParams,
+    ) -> Result<AuthenticateResult, ErrorObject> {
+        if params.method_id != "setup" {
+            let message = format!("there is no way `{}`", params.method_id.escape_debug());
+            return Err(ErrorObject::new(Kind::InvalidParams, message)
+                .hint("`initialize` names those that there are"));
+        }
+        match self.models.is_any() {
+            true => Ok(AuthenticateResult {}),
+            false => Err(ErrorObject::new(Kind::Failed, "no model is set up yet")
+                .hint("`steward setup` finds one on this machine, or takes a key")),
+        }
+    }
+
+    /// Sets the mode of one.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `invalid_params` and `failed`.
+    pub fn set_mode(
+        &self,
+        params: &SetModeParams,
+        context: &Context,
+    ) -> Result<SetModeResult, ErrorObject> {
+        let conversation = self.own(&params.session_id, context)?;
+        self.choose_mode(conversation, &params.mode_id)?;
+        self.tell_choices(&params.session_id, context)?;
+        Ok(SetModeResult {})
+    }
+
+    /// Sets one of the options of one.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `invalid_params` and `failed`.
+    pub fn set_option(
+        &self,
+        params: &SetConfigOptionParams,
+        context: &Context,
+    ) -> Result<SetConfigOptionResult, ErrorObject> {
+        let conversation = self.own(&params.session_id, context)?;
+        match params.config_id.as_str() {
+            "mode" => {
+                self.choose_mode(conversation, &params.value)?;
+                let mode = json!({
+                    "sessionUpdate": "current_mode_update", "currentModeId": params.value,
+                });
+                context.tell_afterwards(&params.session_id, &mode);
+            }
+            "model" if self.models.chain().contains(&params.value) => {
+                let model = Some(params.value.clone());
+                let chosen = Chosen { model, ..conversation.chosen };
+                self.conversations.choose(conversation.id, &chosen).map_err(failed)?;
+            }
+            "model" => {
+                let shown = params.value.escape_debug();
+                let message = format!("`{shown}` is none of the models that are set up");
+                return Err(ErrorObject::new(Kind::InvalidParams, message)
+                    .hint("the option names those that are; `steward setup` adds one"));
+            }
+            other => {
+                let message = format!("there is no option `{}`", other.escape_debug());
+                return Err(ErrorObject::new(Kind::InvalidParams, message)
+                    .hint("there are `mode` and `model`"));
+            }
+        }
+        let now = self.own(&params.session_id, context)?;
+        Ok(SetConfigOptionResult { config_options: self.choices(&now)?.config_options })
+    }
+
+    fn choose_mode(&self, conversation: Conversation, word: &str) -> Result<(), ErrorObject> {
+        let all = self.modes()?;
+        let Some(mode) = Mode::parse(word).filter(|mode| all.contains(mode)) else {
+            let words: Vec<&str> = all.into_iter().map(Mode::word).collect();
+            let message = format!("the mode cannot be `{}` here", word.escape_debug());
+            let hint = format!("it can be {}; `steward mode` sets the vault's", words.join(", "));
+            return Err(ErrorObject::new(Kind::InvalidParams, message).hint(hint));
+        };
+        let chosen = Chosen { mode: Some(mode.word().to_owned()), ..conversation.chosen };
+        self.conversations.choose(conversation.id, &chosen).map_err(failed)
+    }
+
+    /// The modes that are no looser than the vault's.
+    fn modes(&self) -> Result<Vec<Mode>, ErrorObject> {
+        let vaults = self.vaults_mode()?;
+        Ok(Mode::ALL.into_iter().filter(|mode| vaults.stricter(*mode) == *mode).collect())
+    }
+
+    fn vaults_mode(&self) -> Result<Mode, ErrorObject> {
+        let unread = |error: StoreError| {
+            ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
+        };
+        Ok(self.calls.mode().map_err(unread)?.0)
+    }
+
+    /// What can be chosen for a conversation, and what is.
+    fn choices(&self, conversation: &Conversation) -> Result<SessionChoices, ErrorObject> {
+        let (vaults, modes) = (self.vaults_mode()?, self.modes()?);
+        let own = conversation.chosen.mode.as_deref().and_then(Mode::parse);
+        let mode = own.map_or(vaults, |own| vaults.stricter(own)).word().to_owned();
+        let mut config_options = vec![ConfigOption {
+            id: "mode".to_owned(),
+            name: "Mode".to_owned(),
+            category: "mode".to_owned(),
+            kind: "select".to_owned(),
+            current_value: mode.clone(),
+            options: modes.iter().map(|mode| value(mode.word(), name_of(*mode).0)).collect(),
+        }];
+        let chain = self.models.chain();
+        let chosen = conversation.chosen.model.clone().filter(|model| chain.contains(model));
+        if let Some(model) = chosen.or_else(|| chain.first().cloned()) {
+            config_options.push(ConfigOption {
+                id: "model".to_owned(),
+                name: "Model".to_owned(),
+                category: "model".to_owned(),
+                kind: "select".to_owned(),
+                current_value: model,
+                options: chain.iter().map(|model| value(model, model)).collect(),
+            });
+        }
+        let info = |mode: &Mode| {
+            let (name, description) = name_of(*mode);
+            let id = mode.word().to_owned();
+            ModeInfo { id, name: name.to_owned(), description: description.to_owned() }
+        };
+        let available_modes = modes.iter().map(info).collect();
+        Ok(SessionChoices {
+            modes: ModeState { current_mode_id: mode, available_modes },
+            config_options,
+        })
+    }
+
+    /// Tells a client that chose by one method how it stands for the other.
+    fn tell_choices(&self, session: &str, context: &Context) -> Result<(), ErrorObject> {
+        let now = self.own(session, context)?;
+        let options = self.choices(&now)?.config_options;
+        let update = json!({ "sessionUpdate": "config_option_update", "configOptions": options });
+        context.tell_afterwards(session, &update);
+        Ok(())
+    }
+
+    /// What a client is told once it has a conversation: what it can type, and what is not as it might
+    /// think.
+    fn greet(&self, session: &str, cwd: Option<&str>, servers: &[Value], context: &Context) {
+        let command = |(name, description, hint, _): &(&str, &str, &str, &str)| json!({ "name": name, "description": description, "input": { "hint": hint } });
+        let commands: Vec<Value> = COMMANDS.iter().map(command).collect();
+        let update = json!({
+            "sessionUpdate": "available_commands_update", "availableCommands": commands,
+        });
+        context.tell_afterwards(session, &update);
+        let mut notices = Vec::new();
+        if let Some(cwd) = cwd.filter(|cwd| !is_within(Path::new(cwd), &self.root)) {
+            notices.push(format!(
+                "I work in the vault `{}`, not in `{}`.",
+                self.root.display(),
+                cwd.escape_debug()
+            ));
+        }
+        if !servers.is_empty() {
+            let named = servers.iter().filter_map(|server| server.get("name")?.as_str());
+            let named: Vec<String> =
+                named.take(MAX_NAMED).map(|name| format!("`{}`", name.escape_debug())).collect();
+            notices.push(format!(
+                "I do not run MCP servers that a client names ({}); I have the vault's own tools.",
+                named.join(", ")
+            ));
+        }
+        if !notices.is_empty() {
+            let text = format!("({})\n\n", notices.join(" "));
+            let update = json!({
+                "sessionUpdate": "agent_message_chunk",
+                "content": { "type": "text", "text": text },
+            });
+            context.tell_afterwards(session, &update);
+        }
+    }
+
+    /// The folder that a client works in: any absolute one, which need not be there.
+    fn folder(&self, cwd: Option<&str>) -> Result<String, ErrorObject> {
+        let Some(cwd) = cwd else { return Ok(self.root.to_string_lossy().into_owned()) };
+        let is_fit = Path::new(cwd).is_absolute() && !cwd.chars().any(char::is_control);
+        if !is_fit || cwd.len() > MAX_CWD {
+            return Err(ErrorObject::new(Kind::InvalidParams, "`cwd` is no absolute path")
+                .hint("name the folder from the root, or leave `cwd` out"));
+        }
+        Ok(cwd.to_owned())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "whether a client means a folder of the vault")]
+fn is_within(cwd: &Path, root: &Path) -> bool {
+    cwd.starts_with(root) || dunce::canonicalize(cwd).is_ok_and(|real| real.starts_with(root))
+}
+
+fn value(value: &str, name: &str) -> ConfigValue {
+    ConfigValue { value: value.to_owned(), name: name.to_owned() }
+}
+
+/// What people are told of a mode.
+fn name_of(mode: Mode) -> (&'static str, &'static str) {
+    match mode {
+        Mode::Ask => ("Ask", "every change is asked about"),
+        Mode::Auto => ("Auto", "changes that can be undone are made; more is asked about"),
+        Mode::ReadOnly => ("Read only", "nothing is changed"),
+    }
+}
