@@ -29,6 +29,10 @@ export type AgentCapabilities = {
   loadSession: boolean,
   /** What a message may hold beside text. */
   promptCapabilities: PromptCapabilities,
+  /** Which kinds of MCP servers `session/new` may name. */
+  mcpCapabilities: McpCapabilities,
+  /** Which methods for conversations are there. */
+  sessionCapabilities: SessionCapabilities,
   /** Extensions. */
   _meta: AgentMeta,
 };
@@ -47,7 +51,7 @@ export type AgentVaultMeta = {
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
-  /** What kind of caller the token makes of the client: `person`, `client`, `mcp`, `voice`. */
+  /** What kind of caller the token makes of the client: `person`, `client`, `acp`, `mcp`, `voice`. */
   scope: string,
   /** What the server takes. */
   limits: Limits,
@@ -159,6 +163,29 @@ export type AuditedCall = {
   /** The change set it made. */
   changeSet: number | null,
 };
+
+/** A way to set up what the agent needs. */
+export type AuthMethod = {
+  /** What `authenticate` takes. */
+  id: string,
+  /** For people. */
+  name: string,
+  /** What it does. */
+  description: string,
+  /** How it is gone: `terminal`, where the client runs the agent's program with `args`. */
+  type: string,
+  /** What the program is given. */
+  args: Array<string>,
+};
+
+/** Asks whether the way in that was offered has been gone. */
+export type AuthenticateParams = {
+  /** One of `authMethods`. */
+  methodId: string,
+};
+
+/** It has. */
+export type AuthenticateResult = Record<symbol, never>;
 
 /** A branch: what goes on from before a message that was edited. */
 export type BranchInfo = {
@@ -283,8 +310,16 @@ export type ChangesParams = {
   _meta: EventMeta,
 };
 
+/** Ways of setting up an agent. */
+export type ClientAuth = {
+  /** It can run the agent's program in a terminal for its user. */
+  terminal?: boolean,
+};
+
 /** What the client can do. */
 export type ClientCapabilities = {
+  /** Which ways of setting up the agent it can go. */
+  auth?: ClientAuth,
   /** Extensions. */
   _meta?: ClientMeta,
 };
@@ -345,6 +380,22 @@ export type Completion = {
 /** What something is that can be named. */
 export type CompletionKind = "note" | "file" | "folder";
 
+/** Something that can be chosen. */
+export type ConfigOption = {
+  /** What `session/set_config_option` takes: `mode`, `model`. */
+  id: string,
+  /** For people. */
+  name: string,
+  /** What kind of choice it is, which some clients show in its own place: `mode`, `model`. */
+  category: string,
+  /** Always `select`. */
+  type: string,
+  /** What is chosen now. */
+  currentValue: string,
+  /** What can be. */
+  options: Array<ConfigValue>,
+};
+
 /** Why the settings file does not hold. */
 export type ConfigProblem = {
   /** The file. */
@@ -383,6 +434,14 @@ export type ConfigReloadedParams = {
   needsRestart: Array<string>,
   /** The event's number. */
   _meta: EventMeta,
+};
+
+/** A value of an option. */
+export type ConfigValue = {
+  /** What is set. */
+  value: string,
+  /** For people. */
+  name: string,
 };
 
 /** What holds the daemon in. */
@@ -982,8 +1041,11 @@ export type InitializeResult = {
   agentInfo: Implementation,
   /** What it can do. */
   agentCapabilities: AgentCapabilities,
-  /** Always empty: who may come in is decided before the upgrade. */
-  authMethods: Array<string>,
+  /**
+   * How a model can be set up, for an ACP client that can run a program in a terminal; else empty.
+   * Who may come in is decided before the upgrade.
+   */
+  authMethods: Array<AuthMethod>,
 };
 
 /** One thing that was said. */
@@ -1052,7 +1114,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "auth_required" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -1068,6 +1130,14 @@ export type Limits = {
   messageBurst: number,
   /** How long one request may take, in seconds. */
   requestSeconds: number,
+};
+
+/** Which kinds of MCP servers may be named beside those over stdio. None of them is run. */
+export type McpCapabilities = {
+  /** Over HTTP. */
+  http: boolean,
+  /** Over HTTP with the older kind of stream. */
+  sse: boolean,
 };
 
 /** Bytes of memory by part. What a part says of itself leaves the allocator's losses out. */
@@ -1123,6 +1193,16 @@ export type ModeChangedParams = {
   setLive: boolean,
 };
 
+/** A mode. */
+export type ModeInfo = {
+  /** `ask`, `auto` or `read-only`. */
+  id: string,
+  /** For people. */
+  name: string,
+  /** What it means. */
+  description: string,
+};
+
 /** Asks for the mode, or sets it. */
 export type ModeParams = {
   /**
@@ -1138,6 +1218,14 @@ export type ModeResult = {
   mode: string,
   /** Whether a person set it while the steward ran; else it is the settings'. */
   setLive: boolean,
+};
+
+/** The modes that a conversation can have. */
+export type ModeState = {
+  /** The one that holds. */
+  currentModeId: string,
+  /** Those that are no looser than the vault's. */
+  availableModes: Array<ModeInfo>,
 };
 
 /** A language model. */
@@ -1179,6 +1267,9 @@ export type ModelsResult = {
   /** What is wrong with a vendor, one line each. */
   problems: Array<string>,
 };
+
+/** That a method is there. */
+export type Offered = Record<symbol, never>;
 
 /** Nothing to say. */
 export type PageCodeParams = Record<symbol, never>;
@@ -1489,6 +1580,44 @@ export type SessionCancelParams = {
   sessionId: string,
 };
 
+/** Methods for conversations that are there: an object stands for each. */
+export type SessionCapabilities = {
+  /** `session/list`. */
+  list: Offered,
+  /** `session/resume`. */
+  resume: Offered,
+  /** `session/close`. */
+  close: Offered,
+  /** `session/delete`. */
+  delete: Offered,
+};
+
+/** What can be chosen for a conversation. */
+export type SessionChoices = {
+  /** How far its calls are trusted. */
+  modes: ModeState,
+  /** The same and the model, in ACP's newer shape. */
+  configOptions: Array<ConfigOption>,
+};
+
+/** Stops what goes on in a conversation, and tells no more of it; it is kept. */
+export type SessionCloseParams = {
+  /** The conversation. */
+  sessionId: string,
+};
+
+/** It is closed. */
+export type SessionCloseResult = Record<symbol, never>;
+
+/** Deletes a conversation for good. */
+export type SessionDeleteParams = {
+  /** The conversation. */
+  sessionId: string,
+};
+
+/** It is gone. */
+export type SessionDeleteResult = Record<symbol, never>;
+
 /** What an event of a conversation carries. */
 export type SessionEventMeta = {
   /** Ours. */
@@ -1510,7 +1639,7 @@ export type SessionEventVaultMeta = {
 export type SessionInfo = {
   /** Its number. */
   sessionId: string,
-  /** The vault's folder. */
+  /** The folder that its client named, else the vault's. */
   cwd: string,
   /** What it is called; none while it goes on. */
   title?: string,
@@ -1528,7 +1657,7 @@ export type SessionListMeta = {
 
 /** Which conversations to list. */
 export type SessionListParams = {
-  /** Only those of this folder; there are only those of the vault. */
+  /** Only those of this folder: all of them for the vault's, of another those that were begun with it. */
   cwd?: string,
   /** The `nextCursor` of the answer before. */
   cursor?: string,
@@ -1574,9 +1703,15 @@ export type SessionMeta = {
 
 /** A new conversation. */
 export type SessionNewParams = {
-  /** The folder to work in: the vault's root, or left out. */
+  /**
+   * The folder that the client works in, absolute, or left out. The agent works in the vault: another
+   * folder is taken of ACP clients alone, and remembered.
+   */
   cwd?: string,
-  /** Programs to run as MCP servers: must be empty, since clients have none run here. */
+  /**
+   * Programs to run as MCP servers. None is run for a client: of ACP clients they are taken and passed
+   * over, of others refused.
+   */
   mcpServers?: Array<unknown>,
 };
 
@@ -1605,6 +1740,16 @@ export type SessionPromptResult = {
   stopReason: StopReason,
   /** What ACP has no place for. */
   _meta: PromptResultMeta,
+};
+
+/** Goes on with a conversation without telling it again. */
+export type SessionResumeParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** As for `session/new`. */
+  cwd?: string,
+  /** As for `session/new`. */
+  mcpServers?: Array<unknown>,
 };
 
 /** How a conversation stands. */
@@ -1677,6 +1822,33 @@ export type SessionUpdateParams = {
   /** The event's number, and the turn. */
   _meta: SessionEventMeta,
 };
+
+/** Chooses something for a conversation. */
+export type SetConfigOptionParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** `mode` or `model`. */
+  configId: string,
+  /** One of its values. */
+  value: string,
+};
+
+/** How all options stand now. */
+export type SetConfigOptionResult = {
+  /** All of them. */
+  configOptions: Array<ConfigOption>,
+};
+
+/** Sets how far the calls of a conversation are trusted; never further than the vault's own mode. */
+export type SetModeParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** `ask`, `auto` or `read-only`. */
+  modeId: string,
+};
+
+/** It is set. */
+export type SetModeResult = Record<symbol, never>;
 
 /** One setting. */
 export type Setting = {
@@ -2093,6 +2265,18 @@ export interface Methods {
   "session/list": { params: SessionListParams; result: SessionListResult };
   /** Tells the history of a conversation again, and what happens in it from then on. */
   "session/load": { params: SessionLoadParams; result: SessionLoadResult };
+  /** Whether a model is set up, for clients that offered to do so. */
+  "authenticate": { params: AuthenticateParams; result: AuthenticateResult };
+  /** Goes on with a conversation, and tells what happens in it from then on. */
+  "session/resume": { params: SessionResumeParams; result: SessionChoices };
+  /** Stops what goes on in a conversation and tells no more of it; it is kept. */
+  "session/close": { params: SessionCloseParams; result: SessionCloseResult };
+  /** Deletes a conversation for good. */
+  "session/delete": { params: SessionDeleteParams; result: SessionDeleteResult };
+  /** Sets how far the calls of a conversation are trusted. */
+  "session/set_mode": { params: SetModeParams; result: SetModeResult };
+  /** Chooses a mode or a model for a conversation. */
+  "session/set_config_option": { params: SetConfigOptionParams; result: SetConfigOptionResult };
   /** One conversation with what was said in it. */
   "_vault/conversation": { params: ConversationParams; result: ConversationResult };
   /** Ends a conversation; the next message begins another. */

@@ -1,7 +1,7 @@
 //! The part that thinks, and the conversations it does it in: a message comes in, a model works
 //! through it with the tools, everybody sees it live, and what was said is kept.
 //!
-//! Floor 7: imports `conversation`, `llm`, `store`, `policy`, `tools` and `calls`, through which alone
+//! Floor 7: imports `conversation`, `llm`, `store`, `journal`, `policy`, `tools` and `calls`, through which alone
 //! it reaches a tool; no door imports it, the composition root puts them together.
 //!
 //! Invariants: what was said is durable before anybody is shown it; where a message belongs is

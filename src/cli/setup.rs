@@ -88,8 +88,8 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
                     known.address.as_str()
                 ),
                 format!(
-                    "put `base_url = \"{address}\"` below `[models.providers.{provider}]` in {file}, and run \
-                     this again"
+                    "put `[models]`, `chain = []`, `[models.providers.{provider}]` and `base_url = \"{address}\"` \
+                     into {file}, a line each, and run this again"
                 ),
             ));
         }

@@ -11,10 +11,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::events::SessionTold;
 use super::lock;
 use crate::protocol::permission::{PermissionContent, PermissionOption, RequestPermissionParams};
-use crate::protocol::session::{FileChange, MessageKind, SessionUpdate};
+use crate::protocol::session::{FileChange, SessionUpdate};
 use crate::protocol::tools::Content;
 
 /// The methods beside `session/…` that ACP has.
@@ -68,19 +67,13 @@ impl Attached {
     }
 }
 
-/// A notification of what happened in a conversation; none where ACP has nothing to say of it.
-pub(super) fn told(session: &str, told: &SessionTold) -> Option<Utf8Bytes> {
-    let update = match told {
-        SessionTold::Update(update) => of_update(update),
-        // What was shown cannot be taken away.
-        SessionTold::Message { id, kind: MessageKind::Void, .. } => json!({
-            "sessionUpdate": "agent_message_chunk",
-            "messageId": id,
-            "content": { "type": "text", "text": "\n\n(The answer broke off and is asked for again.)\n\n" },
-        }),
-        SessionTold::Message { .. } | SessionTold::State { .. } => return None,
-    };
-    Some(update_of(session, &update))
+/// That what was shown of a message counts for nothing: it cannot be taken away.
+pub(super) fn void(message: &str) -> Value {
+    json!({
+        "sessionUpdate": "agent_message_chunk",
+        "messageId": message,
+        "content": { "type": "text", "text": "\n\n(The answer broke off and is asked for again.)\n\n" },
+    })
 }
 
 /// A notification with this update.
@@ -179,12 +172,6 @@ mod tests {
         let update = of_update(&notice);
         assert_eq!(update["sessionUpdate"], "agent_message_chunk");
         assert_eq!(update["content"]["text"], "(stopped)\n\n");
-        let state = SessionTold::Message {
-            id: "1".to_owned(),
-            kind: MessageKind::Answer,
-            text: "whole".to_owned(),
-        };
-        assert_eq!(told("1", &state), None);
     }
 
     #[test]

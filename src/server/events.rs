@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::acp::{self, Attached};
@@ -177,6 +178,15 @@ impl Event {
 }
 
 impl SessionTold {
+    /// The update that tells it to an ACP client; none where ACP has nothing to say of it.
+    fn in_acp(&self) -> Option<Value> {
+        match self {
+            Self::Update(update) => Some(acp::of_update(update)),
+            Self::Message { id, kind: MessageKind::Void, .. } => Some(acp::void(id)),
+            Self::Message { .. } | Self::State { .. } => None,
+        }
+    }
+
     fn tell(self, session_id: String, meta: SessionEventMeta) -> String {
         match self {
             Self::Update(update) => {
@@ -256,7 +266,9 @@ impl State {
         };
         let mut text = None;
         for (_, (outbox, _)) in self.speakers.iter().filter(hears) {
-            let text = text.get_or_insert_with(|| acp::told(session, told));
+            let text = text.get_or_insert_with(|| {
+                told.in_acp().map(|update| acp::update_of(session, &update))
+            });
             if let Some(text) = text {
                 outbox.push(text.clone());
             }

@@ -21,7 +21,8 @@ fn a_model_is_tried_before_it_is_chosen() {
         }
         false => script::says(Wire::Chat, "I am ready."),
     });
-    let settings = format!("[models.providers.ollama]\nbase_url = \"{}\"\n", model.url);
+    let settings =
+        format!("[models]\nchain = []\n[models.providers.ollama]\nbase_url = \"{}\"\n", model.url);
     home.write_config(&settings);
     let run = |line: &str| {
         let mut command = home.steward(&["setup", "--json"]);

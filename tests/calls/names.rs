@@ -10,12 +10,14 @@ const ROOMS: [&str; 8] =
     ["agent", "calls", "cli", "config", "daemon", "methods", "server", "smarthole"];
 
 /// Words that name something else as well, and where they do.
-const OTHERS: [(&str, &[&str]); 5] = [
+const OTHERS: [(&str, &[&str]); 6] = [
     // What is done to a thing, to a person and on the wire.
     ("calls/call.rs", &["create_folder", "delete", "move", "restore"]),
     // The protocol's kinds of calls.
     ("methods/told.rs", &["delete", "move"]),
     ("server/permission.rs", &["delete", "move"]),
+    // A command that an ACP client offers.
+    ("methods/prompt.rs", &["undo"]),
     // A command of the chat.
     ("cli/chat/commands.rs", &["undo"]),
     // Commands that are called as tools are.

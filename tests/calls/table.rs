@@ -235,7 +235,8 @@ fn a_kind_of_caller_does_what_its_permission_allows_with_every_tool() {
     };
     let mut place: Option<(TestVault, Calls)> = None;
     for has in [Permission::None, Permission::Read, Permission::Write, Permission::Move] {
-        let settings = Settings { client: has, mcp: has, voice: has, ..Settings::default() };
+        let settings =
+            Settings { client: has, acp: has, mcp: has, voice: has, ..Settings::default() };
         for tool in Registry::built_in().iter() {
             for scope in Scope::ALL {
                 let (there, calls) = place.get_or_insert_with(|| {
