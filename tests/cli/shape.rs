@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-pub const COMMANDS: [&[&str]; 72] = [
+pub const COMMANDS: [&[&str]; 74] = [
     &[],
     &["search"],
     &["read"],
