@@ -32,13 +32,13 @@ fn a_model_is_tried_before_it_is_chosen() {
         child.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
     };
-    let failed = run("1\n");
+    let failed = run("2\n");
     let said = String::from_utf8_lossy(&failed.stdout).into_owned();
     assert!(!failed.status.success() && said.contains("it is not loaded"), "{said}");
     assert_eq!(std::fs::read_to_string(home.config_file()).unwrap(), settings, "nothing changed");
     let wrong = run("9\n");
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
-    let done = run("2\n");
+    let done = run("1\n");
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(done.status.success() && said.contains("I am ready."), "{done:?}");
     let shown = home.run(&["config", "get", "models.chain"]).expect(0).stdout;
