@@ -13,7 +13,7 @@ const DATA: [&str; 6] = ["inputSchema", "outputSchema", "calls", "settings", "va
 
 /// What they print is no JSON, is an entry for another program's settings, waits for ever, asks the system for a
 /// service, or is a list of commands.
-const OTHERS: [&[&str]; 22] = [
+const OTHERS: [&[&str]; 24] = [
     &["serve"],
     &["completions"],
     &["man"],
@@ -36,6 +36,8 @@ const OTHERS: [&[&str]; 22] = [
     &["service"],
     &["mcp"],
     &["mcp", "config"],
+    &["acp"],
+    &["setup"],
 ];
 
 const TOOLS: [&[&str]; 16] = [
