@@ -14,6 +14,7 @@ use vault_steward::agent::conversations::TurnEnd;
 use vault_steward::agent::{ConversationSettings, Conversations};
 use vault_steward::conversation::{EndKind, ItemKind, TurnState};
 use vault_steward::methods::conversations::KeptConversations;
+use vault_steward::policy::Scope;
 use vault_steward::protocol::conversations::{
     SessionListMeta, SessionListParams, SessionListResult, SessionListVaultMeta,
 };
@@ -195,7 +196,7 @@ fn in_process(kept: &Conversations, ground: &Ground<'_>, page: &mut Page) -> Res
     for round in 0..=ground.rounds * 3 {
         let begun = Instant::now();
         let mut json = Vec::new();
-        let listed = kept.list(params.clone(), u64::MAX, &mut json);
+        let listed = kept.list(params.clone(), Scope::Person, u64::MAX, &mut json);
         listed.map_err(|error| anyhow::anyhow!("{}", error.message))?;
         if round > 0 {
             times.add(begun.elapsed());
