@@ -38,7 +38,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["history", "changes"], "steward log"),
     (&["diff"], "steward log --diff"),
     (&["revert", "rollback", "reset"], "steward undo"),
-    (&["init", "setup"], "steward serve --vault PATH"),
+    (&["init"], "steward serve --vault PATH"),
     (&["start", "run", "daemon", "server", "up"], "steward serve"),
     (&["ps", "info"], "steward status --all"),
     (&["ask", "talk"], "steward chat"),
