@@ -27,7 +27,10 @@ impl Suite {
         let packages = std::fs::read_dir(&modules).unwrap().map(|entry| entry.unwrap().path());
         let node = packages.map(|package| package.join("bin/node")).find(|node| node.is_file());
         let program = modules.join("@modelcontextprotocol/conformance/dist/index.js");
-        Some(Self { node: node.expect("Node 22 for this machine"), program })
+        if node.is_none() {
+            missing(test, "a Node 22 for this machine, by npm");
+        }
+        Some(Self { node: node?, program })
     }
 
     /// Runs both sets on a server that the bridge reaches so.
