@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+import os
 import sys
 
 import acp
@@ -99,7 +100,8 @@ async def strictly(command):
 async def main():
     command = sys.argv[2:]
     client = Client()
-    async with spawn_agent_process(client, *command) as (agent, process):
+    # Its own choice would leave out what keeps tests from the ports of other programs.
+    async with spawn_agent_process(client, *command, env=dict(os.environ)) as (agent, process):
         opened = await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
         assert opened.agent_capabilities.session_capabilities.resume is not None, opened
         begun = await agent.new_session(cwd=VAULT, mcp_servers=[])
