@@ -25,6 +25,7 @@ use tempfile::TempDir;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::conversations::TurnEnd;
 use vault_steward::agent::{ConversationSettings, Conversations};
+use vault_steward::bases::{Scope, Source as _};
 use vault_steward::calls::{Calls, Outcome, Request};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::index::Index;
@@ -34,11 +35,14 @@ use vault_steward::index::names::Asking;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::glob::Glob;
 use vault_steward::note::path::VaultPath;
-use vault_steward::policy::{self, Caller, Permission, Scope};
+use vault_steward::organize::plan::Item;
+use vault_steward::organize::planner::{self, Wanted, World};
+use vault_steward::organize::{self, rules_file};
+use vault_steward::policy::{self, Caller, Permission};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 use vault_steward::tools::{self, Context, Registry};
-use vault_steward::vault::{Cancel, Order, Settings, Vault, Want, Wanted, Writer};
+use vault_steward::vault::{self, Cancel, Order, Settings, Vault, Want, Writer};
 
 /// From the rarest word to patterns without any literal; `examples/compare` asks the same.
 const PATTERNS: [&str; 17] = [
@@ -98,9 +102,11 @@ fn context(vault: &Vault, writer: Writer, state: &Path) -> Context {
         most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),
+        rules: Vec::new(),
         gate: None,
         conversations: None,
         host: None,
+        listeners: Default::default(),
         clock: tools::Clock::System,
     }
 }
@@ -163,7 +169,7 @@ fn engine(criterion: &mut Criterion) {
     let root = VaultPath::root();
     for pattern in GLOBS.into_iter().chain(["**/*4217.md", "**/Index.md", "**/{Ha,Wi}*"]) {
         let glob = Glob::parse(pattern).expect("a glob");
-        let wanted = Wanted { folder: &root, glob: &glob, kind: None };
+        let wanted = vault::Wanted { folder: &root, glob: &glob, kind: None };
         group.bench_function(pattern, |bencher| {
             bencher.iter(|| vault.catalogue().list(black_box(&wanted), Order::Modified, 100).total);
         });
@@ -227,6 +233,8 @@ fn engine(criterion: &mut Criterion) {
         bencher.iter(|| call(&context, "list_links", json!({"kind": "unresolved"})));
     });
     group.finish();
+
+    plans(criterion, &context, target);
 
     let mut group = criterion.benchmark_group(format!("names/{size}"));
     let cancel = Cancel::default();
@@ -312,7 +320,7 @@ fn engine(criterion: &mut Criterion) {
                 let request = Request {
                     tool: "get_properties".to_owned(),
                     arguments: looked_at(),
-                    caller: Caller { scope: Scope::Client, name: "bench".to_owned() },
+                    caller: Caller { scope: policy::Scope::Client, name: "bench".to_owned() },
                     ..Request::default()
                 };
                 let outcome = black_box(calls.call(request, &Cancel::default()));
@@ -327,6 +335,61 @@ fn engine(criterion: &mut Criterion) {
 }
 
 /// A thousand conversations of forty items each, as a person has them after a year or two.
+/// Plans of rules: one that moves 10,000 notes, or all of a smaller vault, and a hundred about one note.
+fn plans(criterion: &mut Criterion, context: &Context, one: VaultPath) {
+    let settings = organize::Settings { max_items: usize::MAX, ..organize::Settings::default() };
+    let moment =
+        context.index.properties.moment(&context.vault, &context.index.links, &context.cancel);
+    let moment = moment.expect("nobody withdraws");
+    let zone = chrono::Utc;
+    let scope = Scope { source: &moment, now: 0, zone: &zone, this: None, seed: 0, formulas: &[] };
+    let world = World {
+        vault: &context.vault,
+        index: &context.index,
+        moment: &moment,
+        scope,
+        settings: &settings,
+        taken_once: &|_, _| false,
+        cancel: &context.cancel,
+    };
+    let rules = |yaml: &str| {
+        let read = rules_file::read(yaml, &|name| Err(format!("no base {name}")));
+        read.expect("rules").rules
+    };
+    let mut group = criterion.benchmark_group(format!("plan/{}", notes()));
+    group.sample_size(10);
+    let notes = moment.files().filter(|file| moment.path(*file).ends_with(".md"));
+    let items: Vec<Item> = notes
+        .take(10_000)
+        .map(|file| {
+            let path = moment.path(file).to_string();
+            let name = path.rsplit('/').next().unwrap_or_default();
+            Item { to: Some(format!("Filed/{name}")), path, ..Item::default() }
+        })
+        .collect();
+    group.bench_function(format!("{} moves by hand", items.len()), |bencher| {
+        let wanted = || Wanted { items: items.clone(), ..Wanted::default() };
+        bencher.iter_batched(wanted, |wanted| planner::plan(&world, wanted), BatchSize::LargeInput);
+    });
+    let all = rules("rules: [{name: All, when: 'file.ext == \"md\"', do: [{set: {seen: 1}}]}]");
+    group.bench_function("a rule that changes every note", |bencher| {
+        bencher.iter(|| planner::plan(&world, Wanted { rules: &all, ..Wanted::default() }));
+    });
+    let many: Vec<String> = (0..100)
+        .map(|at| {
+            format!("  - {{name: R{at}, when: 'status == \"s{at}\"', do: [{{move: F{at}}}]}}")
+        })
+        .collect();
+    let many = rules(&format!("rules:\n{}", many.join("\n")));
+    group.bench_function("100 rules about one note", |bencher| {
+        bencher.iter(|| {
+            let within = Some(one.clone());
+            planner::plan(&world, Wanted { rules: &many, within, ..Wanted::default() })
+        });
+    });
+    group.finish();
+}
+
 fn conversations(c: &mut Criterion) {
     let state = tempfile::tempdir().expect("the machine has room for temporary files");
     let settings = ConversationSettings { kept: 0, ..ConversationSettings::default() };

@@ -16,22 +16,26 @@
 //! | 1 | [`protocol`] | what crosses the socket |
 //! | 1 | [`llm`] | one turn asked of a language model, or of the first in a row that answers |
 //! | 1 | [`hooks`] | commands of the user's own that hear of what happens |
+//! | 2 | [`bases`] | Obsidian's Bases: expressions, `.base` files and their tables; pure |
 //! | 2 | [`vault`] | the only room that touches the user's files |
 //! | 2 | [`store`] | the steward's own memory: a database and texts by their hash |
 //! | 3 | [`journal`] | the only caller of the vault's write side |
 //! | 3 | [`index`] | finding things by what is in them |
 //! | 3 | [`policy`] | may this call run; pure |
 //! | 4 | [`edits`] | changes made in a caller's name: judged, with the links that follow them |
+//! | 4 | [`organize`] | rules and plans: what should be where, and what would happen; decides, changes nothing |
 //! | 5 | [`tools`] | what a caller can ask for, one file a tool |
 //! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
 //! | 6 | [`mcp`] | what MCP clients say and are told; pure |
 //! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
 //! | 7 | [`server`] | the WebSocket door |
 //! | 7 | [`smarthole`] | the door to SmartHole, which hears what a person says |
+//! | 7 | [`workflows`] | steps that call tools one after another |
 //! | 8 | [`config`], [`methods`] | settings; what the daemon answers, method by method |
 //! | 8 | [`daemon`], [`cli`] | the composition root, the command line |
 
 pub mod agent;
+pub mod bases;
 pub mod calls;
 #[doc(hidden)]
 pub mod chaos;
@@ -47,6 +51,7 @@ pub mod llm;
 pub mod mcp;
 pub mod methods;
 pub mod note;
+pub mod organize;
 pub mod policy;
 pub mod protocol;
 pub mod server;
@@ -54,3 +59,4 @@ pub mod smarthole;
 pub mod store;
 pub mod tools;
 pub mod vault;
+pub mod workflows;

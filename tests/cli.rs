@@ -28,6 +28,8 @@ mod terminal;
 #[cfg(target_os = "linux")]
 #[path = "cli/asking.rs"]
 mod asking;
+#[path = "cli/automatic.rs"]
+mod automatic;
 #[path = "cli/call.rs"]
 mod call;
 #[path = "cli/chat.rs"]
@@ -50,6 +52,8 @@ mod daemon;
 mod discovery;
 #[path = "cli/doors.rs"]
 mod doors;
+#[path = "cli/drafts.rs"]
+mod drafts;
 #[cfg(target_os = "linux")]
 #[path = "cli/endurance.rs"]
 mod endurance;
@@ -83,10 +87,16 @@ mod memory;
 #[cfg(unix)]
 #[path = "cli/moved.rs"]
 mod moved;
+#[path = "cli/naming.rs"]
+mod naming;
+#[path = "cli/organize.rs"]
+mod organize;
 #[path = "cli/plugin.rs"]
 mod plugin;
 #[path = "cli/policy.rs"]
 mod policy;
+#[path = "cli/query.rs"]
+mod query;
 #[cfg(target_os = "linux")]
 #[path = "cli/readings.rs"]
 mod readings;
@@ -100,3 +110,5 @@ mod shape;
 mod verbs;
 #[path = "cli/view.rs"]
 mod view;
+#[path = "cli/workflows.rs"]
+mod workflows;

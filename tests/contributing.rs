@@ -54,7 +54,7 @@ const LINES: &[(&str, &str, &str)] = &[
     // A setting.
     (
         "src/agent/settings.rs",
-        "    /// How many conversations are kept;",
+        "    /// How many conversations to store;",
         "    /// What a conversation begins with.\n    pub greeting: String,",
     ),
     ("src/agent/settings.rs", "            kept: 1000,", "            greeting: String::new(),"),

@@ -1,5 +1,6 @@
 //! What the steward adds to a model's turn, and to the way of a piece of its answer to the clients.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -8,14 +9,14 @@ use criterion::{BatchSize, Criterion};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-use vault_steward::agent::called::Called;
+use vault_steward::agent::call_result::CallResult;
 use vault_steward::agent::clock::SystemClock;
-use vault_steward::agent::entry::Said;
+use vault_steward::agent::entry::UserMessage;
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::{
-    Answer, Audience, Later, Model, Models, Place, Told, Toolbox, Wanted,
+    CallOutcome, CallRequest, Model, Models, Toolbox, TurnUpdate, UpdateSink, VaultContext,
 };
-use vault_steward::agent::prompt::Moment;
+use vault_steward::agent::prompt::Situation;
 use vault_steward::agent::turn::{Changes, Reason};
 use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, TurnSettings};
 use vault_steward::conversation::ConversationId;
@@ -83,7 +84,7 @@ impl Models for Chosen {
         Some(Model { provider, window: 200_000 })
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         Box::pin(std::future::ready(String::new()))
     }
 
@@ -106,30 +107,30 @@ impl Toolbox for Tools {
         Arc::new([("look".to_owned(), false)].into())
     }
 
-    fn call(&self, wanted: Wanted, _: Cancel) -> Later<Answer> {
+    fn call(&self, wanted: CallRequest, _: Cancel) -> BoxFuture<'static, CallOutcome> {
         let text = format!("{} saw {}", wanted.call.id, "a line of a note\n".repeat(40));
-        let called = Called::done(text, Value::Null);
-        Box::pin(std::future::ready(Answer::Done(called)))
+        let called = CallResult::done(text, Value::Null);
+        Box::pin(std::future::ready(CallOutcome::Done(called)))
     }
 }
 
 struct Nobody;
 
-impl Audience for Nobody {
-    fn tell(&self, _: Told) {}
+impl UpdateSink for Nobody {
+    fn tell(&self, _: TurnUpdate) {}
 }
 
 struct Nowhere;
 
-impl Place for Nowhere {
+impl VaultContext for Nowhere {
     fn vault(&self) -> String {
         "Notes".to_owned()
     }
 
-    fn moment(&self, _: ConversationId, _: vault_steward::policy::Scope) -> Moment {
+    fn moment(&self, _: ConversationId, _: vault_steward::policy::Scope) -> Situation {
         let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00");
         let now = now.expect("it is a time");
-        Moment { now, active_note: None, as_of: None, news: Vec::new() }
+        Situation { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
     fn note(&self, _: &str, _: Scope) -> Option<(String, String)> {
@@ -141,8 +142,8 @@ impl Place for Nowhere {
     }
 }
 
-fn said(conversation: ConversationId) -> Said {
-    Said {
+fn said(conversation: ConversationId) -> UserMessage {
+    UserMessage {
         number: 0,
         to: Some(conversation),
         text: "look around".to_owned(),
@@ -150,7 +151,7 @@ fn said(conversation: ConversationId) -> Said {
         scope: Scope::Person,
         from: None,
         client_id: None,
-        attached: vault_steward::agent::attached::Attached::default(),
+        attached: vault_steward::agent::attachments::Attachments::default(),
         note: None,
     }
 }
@@ -222,7 +223,7 @@ impl Models for ChosenSilent {
         Some(Model { provider: Arc::new(Silent(self.0.clone())), window: 200_000 })
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         Box::pin(std::future::ready(String::new()))
     }
 

@@ -83,6 +83,29 @@ impl Client {
         }
     }
 
+    /// Asks, and gives how long it took until a message with `mark` in it came.
+    ///
+    /// # Errors
+    /// The connection broke, or none came before the answer.
+    pub fn until(&mut self, method: &str, params: &Value, mark: &str) -> Result<Duration> {
+        self.number += 1;
+        let question =
+            json!({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params});
+        let end = format!(r#"{{"jsonrpc":"2.0","id":{},"#, self.number);
+        let begun = Instant::now();
+        self.socket.send(Message::text(question.to_string()))?;
+        let mut marked = None;
+        loop {
+            let Message::Text(text) = self.socket.read()? else { continue };
+            if marked.is_none() && text.contains(mark) {
+                marked = Some(begun.elapsed());
+            }
+            if text.starts_with(&end) {
+                return marked.with_context(|| format!("the daemon answered {text}"));
+            }
+        }
+    }
+
     /// Calls a tool, without looking at more of the answer than that it is none of an error.
     ///
     /// # Errors

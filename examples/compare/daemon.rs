@@ -14,7 +14,7 @@ use crate::client::Client;
 
 /// One program asks in place of many clients, faster than any would, so the door does not count. It waits
 /// for the programs beside, minutes long in a vault of a million notes, and answers no ping meanwhile.
-const SETTINGS: &str = "[server]\nmessages_per_second = 1000000\nmessage_burst = 1000000\n\
+const SETTINGS: &str = "[server]\nport = 0\nmessages_per_second = 1000000\nmessage_burst = 1000000\n\
     ping_seconds = 3600\n";
 
 /// How long it has to take no processor time, to be at rest.
@@ -34,11 +34,44 @@ impl Home {
     /// # Errors
     /// Whatever the file system says.
     pub fn new(scratch: &Path) -> Result<Self> {
+        Self::with(scratch, "")
+    }
+
+    /// The same with more settings.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn with(scratch: &Path, more: &str) -> Result<Self> {
         let folder = TempDir::with_prefix_in("home-", scratch)?;
         let settings = folder.path().join("config/vault-steward");
         fs::create_dir_all(&settings)?;
-        fs::write(settings.join("config.toml"), SETTINGS)?;
+        fs::write(settings.join("config.toml"), format!("{SETTINGS}{more}"))?;
         Ok(Self { folder })
+    }
+
+    /// A command that keeps to these folders.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        self.keep_to(&mut command);
+        command
+    }
+
+    /// Ends a daemon that a command started by itself, and waits until it is gone.
+    ///
+    /// # Errors
+    /// None runs.
+    pub fn end_started(&self) -> Result<()> {
+        let running = self.state()?.join("daemon.json");
+        let told: Value = serde_json::from_str(&fs::read_to_string(&running)?)?;
+        let process = told["pid"].as_i64().context("no daemon runs")?;
+        #[cfg(unix)]
+        if let Some(process) = rustix::process::Pid::from_raw(i32::try_from(process)?) {
+            rustix::process::kill_process(process, rustix::process::Signal::TERM)?;
+            while rustix::process::test_kill_process(process).is_ok() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Ok(())
     }
 
     /// Has `command` keep to these folders.
@@ -115,6 +148,11 @@ impl Daemon {
         Ok(Self { child, port, token, begun, ready })
     }
 
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The number of its process.
     pub fn process(&self) -> u32 {
         self.child.id()
@@ -169,16 +207,36 @@ impl Daemon {
         Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
     }
 
+    /// How often all its threads together have waited for something; `None` where the system does not tell.
+    pub fn waits(&self) -> Option<u64> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).ok()?;
+        let waits = |thread: fs::DirEntry| {
+            let status = fs::read_to_string(thread.path().join("status")).ok()?;
+            let line = status.lines().find_map(|it| it.strip_prefix("voluntary_ctxt_switches:"))?;
+            line.trim().parse::<u64>().ok()
+        };
+        Some(threads.flatten().filter_map(waits).sum())
+    }
+
+    /// What it would take with it if it ended: pages of its own, and its part of those that other
+    /// processes hold as well. In bytes; `None` where the system does not tell.
+    pub fn share_of_memory(&self) -> Option<u64> {
+        kilobytes(&self.child, "smaps_rollup", "Pss:")
+    }
+
     /// The memory it holds; `None` where the system does not tell.
     pub fn memory(&self) -> Option<Memory> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let bytes = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-            Some(kilobytes << 10)
-        };
+        let bytes = |name| kilobytes(&self.child, "status", name);
         Some(Memory { resident: bytes("VmRSS:")?, own: bytes("RssAnon:")? })
     }
+}
+
+/// What this line of a file about the process says, in bytes.
+fn kilobytes(child: &Child, file: &str, name: &str) -> Option<u64> {
+    let told = fs::read_to_string(format!("/proc/{}/{file}", child.id())).ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix(name))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
 }
 
 /// How much memory a process holds, in bytes.

@@ -33,8 +33,14 @@ use rows::Ground;
 /// Notes of a vault in which each question takes others so long that few have to do.
 const LARGE: usize = 100_000;
 
+/// Notes of a vault in which it takes them so long that one has to do.
+const HUGE: usize = 1_000_000;
+
 /// Notes of the vault whose ten thousand files git changes.
 const CHECKOUT: usize = 10_000;
+
+/// Notes of each of the vaults that are served beside each other.
+const MANY: usize = 10_000;
 
 /// Notes of the vault that is searched on one core, on two, and so on, where no other is asked for.
 const CORES: usize = 10_000;
@@ -46,7 +52,8 @@ struct Options {
     /// The sizes of the vaults.
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
     notes: Vec<usize>,
-    /// How often each is asked; left out: 7 times, and 3 from a hundred thousand notes on.
+    /// How often each is asked; left out: 7 times, 3 from a hundred thousand notes on, and once from a
+    /// million on.
     #[arg(long)]
     rounds: Option<usize>,
     /// What the vaults are generated from.
@@ -58,8 +65,8 @@ struct Options {
     /// The page to write; without it the figures are only printed.
     #[arg(long)]
     page: Option<PathBuf>,
-    /// Measure these alone: search, matches, list, read, find, start, memory, change, checkout, wire,
-    /// crowd, cores, kept, plugin, servers.
+    /// Measure these alone: search, matches, list, read, find, names, query, jobs, start, memory, many, change,
+    /// checkout, wire, crowd, cores, kept, doors, plugin, servers.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Numbers of cores for `cores`; left out: 1, 2, 4 and so on.
@@ -77,9 +84,9 @@ struct Options {
 }
 
 /// What can be measured, in this order.
-const KINDS: [&str; 15] = [
-    "search", "matches", "list", "read", "find", "start", "memory", "change", "checkout", "wire",
-    "crowd", "cores", "kept", "plugin", "servers",
+const KINDS: [&str; 20] = [
+    "search", "matches", "list", "read", "find", "names", "query", "jobs", "start", "memory",
+    "many", "change", "checkout", "wire", "crowd", "cores", "kept", "doors", "plugin", "servers",
 ];
 
 fn main() -> ExitCode {
@@ -139,7 +146,11 @@ fn run(options: &Options) -> Result<()> {
     for (at, &notes) in options.notes.iter().enumerate() {
         let ground = |vault: PathBuf| -> Result<Ground<'_>> {
             let home = Home::new(scratch.path())?;
-            let rounds = options.rounds.unwrap_or(if notes < LARGE { 7 } else { 3 });
+            let rounds = options.rounds.unwrap_or(match notes {
+                HUGE.. => 1,
+                LARGE.. => 3,
+                _ => 7,
+            });
             let (steward, peers, scratch) = (&*steward, &peers, scratch.path());
             Ok(Ground { steward, vault, notes, rounds, home, peers, scratch })
         };
@@ -159,6 +170,14 @@ fn run(options: &Options) -> Result<()> {
                 "list" => rows::listing::measure(here, page),
                 "read" => rows::reading::measure(here, page),
                 "find" => rows::reading::finding(here, page),
+                "names" => rows::naming::measure(here, page),
+                "query" => rows::query::measure(here, page),
+                "jobs" => (|| {
+                    // A vault of its own, whose links are others afterwards.
+                    let vault = scratch.path().join(format!("moved-{notes}"));
+                    generated(&vault, notes, options.seed)?;
+                    rows::jobs::measure(&ground(vault)?, page)
+                })(),
                 "start" => rows::start::measure(here, page),
                 "memory" => (|| {
                     if base.is_none() {
@@ -166,6 +185,8 @@ fn run(options: &Options) -> Result<()> {
                     }
                     rows::memory::measure(here, page, base)
                 })(),
+                // Ten times as many notes as the larger vaults have fill a disk.
+                "many" if notes == MANY => rows::many::measure(here, page),
                 "change" => rows::change::measure(here, page),
                 "checkout" if notes == CHECKOUT => (|| {
                     // A vault of its own, which is not as generated afterwards.
@@ -182,6 +203,7 @@ fn run(options: &Options) -> Result<()> {
                 "kept" if at == 0 => {
                     rows::kept::append(here, page).and_then(|()| rows::kept::list(here, page))
                 }
+                "doors" => rows::doors::measure(here, page),
                 "plugin" => rows::plugin::measure(here, page),
                 "servers" => rows::servers::measure(here, page),
                 _ => Ok(()),

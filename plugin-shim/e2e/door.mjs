@@ -86,7 +86,7 @@ export class Door {
     }
     // A page that was built since the daemon was, for whoever works on the view.
     const newer = process.env.STEWARD_PAGE;
-    if (newer && inner.status === 200 && /^\/view\.(js|css)$/.test(request.url)) {
+    if (newer && inner.status === 200 && /^\/(view\.(js|css)|chunk\.js|cards\.js)$/.test(request.url)) {
       inner.body = await readFile(path.join(newer, request.url));
       inner.headers["content-length"] = String(inner.body.length);
       delete inner.headers.etag;

@@ -23,9 +23,9 @@ export async function what_is_spoken_waits_in_sight(set) {
   smarthole.say("v3", "Forget this one");
   const lines = tab.locator(".vs-waiting .vs-banner");
   await until("lines", () => lines.count(), (count) => count === 2);
-  await lines.first().getByText("waits to be heard").waitFor();
+  await lines.first().getByText("waiting to be read").waitFor();
   await picture(tab, "waiting-light");
-  await lines.nth(1).getByRole("button", { name: "Let go" }).click();
+  await lines.nth(1).getByRole("button", { name: "Discard" }).click();
   await until("lines", () => lines.count(), (count) => count === 1);
   first.open();
   await tab.locator(".vs-list").getByText("The beans are noted.").waitFor();

@@ -1,4 +1,5 @@
 // The view in a page of the tests' own: it can be taken away, and be there before its daemon.
+import { Activity } from "../src/activity";
 import { BrowserHost } from "../src/page/browser-host";
 import { createConnection } from "../src/connection";
 import { element } from "../src/view/dom";
@@ -15,6 +16,7 @@ const connection = createConnection({
     return { status: answer.status, text: await answer.text() };
   },
 });
+const activity = new Activity(connection);
 const host = new BrowserHost(document, () => connection);
 
 /** Mounts the view and answers how many milliseconds pass until it is painted. */
@@ -22,13 +24,13 @@ async function mount(): Promise<number> {
   const before = performance.now();
   const root = element(document, "main", { class: "page-chat" });
   document.body.appendChild(root);
-  let chat = mountChat(root, connection, host);
+  let chat = mountChat(root, connection, activity, host);
   connection.start();
   Object.assign(window, {
     /** Another view takes its place, as when Obsidian moves one to another window. */
     move() {
       const kept = chat.unmount();
-      chat = mountChat(root, connection, host);
+      chat = mountChat(root, connection, activity, host);
       chat.restore(kept);
     },
     unmount() {

@@ -48,7 +48,7 @@ export async function a_new_user_is_told_what_is_wrong(set) {
   await status(tab, /^Steward: not running$/);
   await desk.daemon.start();
   const panel = tab.locator(".vs-panel");
-  await panel.getByText("The daemon did not let this in").waitFor();
+  await panel.getByText("The daemon refused the connection").waitFor();
   await status(tab, /^Steward: refused$/);
   const [command] = await until("command", () => panel.locator(".vs-command code").allInnerTexts(), (texts) => texts.length === 1);
   await both(tab, "obsidian-refused");
@@ -343,7 +343,7 @@ async function calledFromElsewhere(desk, tab) {
     (turn) => turn.text("Then not."),
   );
   const answered = desk.daemon.post("Never turn the heap");
-  const notice = tab.locator(".notice", { hasText: "The steward waits for you" });
+  const notice = tab.locator(".notice", { hasText: "Waiting for your approval: " });
   await notice.waitFor();
   await status(tab, /^Steward: waiting for you/);
   await picture(tab, "obsidian-called-light");

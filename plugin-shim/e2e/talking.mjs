@@ -293,3 +293,43 @@ export async function the_keyboard_reaches_all(set) {
   await stage.close(tab);
   await stage.strike();
 }
+
+/** What a query found is a table with links to the notes, sorted by the heading that is clicked. */
+export async function what_a_query_found_is_a_table(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ width: 560 });
+  stage.model.next(
+    (turn) => turn.call("query_notes", { base: "Reading/Books.base", view: "Shelf" }),
+    (turn) => turn.text("Those are your books."),
+  );
+  await say(tab, "Which books have I rated?");
+  await tab.locator(".vs-list").getByText("Those are your books.").waitFor();
+  await done(tab);
+  const column = (at) => tab.locator(`.vs-query tbody tr td:nth-child(${at})`).allInnerTexts();
+  const years = async () => (await column(3)).map(Number).filter((year) => year > 0);
+  await tab.locator(".vs-query th").first().waitFor();
+  assert.ok((await years()).length > 2);
+  const heading = tab.locator(".vs-query th").nth(2);
+  await heading.getByRole("button").press("Enter");
+  assert.equal(await heading.getAttribute("aria-sort"), "ascending");
+  assert.deepEqual(await years(), (await years()).toSorted((a, b) => a - b));
+  await heading.getByRole("button").click();
+  assert.deepEqual(await years(), (await years()).toSorted((a, b) => b - a));
+  const links = await tab.locator(".vs-query tbody td:first-child .vs-link").evaluateAll((all) => all.map((link) => link.dataset.linkpath));
+  assert.ok(links.includes("Reading/Books/Walden.md"), links.join());
+  await picture(tab, "query-light");
+  await stage.close(tab);
+  const dark = await stage.open({ width: 900, dark: true });
+  stage.model.next(
+    (turn) => turn.call("query_notes", { where: "file.tags.length > 0", select: ["file.name", "file.tags"], limit: 30 }),
+    (turn) => turn.text("Those have tags."),
+  );
+  await say(dark, "Which notes have tags?");
+  await dark.locator(".vs-list").getByText("Those have tags.").waitFor();
+  await until("rows", () => dark.locator(".vs-query tbody tr").count(), (count) => count === 20);
+  await dark.locator(".vs-query .vs-more").click();
+  assert.equal(await dark.locator(".vs-query tbody tr").count(), 30);
+  await picture(dark, "query-wide-dark");
+  await stage.close(dark);
+  await stage.strike();
+}

@@ -91,7 +91,7 @@ export async function the_daemon_comes_and_goes(set) {
   await stage.daemon.stop("SIGKILL");
   await stage.daemon.start();
   await page.goto(address);
-  await page.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
+  await page.locator(".vs-panel").getByText("This page has expired").waitFor();
   await until("words", () => page.locator(".vs-panel").innerText(), (text) => /steward open/.test(text));
   await stage.close(page);
 
@@ -239,7 +239,7 @@ export async function a_view_waits_for_the_daemon(set) {
 
   const wrong = await stage.open({ at: stage.harness("0".repeat(64)) });
   await wrong.evaluate(() => window.mount());
-  await wrong.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
+  await wrong.locator(".vs-panel").getByText("This page has expired").waitFor();
   await stage.close(wrong);
   await stage.strike();
 }

@@ -1,37 +1,54 @@
-// What the steward is doing, over all conversations: for the status bar and for stopping it.
+// What the steward is doing, over all conversations: the one place that knows which of them work and
+// which wait for the person. The chat, its list, the page's title and the status bar are drawn from it.
 
 import type { Connection, Unsubscribe } from "./connection";
 import { Listeners } from "./listeners";
-import type { SmartHoleState } from "./protocol";
+import type { RequestPermissionParams, RequestPermissionResult, SmartHoleState } from "./protocol";
 
 /**
- * How a conversation stands that is not at rest: at work; at work and asking for an agreement; or
+ * How a conversation stands that is not at rest: at work; at work and waiting for an approval; or
  * waiting for an answer, with no turn at work.
  */
-type Standing = "working" | "asking" | "waiting";
+export type Activeness = "working" | "asking" | "waiting";
+
+/** An approval that the daemon asks a person for. */
+export interface Approval {
+  id: number;
+  params: RequestPermissionParams;
+  /** With what the person says of it, such as why not. */
+  answer(optionId: string, words?: string): void;
+}
 
 /** Watches what the steward is doing from its making until `stop`. */
 export class Activity {
+  /** What waits for the person's approval, the oldest first, until it is answered here or elsewhere. */
+  readonly approvals: readonly Approval[];
+  readonly #approvals: Approval[] = [];
   readonly #connection: Connection;
   readonly #changed = new Listeners<void>();
-  readonly #questioned = new Listeners<string>();
+  readonly #waits = new Listeners<string>();
   readonly #ends: Unsubscribe[];
-  readonly #standing = new Map<string, Standing>();
-  #questions = 0;
+  readonly #standing = new Map<string, Activeness>();
   #smarthole: SmartHoleState | null = null;
   /** What events told while the list was on its way, which is newer than the list. */
   #newer: Set<string> | null = null;
   #loading = 0;
+  #next = 1;
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    this.approvals = this.#approvals;
     this.#ends = [
       connection.onSnapshot(() => void this.#load()),
       connection.on("_vault/state", ({ sessionId, state, waiting }) => {
         this.#newer?.add(sessionId);
         if (state === "running") this.#stand(sessionId, "working");
         else if (state === "requires_action") this.#stand(sessionId, "asking");
-        else this.#stand(sessionId, waiting ? "waiting" : null);
+        else {
+          const isNew = waiting && this.#standing.get(sessionId) !== "waiting";
+          this.#stand(sessionId, waiting ? "waiting" : null);
+          if (isNew) this.#waits.tell("A question is waiting for your answer");
+        }
       }),
       connection.on("_vault/conversation_changed", ({ sessionId, kind }) => {
         if (kind !== "ended" && kind !== "deleted") return;
@@ -42,18 +59,15 @@ export class Activity {
         this.#smarthole = smarthole;
         this.#changed.tell();
       }),
-      connection.answer("session/request_permission", ({ toolCall }, signal) => {
-        // Only counted here; the chat view answers.
-        this.#questions += 1;
-        signal.addEventListener("abort", () => {
-          this.#questions -= 1;
-          this.#changed.tell();
-        });
-        this.#changed.tell();
-        this.#questioned.tell(toolCall.title);
-        return new Promise(() => undefined);
-      }),
+      connection.answer("session/request_permission", (params, signal) => this.#ask(params, signal)),
     ];
+    if (connection.state.kind === "connected") void this.#load();
+  }
+
+  /** How a conversation stands; null where it is at rest, or is not known to the daemon. */
+  of(sessionId: string | null): Activeness | null {
+    if (this.#approvals.some(({ params }) => params.sessionId === sessionId)) return "asking";
+    return (sessionId !== null && this.#standing.get(sessionId)) || null;
   }
 
   /** Conversations in which a turn is at work. */
@@ -63,7 +77,7 @@ export class Activity {
 
   /** Whether a person is waited for: an approval, or the answer to a question. */
   get waiting(): boolean {
-    return this.#questions > 0 || [...this.#standing.values()].some((standing) => standing !== "working");
+    return this.#approvals.length > 0 || [...this.#standing.values()].some((standing) => standing !== "working");
   }
 
   /** The connection to SmartHole; null before it is known. */
@@ -76,9 +90,9 @@ export class Activity {
     return this.#changed.add(heard);
   }
 
-  /** Hears what a person is asked to agree to. */
-  onQuestion(heard: (title: string) => void): Unsubscribe {
-    return this.#questioned.add(heard);
+  /** Hears what begins to wait for the person, in words for them. */
+  onWaiting(heard: (what: string) => void): Unsubscribe {
+    return this.#waits.add(heard);
   }
 
   /** Stops every turn that is at work. */
@@ -91,11 +105,38 @@ export class Activity {
     for (const end of this.#ends.splice(0)) end();
   }
 
+  #ask(params: RequestPermissionParams, signal: AbortSignal): Promise<RequestPermissionResult> {
+    return new Promise((resolve) => {
+      const gone = (): void => {
+        const at = this.#approvals.indexOf(approval);
+        if (at < 0) return;
+        this.#approvals.splice(at, 1);
+        signal.removeEventListener("abort", given);
+        this.#changed.tell();
+      };
+      const given = (): void => {
+        gone();
+        resolve({ outcome: { outcome: "cancelled" } });
+      };
+      const answer = (optionId: string, words = ""): void => {
+        gone();
+        const said = words === "" ? {} : { _meta: { vault: { words } } };
+        resolve({ outcome: { outcome: "selected", optionId }, ...said });
+      };
+      const approval: Approval = { id: this.#next++, params, answer };
+      if (signal.aborted) return given();
+      signal.addEventListener("abort", given);
+      this.#approvals.push(approval);
+      this.#changed.tell();
+      this.#waits.tell(`Waiting for your approval: ${params.toolCall.title}`);
+    });
+  }
+
   #atWork(): string[] {
     return [...this.#standing].filter(([, standing]) => standing !== "waiting").map(([id]) => id);
   }
 
-  #stand(sessionId: string, standing: Standing | null): void {
+  #stand(sessionId: string, standing: Activeness | null): void {
     if (standing === null) this.#standing.delete(sessionId);
     else this.#standing.set(sessionId, standing);
     this.#changed.tell();

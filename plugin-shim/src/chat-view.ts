@@ -1,6 +1,7 @@
 // The chat as a view of Obsidian's. What it shows and does is `view/`; this opens and closes it.
 
 import { ItemView, type App, type ViewStateResult, type WorkspaceLeaf } from "obsidian";
+import type { Activity } from "./activity";
 import type { Connection, Unsubscribe } from "./connection";
 import type { ActiveNote, Host } from "./host";
 import { mountChat, type ChatHandle, type Kept, read, written } from "./view";
@@ -13,13 +14,15 @@ export class ChatView extends ItemView {
   override icon = "messages-square";
   override navigation = false;
   readonly #connection: Connection;
+  readonly #activity: Activity;
   readonly #host: Host;
   #chat: ChatHandle | null = null;
   #watching: Unsubscribe | null = null;
 
-  constructor(leaf: WorkspaceLeaf, connection: Connection, host: Host) {
+  constructor(leaf: WorkspaceLeaf, connection: Connection, activity: Activity, host: Host) {
     super(leaf);
     this.#connection = connection;
+    this.#activity = activity;
     this.#host = host;
   }
 
@@ -73,7 +76,7 @@ export class ChatView extends ItemView {
   }
 
   #mount(): void {
-    this.#chat = mountChat(this.contentEl, this.#connection, this.#host);
+    this.#chat = mountChat(this.contentEl, this.#connection, this.#activity, this.#host);
     this.#chat.onState(() => this.#save());
   }
 

@@ -35,6 +35,12 @@ export interface Host {
   onActiveNote(heard: (note: ActiveNote | null) => void): Unsubscribe;
   /** Shows a short message beside the view. */
   notice(text: string): void;
+  /** Shows a message on the desktop where the person looks at another program, if they allow that. */
+  alert(text: string): void;
+  /** Whether the person can still be asked to allow that; left out where nobody has to be asked. */
+  mayAskToAlert?(): boolean;
+  /** Asks them, by a click of theirs. */
+  askToAlert?(): Promise<void>;
   /** Asks the person; `action` is what the button of agreement says. */
   confirm(text: string, action: string): Promise<boolean>;
   /** Puts a text on the clipboard. */

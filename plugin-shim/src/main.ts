@@ -1,7 +1,7 @@
 // The plugin's life: what is made when it is loaded, and that all of it goes when it is unloaded.
 // The work is done by the daemon; what only Obsidian can do is in the files that this names.
 
-import { Notice, Plugin, requestUrl } from "obsidian";
+import { Plugin, requestUrl } from "obsidian";
 import { Activity } from "./activity";
 import { CHAT_VIEW, chatIsSeen, ChatView, openChat } from "./chat-view";
 import { addCommands } from "./commands";
@@ -40,7 +40,7 @@ export default class VaultStewardPlugin extends Plugin {
     const activity = new Activity(connection);
     this.register(() => activity.stop());
 
-    this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, connection, host));
+    this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, connection, activity, host));
     this.addChild(new HostOperations(app, connection));
     const open = (): void => void openChat(app);
     this.addChild(new StatusBar(this.addStatusBarItem(), connection, activity, open));
@@ -49,9 +49,10 @@ export default class VaultStewardPlugin extends Plugin {
     this.addSettingTab(new StewardSettingTab(app, this, { connection, daemon, pairing, host }));
     this.registerObsidianProtocolHandler("vault-steward", (data) => void pairing.follow(data, host));
     this.register(
-      activity.onQuestion((title) => {
+      activity.onWaiting((what) => {
         // Whoever has the chat before them sees it there.
-        if (!chatIsSeen(app)) new Notice(`The steward waits for you: ${title}`);
+        if (!chatIsSeen(app)) host.notice(what);
+        host.alert(what);
       }),
     );
 

@@ -62,6 +62,10 @@ export class ObsidianHost implements Host {
     new Notice(text);
   }
 
+  alert(text: string): void {
+    if (!activeDocument.hasFocus()) new Notification("Vault Steward", { body: text, tag: "vault-steward" });
+  }
+
   confirm(text: string, action: string): Promise<boolean> {
     return new Promise((resolve) => {
       const modal = new ConfirmationModal(this.#app);

@@ -639,6 +639,36 @@ export type EmbeddedResource = {
   text: string,
 };
 
+/** A rule that a person enabled. */
+export type EnabledRuleInfo = {
+  /** Its name. */
+  name: string,
+  /** Its file: a path in the vault, or an absolute one. */
+  source: string,
+  /** The hash of what it means. */
+  hash: string,
+  /** What it does, as a sentence. */
+  does: string,
+  /** `automatic`, `ask`, `stopped`, or `changed` where its file no longer says what was enabled. */
+  state: string,
+  /** Why it does not run. */
+  reason?: string,
+  /** The folders that it may touch; `/` is the whole vault. */
+  folders: Array<string>,
+  /** The actions it takes: `move`, `set`, `trash` and others. */
+  actions: Array<string>,
+  /** Whether it may put files into the trash without asking. */
+  withTrash: boolean,
+  /** When it was enabled, local time. */
+  enabled: string,
+  /** The program of the person who enabled it. */
+  enabledBy: string,
+  /** The plan of it that waits for a person. */
+  waiting?: number,
+  /** What changed in its file since it was enabled, as a unified diff. */
+  diff?: string,
+};
+
 /** Which conversation to end. */
 export type EndParams = {
   /** Its number; left out, the one that goes on. */
@@ -1076,6 +1106,24 @@ export type ItemInfo = {
   updates?: Array<SessionUpdate>,
 };
 
+/** A job began, came further, or stands otherwise. `list_jobs` has the whole of it. */
+export type JobParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+  /** Its number. */
+  job: number,
+  /** The plan that it applies. */
+  plan: number,
+  /** `running`, `completed`, `failed`, `interrupted`, `cancelled`, `undone` or `partly_undone`. */
+  state: string,
+  /** Items that are done. */
+  done: number,
+  /** All its items. */
+  total: number,
+  /** The folders that it touches, by name. */
+  folders: Array<string>,
+};
+
 /** Whether to do it. */
 export type JournalGcParams = {
   /** Only say what would be freed. */
@@ -1271,6 +1319,26 @@ export type ModelsResult = {
 /** That a method is there. */
 export type Offered = Record<symbol, never>;
 
+/** What rules are to do. */
+export type OrganizeDraftParams = {
+  /** In a person's words: "old meeting notes into the archive, by year". */
+  text: string,
+  /** Rules that are to be changed so, as YAML. */
+  rules?: string,
+};
+
+/** Rules that a model drafted, and the plan that they make. Nothing is enabled, and nothing but the plan is stored. */
+export type OrganizeDraftResult = {
+  /** The rules, as YAML. */
+  rules: string,
+  /** The model that wrote them. */
+  model: string,
+  /** What the rules mean and whom they take, as a text. */
+  text: string,
+  /** The plan: what `plan_changes` answers. */
+  plan: JsonValue,
+};
+
 /** Nothing to say. */
 export type PageCodeParams = Record<symbol, never>;
 
@@ -1420,8 +1488,10 @@ export type PermissionVaultMeta = {
   scope: string,
   /** Why a person is asked. */
   reasons: Array<string>,
-  /** What would be done. */
+  /** What would be done; of a plan its first 50 changes. */
   changes: Array<PermissionChange>,
+  /** Of a plan, all of it in a few lines. */
+  outline?: string,
   /** The folder for which `allow_always` would hold. */
   folder: string | null,
 };
@@ -1435,6 +1505,20 @@ export type PingResult = {
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
+};
+
+/** A plan was made or changed. `show_plan` shows it. */
+export type PlanParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+  /** Its number. */
+  plan: number,
+  /** What `apply_plan` takes to apply exactly this. */
+  identity: string,
+  /** Notes and attachments that it would change. */
+  items: number,
+  /** The folders that it touches, by name. */
+  folders: Array<string>,
 };
 
 /** What a message may hold beside text. */
@@ -1545,6 +1629,54 @@ export type RequestPermissionResult = {
   outcome: PermissionOutcome,
   /** What ACP has no place for. */
   _meta?: PermissionAnswerMeta,
+};
+
+/** A rule to disable. */
+export type RulesDisableParams = {
+  /** Its name. */
+  name: string,
+};
+
+/** What was disabled. */
+export type RulesDisableResult = {
+  /** The rule. */
+  rule: EnabledRuleInfo,
+};
+
+/** Rules to enable. */
+export type RulesEnableParams = {
+  /** A rule file of the vault, or an absolute path; or the name of a rule in a file of `organize.rules`. */
+  file: string,
+  /** Only the rules of these names; otherwise all that say when they run. */
+  names?: Array<string>,
+  /** They may put files into the trash without asking. */
+  withTrash?: boolean,
+  /** What they would do waits for a person. */
+  ask?: boolean,
+  /** The hashes of the rules that the person was shown; with any other nothing is enabled. */
+  agreed?: Array<string>,
+  /** Only say what would be enabled. */
+  dryRun?: boolean,
+};
+
+/** What was enabled, or would be. */
+export type RulesEnableResult = {
+  /** The rules. */
+  rules: Array<EnabledRuleInfo>,
+};
+
+/** Which enabled rules are told of. */
+export type RulesListParams = {
+  /** Also show what changed in their files since they were enabled. */
+  diff?: boolean,
+};
+
+/** The rules that a person enabled. */
+export type RulesListResult = {
+  /** They, in the order in which they were enabled. */
+  rules: Array<EnabledRuleInfo>,
+  /** Why none of them runs by itself now: the settings, or the mode. */
+  held?: string,
 };
 
 /** What to look for. */
@@ -2229,6 +2361,150 @@ seconds: number,
 /** Why the system does not tell. */
 reason: string, } | { "mode": "off" };
 
+/** Why a step failed. */
+export type WorkflowFault = {
+  /** A stable word. */
+  code: string,
+  /** What went wrong. */
+  message: string,
+  /** What to do about it. */
+  hint?: string,
+};
+
+/** A run. */
+export type WorkflowInfo = {
+  /** Its number. */
+  run: number,
+  /** The workflow's own name. */
+  workflow: string,
+  /** What its definition is called: a file. */
+  source: string,
+  /** `running`, or as in [`WorkflowResult`]. */
+  state: string,
+  /** When it was started, local time. */
+  began: string,
+  /** When it ended, local time. */
+  ended?: string,
+  /** The steps that wait for a person. */
+  waiting: Array<string>,
+};
+
+/** How many runs to list. */
+export type WorkflowListParams = {
+  /** At most so many; 20 if it is left out. */
+  limit?: number,
+};
+
+/** Runs that made changes or were to. */
+export type WorkflowListResult = {
+  /** They, the newest first. */
+  runs: Array<WorkflowInfo>,
+};
+
+/** How far a workflow is. */
+export type WorkflowParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+  /** The run; none for a dry run. */
+  run?: number,
+  /** The workflow's own name. */
+  workflow: string,
+  /** The step's name. */
+  step: string,
+  /** The place of the element, from 0. */
+  item?: number,
+  /** `begun`, or how it ended. */
+  state: string,
+  /** Steps that have ended. */
+  done: number,
+  /** Steps there are. */
+  total: number,
+};
+
+/** What came of a run. */
+export type WorkflowResult = {
+  /** Its number; none for a dry run, which is not recorded. */
+  run?: number,
+  /** The workflow's own name. */
+  workflow: string,
+  /** `shown` after a dry run, `done`, `failed`, `waiting` for a person, or `interrupted`. */
+  state: string,
+  /** The values it ran with, by name. */
+  inputs: JsonValue,
+  /** What `now()` gave: milliseconds since 1970. */
+  now: number,
+  /** Seconds east of Greenwich, then and there. */
+  offset: number,
+  /** Its steps, in the order in which they ended. */
+  steps: Array<WorkflowStep>,
+  /** Whether inputs and data were left out, since the answer would have been too long. */
+  cut?: boolean,
+};
+
+/** A run to go on with: one that waits, was cut short, or failed. */
+export type WorkflowResumeParams = {
+  /** Its number. */
+  run: number,
+  /** A person agreed beforehand to all that needs it. */
+  confirmed?: boolean,
+  /**
+   * Answers by step: `ask`, or `ask[2]` for the third element of a list. To a change that waits for agreement it
+   * is `yes`, which holds for just what was shown, or `no`.
+   */
+  answers?: { [key in string]: string },
+};
+
+/** A workflow to run. */
+export type WorkflowRunParams = {
+  /** Its definition, as YAML or JSON. */
+  text: string,
+  /** What errors call it: the name of its file. */
+  source?: string,
+  /** Its inputs, by name. */
+  inputs?: { [key in string]: JsonValue },
+  /** Make changes. Without it nothing is changed, and what would be is shown. */
+  apply?: boolean,
+  /** A person agreed beforehand to all that needs it. */
+  confirmed?: boolean,
+  /** Answers to questions that its steps ask, by step. */
+  answers?: { [key in string]: string },
+};
+
+/** A step, or of one with `for_each` one element. */
+export type WorkflowStep = {
+  /** Its name. */
+  step: string,
+  /** The place of the element, from 0. */
+  item?: number,
+  /** The tool, `model` or `ask`. */
+  does: string,
+  /**
+   * `done`, `failed`, `skipped`, `shown` for a change that a dry run shows, `unknown` for what a dry run cannot
+   * tell, `waiting`, or `not_run`.
+   */
+  state: string,
+  /** What it was given. */
+  input?: JsonValue,
+  /** What it answered. */
+  data?: JsonValue,
+  /** The same for people. */
+  text?: string,
+  /** Why it failed. */
+  error?: WorkflowFault,
+  /** What a person has to answer. */
+  waits?: WorkflowWaits,
+};
+
+/** What a person has to answer. */
+export type WorkflowWaits = {
+  /** The question. */
+  question: string,
+  /** The answers there are; none for any text. */
+  choices?: Array<string>,
+  /** Where a change needs agreement: the changes and the reasons, as in the error `approval_needed`. */
+  approval?: JsonValue,
+};
+
 /** Every request, by its name. */
 export interface Methods {
   /** Opens the conversation: versions, capabilities, limits, and the server's proof of itself. */
@@ -2313,6 +2589,20 @@ export interface Methods {
   "_vault/inbox/retry": { params: InboxRetryParams; result: InboxResult };
   /** Lets go of a message. */
   "_vault/inbox/discard": { params: InboxDiscardParams; result: InboxResult };
+  /** Has a model draft rules from a sentence, and plans what they would do. */
+  "_vault/organize/draft": { params: OrganizeDraftParams; result: OrganizeDraftResult };
+  /** The rules that run by themselves, since a person enabled them. */
+  "_vault/rules/list": { params: RulesListParams; result: RulesListResult };
+  /** Enables rules, so that they run by themselves. */
+  "_vault/rules/enable": { params: RulesEnableParams; result: RulesEnableResult };
+  /** Disables a rule. */
+  "_vault/rules/disable": { params: RulesDisableParams; result: RulesDisableResult };
+  /** Runs a workflow: as a dry run, or for real. */
+  "_vault/workflow/run": { params: WorkflowRunParams; result: WorkflowResult };
+  /** Goes on with a workflow that waits, was cut short, or failed. */
+  "_vault/workflow/resume": { params: WorkflowResumeParams; result: WorkflowResult };
+  /** The last runs of workflows, and how they stand. */
+  "_vault/workflow/list": { params: WorkflowListParams; result: WorkflowListResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -2351,12 +2641,18 @@ export interface ServerNotifications {
   "_vault/changed": ChangedParams;
   /** The steward has applied a change set. */
   "_vault/changes": ChangesParams;
+  /** A plan was made or changed. */
+  "_vault/plan": PlanParams;
+  /** A job began, came further, or stands otherwise. */
+  "_vault/job": JobParams;
   /** Something happened to a conversation as a whole. */
   "_vault/conversation_changed": ConversationChangedParams;
   /** A message came by voice, or stands otherwise. */
   "_vault/inbox": InboxParams;
   /** The connection to SmartHole stands otherwise. */
   "_vault/smarthole": SmartHoleParams;
+  /** A step of a workflow begins, or has ended. */
+  "_vault/workflow": WorkflowParams;
   /** The settings file has changed, and new settings hold. */
   "_vault/config_reloaded": ConfigReloadedParams;
   /** Another mode holds. */

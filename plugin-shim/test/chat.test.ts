@@ -1,5 +1,6 @@
 // One conversation before a daemon that comes and goes, tried without the elements that show it.
 import { beforeEach, describe, expect, it } from "vitest";
+import { Activity } from "../src/activity";
 import type { Connection } from "../src/connection";
 import type { ItemInfo } from "../src/protocol";
 import { Chat } from "../src/view/chat";
@@ -22,6 +23,8 @@ beforeEach(() => {
     kept.set(current, []);
     return { sessionId: current };
   });
+  daemon.answers.set("_vault/status", () => ({ smarthole: null }));
+  daemon.answers.set("session/list", () => ({ sessions: [] }));
   answering();
 });
 
@@ -42,7 +45,7 @@ function item(number: number, text: string, messageId = `m${number}`): ItemInfo 
 }
 
 function chatOn(connection: Connection): Chat {
-  const chat = new Chat(connection);
+  const chat = new Chat(connection, new Activity(connection));
   chat.on(({ problem }) => problem !== undefined && problems.push(problem));
   chat.start();
   return chat;
@@ -119,7 +122,7 @@ describe("a connection that breaks", () => {
     const { chat } = await opened();
     away();
     chat.stop();
-    expect(problems).toEqual(["It is stopped when the connection is back"]);
+    expect(problems).toEqual(["The turn will be stopped when the connection is back"]);
     chat.send(draft("Go on otherwise"));
     await back();
     const methods = daemon.last.sent.map(({ method }) => method).filter((method) => /cancel|prompt/.test(method ?? ""));

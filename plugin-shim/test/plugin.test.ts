@@ -527,7 +527,7 @@ describe("a question to the person", () => {
 
   it("is told where no chat is open, and waits for it", async () => {
     daemon.last.deliver({ id: "permission-1", method: "session/request_permission", params });
-    expect(obsidian.notices).toEqual(["The steward waits for you: delete `Garden`"]);
+    expect(obsidian.notices).toEqual(["Waiting for your approval: delete `Garden`"]);
     expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: waiting for you");
     const view = await openView();
     expect(view.contentEl.textContent).toContain("delete `Garden`");

@@ -69,11 +69,11 @@ describe("the status bar", () => {
     const connection = await connected(daemon, clock);
     const { element, activity } = bar(connection);
     const asked: string[] = [];
-    activity.onQuestion((title) => asked.push(title));
+    activity.onWaiting((what) => asked.push(what));
     const params = { toolCall: { title: "delete `Garden`" } };
     daemon.last.deliver({ id: "permission-1", method: "session/request_permission", params });
     expect(element.textContent).toBe("Steward: waiting for you");
-    expect(asked).toEqual(["delete `Garden`"]);
+    expect(asked).toEqual(["Waiting for your approval: delete `Garden`"]);
     daemon.last.deliver({ method: "$/cancel_request", params: { requestId: "permission-1" } });
     expect(element.textContent).toBe("Steward: connected");
     expect(daemon.last.sent.some(({ id }) => id === "permission-1")).toBe(false);

@@ -1,5 +1,6 @@
 // The view as a person uses it, before a daemon that a test plays.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Activity } from "../src/activity";
 import type { Connection } from "../src/connection";
 import type { ActiveNote, Host } from "../src/host";
 import type { ItemInfo } from "../src/protocol";
@@ -48,12 +49,13 @@ async function mounted(given?: Connection): Promise<void> {
     activeNote: () => active,
     onActiveNote: () => () => undefined,
     notice: (text) => void notices.push(text),
+    alert: () => undefined,
     confirm: () => Promise.resolve(true),
     copy: () => copy(),
     icon: () => undefined,
     command: (name) => name,
   };
-  chat = mountChat(root, connection, host);
+  chat = mountChat(root, connection, new Activity(connection), host);
   await settle();
 }
 

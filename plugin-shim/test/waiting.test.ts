@@ -57,7 +57,7 @@ it("shows what waits and what was set aside, and not what is heard", async () =>
   const { root } = await shown();
   expect(root.hidden).toBe(false);
   expect(lines(root)).toEqual(["Water the beans", "Buy <b>seeds</b>"]);
-  expect(root.textContent).toContain("waits to be heard");
+  expect(root.textContent).toContain("waiting to be read");
   expect(root.textContent).toContain("set aside: the model failed three times");
   expect(root.querySelector("b")).toBeNull();
 });
@@ -91,7 +91,7 @@ it("tries again and lets go, and says why that could not be", async () => {
   const { root, notice } = await shown();
   button(root, "Try again")?.click();
   expect(daemon.last.asked("_vault/inbox/retry")[0]?.params).toEqual({ id: 3 });
-  button(root, "Let go")?.click();
+  button(root, "Discard")?.click();
   const [discard] = daemon.last.asked("_vault/inbox/discard");
   expect(discard?.params).toEqual({ id: 3 });
   daemon.last.deliver({ id: discard?.id, error: { code: -32602, message: "message 3 is being worked on", data: { kind: "invalid_params", retryable: false } } });

@@ -1,31 +1,31 @@
-//! Which files a call changed, for people to see: looked up in the journal once the call is over.
+//! Looks up in the journal which files a call changed, to show them to people.
 
 use serde_json::Value;
 
-use super::called::ChangedFile;
+use super::call_result::ChangedFile;
 use crate::journal::{Action, Journal, ListedChange, ListedSet};
 use crate::vault::Kind;
 
-/// Bytes of texts, before and after, that one call shows.
+/// The most bytes of texts, before and after, to show for one call.
 const MOST: u64 = 100_000;
 
-/// Files that one call shows.
+/// The most files to show for one call.
 const MOST_FILES: usize = 50;
 
-/// How many changes a turn has made by now.
+/// The number of changes a turn has made so far.
 pub fn made(journal: &Journal, turn: &str) -> usize {
     of_turn(journal, turn).map_or(0, |set| set.changes.len())
 }
 
-/// The files that a call changed which answered with `data`; its turn had made `before` changes when it
-/// began.
+/// The files that a call changed. `data` is its result; `before` is the number of changes the turn
+/// had made when the call started.
 pub fn files(journal: &Journal, turn: &str, before: usize, data: &Value) -> Vec<ChangedFile> {
     if data.get("change_set").and_then(Value::as_u64).is_none() {
         return Vec::new();
     }
     let Some(set) = of_turn(journal, turn) else { return Vec::new() };
     let new = set.changes.get(before..).unwrap_or_default();
-    // Calls of one answer may run beside each other: one that names its file is told by that.
+    // Calls of one answer may run in parallel, so the path in the result decides.
     let named = data.get("path").and_then(Value::as_str);
     let is_it = |one: &&ListedChange| named.is_some_and(|path| one.path.as_str() == path);
     match new.iter().rfind(is_it) {
@@ -66,7 +66,7 @@ fn file(journal: &Journal, change: &ListedChange, room: &mut u64) -> ChangedFile
     ChangedFile { path, line: Some(line), old, new: Some(new) }
 }
 
-/// The number of the first line that differs, from 1.
+/// The first line that differs, counted from 1.
 fn first_difference(old: &str, new: &str) -> u32 {
     let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
     u32::try_from(same).unwrap_or(u32::MAX).saturating_add(1)

@@ -1,4 +1,4 @@
-//! The time, as something a test can set.
+//! The time, from a clock that tests can set.
 
 use std::fmt;
 use std::future::Future;
@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, Local};
 
-/// Tells the time twice, and waits.
+/// A wall clock, a monotonic clock and a timer.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// The local time, which a person may set at any moment.
     fn wall(&self) -> DateTime<FixedOffset>;
 
-    /// The time since some moment: never set by anybody, and going on while the machine sleeps.
+    /// The time since an arbitrary moment. Never adjusted, and also counts while the machine
+    /// sleeps.
     fn running(&self) -> Duration;
 
-    /// Waits; dropping the future ends the wait.
+    /// Waits. Dropping the future cancels the wait.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
-/// The machine's clocks.
+/// The system's clocks.
 #[derive(Debug, Default)]
 pub struct SystemClock(());
 
@@ -37,7 +38,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A laptop that was closed for a night was idle for a night; `Instant` does not count it.
+/// A laptop closed overnight was idle overnight, but `Instant` does not count sleep on these
+/// systems.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn since_boot() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -51,7 +53,7 @@ fn since_boot() -> Duration {
     seconds + Duration::from_nanos(time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// Windows' own counts it.
+/// On Windows, `Instant` counts sleep.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn since_boot() -> Duration {
     use std::sync::OnceLock;

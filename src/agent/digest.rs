@@ -1,4 +1,4 @@
-//! What a conversation came to, out of what was kept of it.
+//! Digests a conversation's items: what was asked, done and answered.
 
 use serde::Deserialize;
 
@@ -7,10 +7,10 @@ use crate::conversation::extract::{Action, Digest};
 use crate::llm;
 use crate::tools::{Names, Registry};
 
-/// Calls of one answer that are told.
+/// The most calls of one answer to include.
 const CALLS: usize = 8;
 
-/// What a conversation came to: kind, text and body of its items, in order.
+/// Builds a digest from kind, text and body of the items, in order.
 pub(super) fn digest<'a>(
     items: impl Iterator<Item = (ItemKind, &'a str, Option<&'a str>)>,
 ) -> Digest {
@@ -35,20 +35,20 @@ pub(super) fn digest<'a>(
     digest
 }
 
-/// A model's answer as it is kept: by itself, or in an entry beside what clients know it by.
+/// An assistant item's body: a message alone, or an entry with the message and its ids.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Kept {
+enum StoredAnswer {
     Entry { message: llm::Message },
     Message(llm::Message),
 }
 
-/// The calls in a model's answer.
+/// The calls in an assistant item.
 pub(super) fn actions(body: &str) -> Vec<Action> {
     let content = match serde_json::from_str(body) {
         Ok(
-            Kept::Entry { message: llm::Message::Assistant { content, .. } }
-            | Kept::Message(llm::Message::Assistant { content, .. }),
+            StoredAnswer::Entry { message: llm::Message::Assistant { content, .. } }
+            | StoredAnswer::Message(llm::Message::Assistant { content, .. }),
         ) => content,
         _ => return Vec::new(),
     };
@@ -59,7 +59,7 @@ pub(super) fn actions(body: &str) -> Vec<Action> {
     content.iter().filter_map(llm::Block::call).take(CALLS).map(action).collect()
 }
 
-/// The one thing that a call is about; none where it goes from one place to another.
+/// The file a call is about; `None` if it moves something from one path to another.
 fn subject(call: &llm::ToolCall) -> Option<&str> {
     let llm::ToolArgs::Object(arguments) = &call.args else { return None };
     let tool = Registry::built_in().get(&call.name)?;

@@ -1,9 +1,10 @@
-//! Does what a turn wants done, and tells it what came of it.
+//! Performs the effects of a turn and feeds the results back as events.
 //!
-//! One task a turn. Effects are done in order, and what is to be kept is kept before anything that
-//! follows; where it cannot be kept, the turn ends there. The model, the tools and people are waited
-//! for at the same time as for a cancellation, so that one takes effect at once, whatever goes on.
+//! One task per turn. It performs effects in order, and stores what must be stored before it
+//! performs what follows; if storing fails, the turn ends. While it waits for the model, the tools
+//! or a person, it also waits for a cancellation, which therefore takes effect at once.
 
+use futures_util::future::BoxFuture;
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -14,14 +15,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::called::Called;
+use super::call_result::CallResult;
+use super::coalesce::next_item;
+use super::compaction::{Compaction, Summary, request_summary, summary};
 use super::context::Context;
-use super::entry::{Entry, Said};
-use super::pieces::piece;
-use super::ports::{Answer, Later, MemoryError, Model, Pending, Told, Wanted, What};
-use super::scene;
-use super::shared::{Command, Shared, blocking};
-use super::shortening::{Shortening, Summary, summary, summary_of};
+use super::entry::{Entry, UserMessage};
+use super::load;
+use super::ports::{CallOutcome, CallRequest, MemoryError, Model, Pending, TurnUpdate, Update};
+use super::shared::{Shared, TurnCommand, blocking};
 use super::turn::{Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
 use super::turn_settings::TurnSettings;
 use crate::calls::{Answerer, Decision};
@@ -30,21 +31,21 @@ use crate::llm::tape::Tap;
 use crate::llm::{self, Cache, LlmError, Origin, ToolChoice, TurnRequest, TurnStream, Usage};
 use crate::vault::Cancel;
 
-/// How long a turn whose time is over may take for its last words.
+/// The extra time for the model's last words after a turn's time is over.
 const GRACE: Duration = Duration::from_secs(5 * 60);
 
-/// What came of a turn.
-pub(super) struct Done {
+/// The outcome of a turn.
+pub(super) struct TurnResult {
     pub end: End,
-    /// The messages that were heard in it.
+    /// The inbox numbers of the messages delivered in this turn.
     pub heard: Vec<i64>,
-    /// The last whole message.
+    /// The last complete message.
     pub answer: String,
-    /// Whether its end is kept.
+    /// Whether the turn's end was stored.
     pub is_kept: bool,
 }
 
-/// A turn at work.
+/// A running turn.
 pub(super) struct Driver {
     shared: Arc<Shared>,
     settings: Arc<TurnSettings>,
@@ -55,47 +56,47 @@ pub(super) struct Driver {
     model: Option<Model>,
     installation: Arc<str>,
     stream: Option<TurnStream>,
-    /// Pieces of the answer that are there and not taken yet.
+    /// Items of the stream that arrived but were not handled yet.
     ready: VecDeque<Result<llm::Item, LlmError>>,
-    /// How long the history was when it was last sent.
+    /// The length of the history when it was last sent.
     sent: usize,
-    shortening: Option<Shortening>,
-    /// How to come by a model, where there is none.
-    advice: Option<Later<String>>,
-    /// What this end has to tell the turn.
-    own: VecDeque<Event>,
-    calls: JoinSet<(String, Answer)>,
+    compaction: Option<Compaction>,
+    /// How to configure a model; pending if there is none.
+    advice: Option<BoxFuture<'static, String>>,
+    /// Events from this driver to the turn.
+    queued_events: VecDeque<Event>,
+    calls: JoinSet<(String, CallOutcome)>,
     questions: JoinSet<(String, (Decision, Answerer))>,
-    /// Calls that wait for a person.
+    /// Calls waiting for approval.
     pending: HashMap<String, Box<dyn Pending>>,
     cancel: Cancel,
     heard: Vec<i64>,
-    /// What could not be kept as heard.
-    lost: Vec<Said>,
+    /// Messages that could not be stored as delivered.
+    undelivered: Vec<UserMessage>,
     answer: String,
     question: Option<String>,
-    shown: Shown,
+    shown: ReportedState,
 }
 
-/// What clients were last told of the state.
+/// The state that clients were last told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shown {
+struct ReportedState {
     asking: bool,
     queued: usize,
 }
 
 impl Driver {
-    /// A turn that begins with `said`, which is kept already.
+    /// Begins a turn. Its first message is already stored.
     ///
     /// # Errors
-    /// What is kept of the conversation cannot be read or added to.
+    /// The conversation's entries cannot be read or added to.
     pub(super) async fn begin(
         shared: Arc<Shared>,
         conversation: ConversationId,
         id: TurnId,
     ) -> Result<Self, MemoryError> {
         let settings = shared.settings.load_full();
-        // Keys are read from files for it.
+        // This reads key files.
         let known = blocking(&shared, move |Shared { ports, .. }| {
             let model = match ports.memory.preferred(conversation) {
                 Some(name) => ports.models.preferring(&name),
@@ -119,29 +120,29 @@ impl Driver {
             stream: None,
             ready: VecDeque::new(),
             sent: 0,
-            shortening: None,
+            compaction: None,
             advice: None,
-            own: VecDeque::new(),
+            queued_events: VecDeque::new(),
             calls: JoinSet::new(),
             questions: JoinSet::new(),
             pending: HashMap::new(),
             cancel: Cancel::default(),
             heard: Vec::new(),
-            lost: Vec::new(),
+            undelivered: Vec::new(),
             answer: String::new(),
             question: None,
-            shown: Shown { asking: false, queued: 0 },
+            shown: ReportedState { asking: false, queued: 0 },
         };
-        driver.tell(What::Running { queued: 0 });
-        driver.set_the_scene().await?;
+        driver.tell(Update::Running { queued: 0 });
+        driver.load_context().await?;
         Ok(driver)
     }
 
-    /// Takes up what was said so far, and says what is new since.
-    async fn set_the_scene(&mut self) -> Result<(), MemoryError> {
+    /// Loads the history and adds a notice of what is new.
+    async fn load_context(&mut self) -> Result<(), MemoryError> {
         let (conversation, id, settings) = (self.conversation, self.id, Arc::clone(&self.settings));
         let scene =
-            blocking(&self.shared, move |shared| scene::of(shared, conversation, id, &settings));
+            blocking(&self.shared, move |shared| load::load(shared, conversation, id, &settings));
         let is_damaged;
         (self.context, is_damaged) = scene.await?;
         if is_damaged {
@@ -157,12 +158,12 @@ impl Driver {
         Ok(())
     }
 
-    /// Drives the turn to its end.
+    /// Runs the turn to its end.
     pub(super) async fn run(
         mut self,
         begins: Event,
-        commands: &mut UnboundedReceiver<Command>,
-    ) -> Done {
+        commands: &mut UnboundedReceiver<TurnCommand>,
+    ) -> TurnResult {
         let patience = Duration::from_secs(u64::from(self.settings.minutes) * 60);
         let deadline = tokio::time::sleep_until(Instant::now() + patience);
         tokio::pin!(deadline);
@@ -176,19 +177,19 @@ impl Driver {
                 Err(error) => return self.broken(&error),
             }
             if self.heard.len() > heard {
-                // Who speaks to it gives it new work, and the time for it.
+                // A new message is new work, with a new time limit.
                 deadline.as_mut().reset(Instant::now() + patience);
             }
             self.show_state();
             event = loop {
-                if let Some(event) = self.own.pop_front() {
+                if let Some(event) = self.queued_events.pop_front() {
                     break event;
                 }
                 tokio::select! {
                     biased;
                     command = commands.recv() => match command {
-                        Some(Command::Said(said)) => break Event::Said(said),
-                        Some(Command::Cancel) | None => break Event::Cancel,
+                        Some(TurnCommand::Message(said)) => break Event::Message(said),
+                        Some(TurnCommand::Cancel) | None => break Event::Cancel,
                     },
                     Some(done) = self.calls.join_next() => {
                         if let Ok((call, answer)) = done {
@@ -196,23 +197,23 @@ impl Driver {
                         }
                     }
                     Some(decided) = self.questions.join_next() => {
-                        // The time was the person's, not the turn's.
+                        // Waiting for a person does not count as the turn's time.
                         deadline.as_mut().reset(Instant::now() + patience);
                         if let Ok((call, (decision, by))) = decided {
                             break Event::Decided { call, decision, by };
                         }
                     }
-                    item = piece(&mut self.stream, &mut self.ready) => break self.streamed(item),
+                    item = next_item(&mut self.stream, &mut self.ready) => break self.streamed(item),
                     words = later(&mut self.advice) => break Event::Unavailable { words },
-                    summary = summary(&mut self.shortening) => {
-                        match self.shortened(summary).await {
+                    summary = summary(&mut self.compaction) => {
+                        match self.compacted(summary).await {
                             Ok(Some(event)) => break event,
                             Ok(None) => {}
                             Err(error) => return self.broken(&error),
                         }
                     }
                     () = &mut deadline, if self.questions.is_empty() => {
-                        // What does not come to its end by then is cut off.
+                        // After the grace period, whatever still runs is cut off.
                         deadline.as_mut().reset(Instant::now() + GRACE);
                         break Event::TimeIsUp;
                     }
@@ -221,15 +222,15 @@ impl Driver {
         }
     }
 
-    /// Does what is wanted, in order; the end, if it has come.
+    /// Performs the effects in order; returns the end if the turn is over.
     async fn perform(&mut self, effects: Vec<Effect>) -> Result<Option<End>, MemoryError> {
         let mut effects = effects.into_iter();
         while let Some(effect) = effects.next() {
             match effect {
                 Effect::Record(entry) => {
                     if let Err(error) = self.record(entry).await {
-                        // What was to be heard now is still to be heard.
-                        self.lost.extend(effects.flat_map(|effect| match effect {
+                        // These messages still have to be delivered.
+                        self.undelivered.extend(effects.flat_map(|effect| match effect {
                             Effect::Show(Show::User(said)) => vec![said],
                             Effect::Finish(end) => end.unheard,
                             _ => Vec::new(),
@@ -239,15 +240,15 @@ impl Driver {
                 }
                 Effect::Show(show) => self.show(show),
                 Effect::Ask { tools } => self.ask(tools),
-                Effect::Shorten => drop(self.shorten(None)),
+                Effect::Compact => drop(self.compact(None)),
                 Effect::Run { call, scope, .. } => {
                     let (conversation, turn) = (self.conversation, self.id);
                     let id = call.id.clone();
                     let room = self.turn.room();
                     let known = self.context.known().clone();
-                    let wanted = Wanted { call, scope, conversation, turn, room, known };
+                    let wanted = CallRequest { call, scope, conversation, turn, room, known };
                     let answer = self.shared.ports.toolbox.call(wanted, self.cancel.clone());
-                    self.calls.spawn(async move { (id, unbroken(answer).await) });
+                    self.calls.spawn(async move { (id, catch_panic(answer).await) });
                 }
                 Effect::AskPerson { call } => {
                     if let Some(pending) = self.pending.get(&call) {
@@ -255,22 +256,22 @@ impl Driver {
                         self.questions.spawn(async move { (call, asked.await) });
                     }
                 }
-                Effect::GoOn { call, decision, by } => {
+                Effect::Resume { call, decision, by } => {
                     if let Some(pending) = self.pending.remove(&call) {
                         let cancel = match decision {
-                            // What is withdrawn is only written down.
+                            // A withdrawn call is only recorded.
                             Decision::Withdrawn => Cancel::default(),
                             _ => self.cancel.clone(),
                         };
                         let answer = pending.answer(decision, by, cancel);
-                        self.calls.spawn(async move { (call, unbroken(answer).await) });
+                        self.calls.spawn(async move { (call, catch_panic(answer).await) });
                     }
                 }
                 Effect::Stop => {
-                    // Dropping them closes connections and takes questions back.
+                    // Dropping these closes connections and withdraws questions.
                     self.stream = None;
                     self.ready.clear();
-                    self.shortening = None;
+                    self.compaction = None;
                     self.advice = None;
                     self.questions = JoinSet::new();
                     self.cancel.cancel();
@@ -296,8 +297,8 @@ impl Driver {
     fn show(&mut self, show: Show) {
         let mut limits = None;
         match &show {
-            Show::User(said) | Show::Again(said) => {
-                // The first never waited.
+            Show::User(said) | Show::Resumed(said) => {
+                // The first message was never queued.
                 if !self.heard.is_empty() {
                     self.shared.has_heard(self.conversation, self.id);
                 }
@@ -314,27 +315,27 @@ impl Driver {
             }
             _ => {}
         }
-        self.tell(What::Show(show));
+        self.tell(Update::Show(show));
         if let Some(scope) = limits {
-            self.tell(What::Show(Show::limited(scope)));
+            self.tell(Update::Show(Show::limited(scope)));
         }
     }
 
-    fn tell(&self, what: What) {
+    fn tell(&self, what: Update) {
         let (conversation, turn) = (self.conversation, self.id);
-        self.shared.ports.audience.tell(Told { conversation, turn, what });
+        self.shared.ports.audience.tell(TurnUpdate { conversation, turn, what });
     }
 
-    /// Tells how the conversation stands, where that has changed.
+    /// Sends the state of the conversation if it changed.
     fn show_state(&mut self) {
-        let now = Shown { asking: !self.pending.is_empty(), queued: self.turn.waiting() };
+        let now = ReportedState { asking: !self.pending.is_empty(), queued: self.turn.waiting() };
         if std::mem::replace(&mut self.shown, now) == now {
             return;
         }
         let queued = now.queued;
         self.tell(match now.asking {
-            true => What::RequiresAction { queued },
-            false => What::Running { queued },
+            true => Update::RequiresAction { queued },
+            false => Update::Running { queued },
         });
     }
 
@@ -348,13 +349,13 @@ impl Driver {
             self.advice = Some(self.shared.ports.models.advice());
             return;
         }
-        if !self.context.is_full(self.window()) || !self.shorten(Some(tools)) {
-            self.ask_as_it_is(tools);
+        if !self.context.is_full(self.window()) || !self.compact(Some(tools)) {
+            self.send_history(tools);
         }
     }
 
-    /// Asks with all that is kept: the vendor decides in the end what it can read.
-    fn ask_as_it_is(&mut self, tools: bool) {
+    /// Sends the whole history; the vendor decides whether it fits.
+    fn send_history(&mut self, tools: bool) {
         let Some(model) = &self.model else { return };
         let request = TurnRequest {
             system: Arc::clone(self.context.system()),
@@ -372,36 +373,36 @@ impl Driver {
         self.stream = Some(model.provider.stream(Arc::new(request)));
     }
 
-    /// Begins to make the history shorter; whether there is something to leave out. `then` says
-    /// whether the model is asked afterwards, with or without tools; else the turn is told.
-    fn shorten(&mut self, then: Option<bool>) -> bool {
+    /// Starts compacting the history; returns whether there is anything to drop. `then`: ask the
+    /// model afterwards, with or without tools; `None`: report to the turn.
+    fn compact(&mut self, then: Option<bool>) -> bool {
         let Some(cut) = self.context.cut(self.window(), then.is_none()) else {
             if then.is_none() {
-                self.own.push_back(Event::Shortened { done: false });
+                self.queued_events.push_back(Event::Compacted { done: false });
             }
             return false;
         };
         let name = format!("{}-summary", self.conversation);
-        let summary = summary_of(self.model.as_ref(), &cut, self.window(), name);
-        self.show(Show::shortened());
-        self.shortening = Some(Shortening { cut, summary, then });
+        let summary = request_summary(self.model.as_ref(), &cut, self.window(), name);
+        self.show(Show::compacting());
+        self.compaction = Some(Compaction { cut, summary, then });
         true
     }
 
-    async fn shortened(&mut self, summary: Summary) -> Result<Option<Event>, MemoryError> {
-        let Some(Shortening { cut, then, .. }) = self.shortening.take() else { return Ok(None) };
+    async fn compacted(&mut self, summary: Summary) -> Result<Option<Event>, MemoryError> {
+        let Some(Compaction { cut, then, .. }) = self.compaction.take() else { return Ok(None) };
         if let Some((usage, origin)) = summary.usage {
             self.count(Some(usage), origin).await;
         }
         let summary = summary.text.unwrap_or(cut.extract);
-        // What the person wants now is told in their own words.
+        // What the person wants now stays in their queued_events words.
         self.record(Entry::Trimmed { summary, asked: cut.asked, kept: cut.kept }).await?;
         match then {
             Some(tools) => {
-                self.ask_as_it_is(tools);
+                self.send_history(tools);
                 Ok(None)
             }
-            None => Ok(Some(Event::Shortened { done: true })),
+            None => Ok(Some(Event::Compacted { done: true })),
         }
     }
 
@@ -409,25 +410,25 @@ impl Driver {
         match item {
             Ok(llm::Item::Event(event)) => Event::Streamed(event),
             Ok(llm::Item::Done(turn)) => {
-                self.let_go();
+                self.drop_stream();
                 Event::Answered(turn)
             }
             Err(error) => {
-                self.let_go();
+                self.drop_stream();
                 Event::Failed(Box::new(error))
             }
         }
     }
 
-    fn let_go(&mut self) {
+    fn drop_stream(&mut self) {
         self.stream = None;
         self.ready.clear();
     }
 
-    fn called(&mut self, call: String, answer: Answer) -> Event {
+    fn called(&mut self, call: String, answer: CallOutcome) -> Event {
         match answer {
-            Answer::Done(called) => Event::Finished { call, called },
-            Answer::Asks(pending) => {
+            CallOutcome::Done(called) => Event::Finished { call, called },
+            CallOutcome::Asks(pending) => {
                 let title = pending.title();
                 self.pending.insert(call.clone(), pending);
                 Event::Asks { call, title }
@@ -440,11 +441,15 @@ impl Driver {
         let Some(usage) = usage else { return };
         self.context.counted(usage.input, self.sent);
         let (used, size) = (usage.input + usage.output, self.window());
-        self.tell(What::Usage { used, size, cost: spent });
+        self.tell(Update::Usage { used, size, cost: spent });
     }
 
-    /// Counts what a request took; what the conversation has cost in this run.
-    fn count(&self, usage: Option<Usage>, origin: Option<Origin>) -> Later<Option<f64>> {
+    /// Records the usage of a request; returns the conversation's cost so far in this run.
+    fn count(
+        &self,
+        usage: Option<Usage>,
+        origin: Option<Origin>,
+    ) -> BoxFuture<'static, Option<f64>> {
         let (shared, conversation) = (Arc::clone(&self.shared), self.conversation);
         let counted = tokio::task::spawn_blocking(move || {
             let (name, cost) = shared.ports.models.price(origin.as_ref(), usage.as_ref());
@@ -455,7 +460,7 @@ impl Driver {
         Box::pin(async move { counted.await.unwrap_or_default() })
     }
 
-    async fn done(mut self, end: End) -> Done {
+    async fn done(mut self, end: End) -> TurnResult {
         let (conversation, id) = (self.conversation, self.id);
         let sent = self.question.take();
         let asked = sent.or_else(|| question::at_end(&self.answer).map(str::to_owned));
@@ -473,34 +478,35 @@ impl Driver {
         }
     }
 
-    /// Ends what can no longer be kept. What was kept stays, and is made whole at the next turn.
-    fn broken(mut self, error: &MemoryError) -> Done {
+    /// Ends a turn that can no longer be stored. What was stored stays, and the next turn repairs
+    /// the history.
+    fn broken(mut self, error: &MemoryError) -> TurnResult {
         tracing::error!(%error, conversation = %self.conversation, "a turn could not be kept");
         self.cancel.cancel();
-        let mut unheard = std::mem::take(&mut self.lost);
+        let mut unheard = std::mem::take(&mut self.undelivered);
         unheard.extend(self.turn.abandon());
         self.told(End { unheard, ..broken(error) }, false)
     }
 
-    fn told(self, end: End, is_kept: bool) -> Done {
-        self.tell(What::Ended { end: end.clone() });
-        Done { end, heard: self.heard, answer: self.answer, is_kept }
+    fn told(self, end: End, is_kept: bool) -> TurnResult {
+        self.tell(Update::Ended { end: end.clone() });
+        TurnResult { end, heard: self.heard, answer: self.answer, is_kept }
     }
 }
 
-/// What came of a turn that could not even begin.
-pub(super) fn not_begun(
+/// The outcome of a turn that failed to begin.
+pub(super) fn failed_to_begin(
     shared: &Shared,
     conversation: ConversationId,
     turn: TurnId,
     message: i64,
     error: &MemoryError,
-) -> Done {
+) -> TurnResult {
     tracing::error!(%error, %conversation, "a turn could not begin");
     let end = broken(error);
-    let what = What::Ended { end: end.clone() };
-    shared.ports.audience.tell(Told { conversation, turn, what });
-    Done { end, heard: vec![message], answer: String::new(), is_kept: false }
+    let what = Update::Ended { end: end.clone() };
+    shared.ports.audience.tell(TurnUpdate { conversation, turn, what });
+    TurnResult { end, heard: vec![message], answer: String::new(), is_kept: false }
 }
 
 fn broken(error: &MemoryError) -> End {
@@ -512,17 +518,17 @@ fn broken(error: &MemoryError) -> End {
     End { reason: Reason::Failed, words, cause: None, hint, unheard: Vec::new() }
 }
 
-/// A tool that breaks is one that failed.
-async fn unbroken(answer: Later<Answer>) -> Answer {
+/// A panicking tool becomes a failed call.
+async fn catch_panic(answer: BoxFuture<'static, CallOutcome>) -> CallOutcome {
     let answer = AssertUnwindSafe(answer).catch_unwind().await;
     answer.unwrap_or_else(|_| {
-        Answer::Done(Called::error(
-            "the tool failed by a fault of its own; what it did is in list_changes",
+        CallOutcome::Done(CallResult::error(
+            "the tool failed by a fault of its queued_events; what it did is in list_changes",
         ))
     })
 }
 
-async fn later<T>(waiting: &mut Option<Later<T>>) -> T {
+async fn later<T>(waiting: &mut Option<BoxFuture<'static, T>>) -> T {
     let Some(work) = waiting else { return std::future::pending().await };
     let done = work.await;
     *waiting = None;

@@ -1,100 +1,95 @@
-//! What the agent keeps of a conversation: the entries from which the context is made again, byte
-//! for byte, and of which clients are shown what was said.
+//! The entries the agent stores. They rebuild the model's context byte for byte, and are the source
+//! of what clients see.
 
 use serde::{Deserialize, Serialize};
 
-use super::attached::Attached;
+use super::attachments::Attachments;
 use crate::conversation::ConversationId;
 use crate::llm::{BlockKind, Message, ToolResult, ToolSpec};
 use crate::policy::Scope;
 use crate::tools::Learnt;
 
-/// One thing that is kept. The order in which entries are kept is the order in which a model is
-/// given them; only the results of one answer's calls are put into the order of the calls.
+/// A stored entry. The model gets entries in stored order, except that the results of one answer's
+/// calls follow the order of the calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
-    /// What every request of the conversation begins with. The first entry, and never another one:
-    /// a changed one voids what models thought before.
+    /// The start of every request. Always the first entry, and never replaced: changing it
+    /// invalidates earlier thinking.
     Opening {
         /// The system prompt.
         system: String,
-        /// The tools, in the order they are told.
+        /// The tools, in the order in which they are sent.
         tools: Vec<ToolSpec>,
     },
-    /// A message: the person's, the model's, or a notice of ours.
+    /// A message of the person or the model, or a notice of ours.
     Message {
-        /// It.
         message: Message,
-        /// How clients know it; none for notices.
+        /// The id that clients know it by; none for notices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// Where the person's words came from.
+        /// Where the person's message came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
-        /// What whoever said it may do, where that is less than what the person's own words may.
+        /// The scope of the sender, if it is more restricted than the person's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scope: Option<Scope>,
-        /// What goes with the person's words.
-        #[serde(default, skip_serializing_if = "Attached::is_empty")]
-        attached: Attached,
+        /// What is attached to the person's message.
+        #[serde(default, skip_serializing_if = "Attachments::is_empty")]
+        attached: Attachments,
     },
-    /// What one call came to.
+    /// The result of a tool call.
     Result {
-        /// It.
         result: ToolResult,
-        /// What the model knows by it of the texts of files.
+        /// Updates to the model's read set.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         learnt: Vec<Learnt>,
     },
-    /// What the model sent to the person while it was at work. The model knows it from its own call.
+    /// A message the model sent during its turn. The model knows it from its own call.
     Sent {
-        /// How clients know it.
+        /// The id that clients know it by.
         id: String,
         text: String,
-        /// Whether the turn then waits for the person.
+        /// Whether the turn then waits for the person's answer.
         is_question: bool,
     },
-    /// What came before is from now on told by a summary.
+    /// A compaction: a summary replaces the earlier messages.
     Trimmed {
-        /// What is said in its place.
         summary: String,
-        /// What the person wanted last, in their own words, where that is no longer told; else
-        /// empty.
+        /// The person's last message if it was dropped, else empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         asked: String,
-        /// So many of the messages before this entry are still told, without thinking.
+        /// How many messages before this entry stay, without thinking.
         kept: usize,
     },
 }
 
-/// What the model is told where something was kept and can no longer be read.
+/// The notice to the model if stored items cannot be read.
 const DAMAGED: &str = "Something that was said or done before this can no longer be read, since what \
     was kept of it is damaged. Go on without it, and tell the user where it matters.";
 
 impl Entry {
-    /// The notice that something before it is damaged.
+    /// The notice that earlier items are damaged.
     pub fn damaged() -> Self {
         Self::notice(DAMAGED)
     }
 
-    /// Whether it is [`Entry::damaged`].
+    /// Whether this is [`Entry::damaged`].
     pub fn is_of_damage(&self) -> bool {
         matches!(self, Self::Message { message: Message::Notice { text }, .. } if text == DAMAGED)
     }
 
-    /// A notice of ours to the model.
-    pub fn notice(text: impl Into<String>) -> Self {
-        Self::Message {
-            message: Message::Notice { text: text.into() },
-            id: None,
-            source: None,
-            scope: None,
-            attached: Attached::default(),
-        }
+    /// A message without source, scope or attachments.
+    pub fn message(message: Message, id: Option<String>) -> Self {
+        Self::Message { message, id, source: None, scope: None, attached: Attachments::default() }
     }
 
-    /// The number in the inbox of what a person said.
+    /// A notice of ours to the model.
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self::message(Message::Notice { text: text.into() }, None)
+    }
+
+    /// The inbox number, if this is a user message.
     pub fn received(&self) -> Option<i64> {
         match self {
             Self::Message { message: Message::User { .. }, id: Some(id), .. } => {
@@ -104,20 +99,11 @@ impl Entry {
         }
     }
 
-    /// What it says in plain words, which is what is searched and exported.
+    /// The plain text, for search and export.
     pub fn text(&self) -> String {
         match self {
             Self::Opening { .. } => String::new(),
-            Self::Message { message, .. } => match message {
-                Message::User { content } | Message::Assistant { content, .. } => {
-                    texts(content.iter().map(|block| &block.kind))
-                }
-                Message::Notice { text } => text.clone(),
-                Message::ToolResults { results } => {
-                    let texts: Vec<String> = results.iter().map(result_text).collect();
-                    texts.join("\n")
-                }
-            },
+            Self::Message { message, .. } => message_text(message),
             Self::Result { result, .. } => result_text(result),
             Self::Sent { text, .. } => text.clone(),
             Self::Trimmed { summary, .. } => summary.clone(),
@@ -125,7 +111,21 @@ impl Entry {
     }
 }
 
-/// The texts of a result, joined by line ends.
+/// The texts of a message, joined by blank lines; those of several results, by newlines.
+pub fn message_text(message: &Message) -> String {
+    match message {
+        Message::User { content } | Message::Assistant { content, .. } => {
+            texts(content.iter().map(|block| &block.kind))
+        }
+        Message::Notice { text } => text.clone(),
+        Message::ToolResults { results } => {
+            let texts: Vec<String> = results.iter().map(result_text).collect();
+            texts.join("\n")
+        }
+    }
+}
+
+/// The texts of a result, joined by blank lines.
 pub fn result_text(result: &ToolResult) -> String {
     texts(result.content.iter().map(|block| &block.kind))
 }
@@ -140,40 +140,39 @@ fn texts<'a>(kinds: impl Iterator<Item = &'a BlockKind>) -> String {
     texts.join("\n\n")
 }
 
-/// What a person said, and where it came from. The inbox keeps it as it is, the text apart.
+/// A user message and its source. The inbox stores this as JSON, with the text in its own column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
-    /// Its number in the inbox; 0 before it is kept there.
+pub struct UserMessage {
+    /// The inbox number; 0 before the message is stored there.
     #[serde(skip)]
     pub number: i64,
     #[serde(skip)]
     pub text: String,
-    /// The conversation it is for; none: the one that goes on, or the next.
+    /// The target conversation; `None`: the current one, or a new one.
     pub to: Option<ConversationId>,
-    /// Where they came from: `chat`, `voice`, `cli`.
+    /// Where the message came from: `chat`, `voice`, `cli`.
     pub source: String,
-    /// What the sender may do; what is called for its words may do no more.
+    /// The sender's scope. Calls made for this message are limited to it.
     pub scope: Scope,
-    /// What the client called it.
+    /// The id that the client gave the message.
     pub client_id: Option<String>,
-    /// What goes with the words.
-    #[serde(default, skip_serializing_if = "Attached::is_empty")]
-    pub attached: Attached,
-    /// The connection it came by, which need not be told of it.
+    #[serde(default, skip_serializing_if = "Attachments::is_empty")]
+    pub attached: Attachments,
+    /// The connection that sent it, which need not be notified of it.
     #[serde(skip)]
     pub from: Option<u64>,
-    /// What the model should know of how it came.
+    /// A note for the model on how the message came in.
     #[serde(skip)]
     pub note: Option<String>,
 }
 
-impl Said {
-    /// How clients know it.
+impl UserMessage {
+    /// The id that clients know the message by.
     pub fn id(&self) -> String {
         format!("m{}", self.number)
     }
 
-    /// The entry that it is in the history.
+    /// The history entry of this message.
     pub fn entry(&self) -> Entry {
         Entry::Message {
             message: Message::user(self.text.clone()),

@@ -1,9 +1,9 @@
-//! Has what a model changes rest on the text that it knows, so that nothing is lost that a person
-//! typed while it was thinking.
+//! Guards against lost updates: ties a model's changes to the file version that it has read, so
+//! that nothing a person typed in the meantime is lost.
 
 use serde_json::{Value, json};
 
-use super::known::Known;
+use super::read_set::ReadSet;
 use crate::calls::Calls;
 use crate::conversation::ConversationId;
 use crate::note::code::ErrorCode;
@@ -11,30 +11,30 @@ use crate::policy::Scope;
 use crate::tools::{Basis, Context, ToolError};
 use crate::vault::{Place, View, Want};
 
-/// What to do instead.
+/// The hint for the model.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
 
-/// What was made of a call.
+/// How a call was guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guarded {
-    /// It is as it was, or rests on what the model knows.
+    /// Unchanged, or tied to the revision that the model knows.
     AsAsked,
-    /// It may only make a new file, since the model does not know the text of one that is there.
+    /// Restricted to creating a new file, since the model has not read the existing one.
     OnlyNew,
 }
 
-/// Gives a call the revision that the model knows, where it replaces what a file holds, or names lines
-/// by their numbers, and says none itself; and an undo that says no number the last change set of the
-/// conversation. May look at the disk.
+/// Adds the known revision to a call that replaces a file or names lines by number, unless the call
+/// has one. An undo without a number gets the conversation's own last change set. May read from the
+/// disk.
 ///
 /// # Errors
-/// It takes away lines of a file that the model was never shown; there is nothing of the conversation's
-/// own to undo.
+/// The call removes lines of a file that the model has not read, or this conversation has nothing
+/// to undo.
 pub(super) fn guard(
     calls: &Calls,
     scope: Scope,
     conversation: ConversationId,
-    known: &Known,
+    known: &ReadSet,
     tool: &str,
     arguments: &mut Value,
 ) -> Result<Guarded, ToolError> {
@@ -54,7 +54,7 @@ pub(super) fn guard(
             let path = match vault.resolve_new(&path) {
                 Ok(Place::Existing(found)) => found.path,
                 Ok(Place::Free(path)) => path,
-                // The tool says it better.
+                // The tool's own error is better.
                 Err(_) => return Ok(Guarded::AsAsked),
             };
             if let Some(known) = known.whole(path.as_str()) {
@@ -70,7 +70,8 @@ pub(super) fn guard(
             if let Some(known) = found.and_then(|found| known.revision(found.path.as_str())) {
                 arguments[revision] = json!(known);
             } else if takes {
-                // The same words whether it is there or not: it may be one that the caller may not see.
+                // The same message whether or not the file exists: this caller may not be allowed
+                // to see it.
                 return Err(ToolError::new(
                     ErrorCode::StaleRevision,
                     format!("`{path}` was not read in this conversation"),
@@ -82,17 +83,17 @@ pub(super) fn guard(
     Ok(Guarded::AsAsked)
 }
 
-/// The last change set of this conversation that stands and is no undo; `None` where there is none at
-/// all, of anybody's.
+/// The last change set of this conversation that is still in effect and is not an undo; `None` if
+/// the journal has no change set at all.
 ///
 /// # Errors
-/// There are others' alone.
+/// Only others have made changes.
 fn own_last(
     context: &Context,
     conversation: ConversationId,
     seen: View,
 ) -> Result<Option<u64>, ToolError> {
-    // The name of a turn is the agent's alone; any client may name a conversation.
+    // Any client may use a conversation's number, but only the agent names turns.
     let turns = turn_name(conversation, "");
     let mut newest = None;
     let own = context.journal.history().newest_standing(&seen, |set| {
@@ -117,7 +118,7 @@ fn own_last(
     }
 }
 
-/// What the model is told where it may not replace what is there.
+/// The error for a file that the model may not replace.
 pub(super) fn unread(error: ToolError) -> ToolError {
     ToolError {
         message: format!("{}, and not all of it was read in this conversation", error.message),
@@ -129,7 +130,7 @@ pub(super) fn unread(error: ToolError) -> ToolError {
     }
 }
 
-/// The name under which the journal knows the changes of a turn.
+/// The name of a turn in the journal.
 pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Display) -> String {
     format!("conversation {conversation}, turn {turn}")
 }

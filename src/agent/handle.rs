@@ -1,13 +1,13 @@
-//! The agent as everybody else sees it: what it is told to do and stopped from doing.
+//! The agent's public interface.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::arrivals::{self, Order};
-use super::entry::{Entry, Said};
-use super::ports::{Kept, MemoryError};
-use super::shared::{Answering, Ports, PromptError, Shared};
+use super::entry::{Entry, UserMessage};
+use super::ports::{MemoryError, StoredTurn};
+use super::router::{self, AgentCommand};
+use super::shared::{PendingOutcome, Ports, PromptError, Shared};
 use super::turn_settings::TurnSettings;
 use super::turns;
 use crate::conversation::{ConversationId, TurnId};
@@ -17,127 +17,125 @@ use crate::hooks::Hooks;
 #[derive(Clone)]
 pub struct Agent {
     shared: Arc<Shared>,
-    orders: Arc<OnceLock<mpsc::UnboundedSender<Order>>>,
+    orders: Arc<OnceLock<mpsc::UnboundedSender<AgentCommand>>>,
 }
 
-/// What an earlier run received and did not come to.
+/// Messages that an earlier run received but did not deliver.
 #[derive(Debug, Default)]
-pub struct Left(Vec<Said>);
+pub struct Undelivered(Vec<UserMessage>);
 
 impl Agent {
-    /// An agent at rest.
+    /// An idle agent.
     pub fn new(ports: Ports, settings: TurnSettings) -> Self {
         Self { shared: Arc::new(Shared::new(ports, settings)), orders: Arc::default() }
     }
 
-    /// Has these hooks hear of what is said from now on; only the first ones do.
+    /// Sets the hooks for messages. Only the first call has an effect.
     pub fn set_hooks(&self, hooks: Hooks) {
         let _ = self.shared.hooks.set(hooks);
     }
 
-    /// Gives other settings, from the next turn on.
+    /// Replaces the settings, from the next turn on.
     pub fn set_settings(&self, settings: TurnSettings) {
         self.shared.settings.store(Arc::new(settings));
     }
 
-    /// Says something to the agent. Messages find their place in the order of the calls. Once what this
-    /// returns is there the message is kept and has its place; then it waits for the end of the turn that
-    /// hears it. Dropping either changes nothing. One that has a number is in the inbox already, and
-    /// whoever put it there settles it.
+    /// Sends a message to the agent. Messages are routed in the send of the calls. The outer
+    /// future resolves once the message is stored and routed; the inner one at the end of its turn.
+    /// Dropping either has no effect. A message with a number is in the inbox already, and the
+    /// caller settles it there.
     ///
     /// # Errors
-    /// [`PromptError`]; the message is not taken.
+    /// [`PromptError`]; the message was rejected.
     pub fn say(
         &self,
-        said: Said,
-    ) -> impl Future<Output = Result<Answering, PromptError>> + Send + use<> {
-        let (placed, answering) = oneshot::channel();
-        self.order(Order::Say(said, placed));
+        said: UserMessage,
+    ) -> impl Future<Output = Result<PendingOutcome, PromptError>> + Send + use<> {
+        let (accepted, answering) = oneshot::channel();
+        self.send(AgentCommand::Send(said, accepted));
         async move { answering.await.unwrap_or(Err(PromptError::Ending)) }
     }
 
-    /// Goes on with a message that was said in `conversation` in a turn that was cut short or failed: a
-    /// turn that begins with `notice`, after what was said and done by then. Waits for a turn that is at
-    /// work there.
+    /// Resumes the work on a message of `conversation` whose turn was cut short or failed. The new
+    /// turn starts with `notice`, after the existing history. Waits for a turn that is running
+    /// there.
     ///
     /// # Errors
-    /// [`PromptError`]; nothing has begun. [`MemoryError::NotFound`] where the conversation is gone.
+    /// [`PromptError`]; nothing was started. [`MemoryError::NotFound`] if the conversation is gone.
     pub fn go_on(
         &self,
-        said: Said,
+        said: UserMessage,
         conversation: ConversationId,
         notice: String,
-    ) -> impl Future<Output = Result<Answering, PromptError>> + Send + use<> {
+    ) -> impl Future<Output = Result<PendingOutcome, PromptError>> + Send + use<> {
         let notice = Entry::notice(notice);
-        let (placed, answering) = oneshot::channel();
-        self.order(Order::GoOn { said, conversation, notice, placed });
+        let (accepted, answering) = oneshot::channel();
+        self.send(AgentCommand::Resume { said, conversation, notice, accepted });
         async move { answering.await.unwrap_or(Err(PromptError::Ending)) }
     }
 
-    /// Stops the turn of a conversation, and the one that is begun there by what was said before and
-    /// has no place yet; a turn that nobody drives any more, since its end could not be kept, is given
-    /// up.
+    /// Stops the running turn of a conversation, and any that an earlier message is about to start.
+    /// A turn whose end could not be stored is given up.
     ///
     /// # Errors
-    /// [`MemoryError`]: that cannot be kept either.
+    /// [`MemoryError`]: the end of the turn cannot be stored.
     pub fn stop(
         &self,
         conversation: ConversationId,
     ) -> impl Future<Output = Result<(), MemoryError>> + Send + use<> {
         let (done, stopped) = oneshot::channel();
-        self.order(Order::Stop(conversation, done));
-        // Where the steward ends it has stopped.
+        self.send(AgentCommand::Stop(conversation, done));
+        // If the agent is gone, it has stopped.
         async move { stopped.await.unwrap_or(Ok(())) }
     }
 
-    /// Makes whole what an earlier run left, before anything is said: calls of which nobody knows
-    /// what came get a result that says so. Nothing is done again. What was received and not heard
-    /// is for [`Self::hear_left`]. Blocks.
+    /// Repairs the histories that an earlier run left: each call without a result gets the result
+    /// "unknown". Nothing is run again. Returns undelivered messages for [`Self::hear_left`].
+    /// Blocks.
     ///
     /// # Errors
-    /// [`MemoryError`]; what was not made whole is at the next turn.
-    pub fn recover(&self) -> Result<Left, MemoryError> {
-        turns::recover(&self.shared).map(Left)
+    /// [`MemoryError`]; histories not repaired are repaired at their next turn.
+    pub fn recover(&self) -> Result<Undelivered, MemoryError> {
+        turns::recover(&self.shared).map(Undelivered)
     }
 
-    /// Hears what an earlier run received and did not come to, in the order in which it came. A
-    /// turn that had begun is not begun again. Where hooks are asked about them this returns before
-    /// they have answered.
-    pub async fn hear_left(&self, left: Left) {
+    /// Routes the messages that an earlier run did not deliver, in the send in which they came.
+    /// Returns before any hooks for them have answered.
+    pub async fn hear_left(&self, left: Undelivered) {
         let (done, taken) = oneshot::channel();
-        self.order(Order::Left(left.0, done));
+        self.send(AgentCommand::Undelivered(left.0, done));
         let _ = taken.await;
     }
 
-    fn order(&self, order: Order) {
+    fn send(&self, send: AgentCommand) {
         let orders = self.orders.get_or_init(|| {
             let (orders, given) = mpsc::unbounded_channel();
-            tokio::spawn(arrivals::run(Arc::clone(&self.shared), given));
+            tokio::spawn(router::run(Arc::clone(&self.shared), given));
             orders
         });
-        // It ends before this with the whole program only.
-        let _ = orders.send(order);
+        // The task ends only with the whole program.
+        let _ = orders.send(send);
     }
 
-    /// How the turn of this number ended, as it is kept. Blocks.
+    /// The stored end of a turn. Blocks.
     ///
     /// # Errors
-    /// [`MemoryError`]; there is no such turn any more.
-    pub fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
+    /// [`MemoryError`]; the turn no longer exists.
+    pub fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError> {
         self.shared.ports.memory.ended(turn)
     }
 
-    /// Whether there is a model to ask.
+    /// Whether a model is configured.
     pub fn has_model(&self) -> bool {
         self.shared.ports.models.is_any()
     }
 
-    /// Stops the turn that is at work in a conversation; whether one was.
+    /// Cancels the running turn of a conversation; returns whether there was one.
     pub fn cancel(&self, conversation: ConversationId) -> bool {
         self.shared.cancel(conversation)
     }
 
-    /// Whether a turn is at work in a conversation.
+    /// Whether a turn is running in a conversation.
     pub fn is_working(&self, conversation: ConversationId) -> bool {
         self.shared.is_working(conversation)
     }

@@ -1,12 +1,11 @@
-//! What is kept of conversations, as the agent's driver needs it: its entries as items, its messages
-//! in the inbox first.
+//! The production [`Memory`]: entries become conversation items, and messages go through the inbox.
 
 use serde::Serialize;
 
-use super::attached::Attached;
+use super::attachments::Attachments;
 use super::conversations::{ConversationError, Conversations, Taken, TurnEnd};
-use super::entry::{Entry, Said};
-use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError};
+use super::entry::{Entry, UserMessage};
+use super::ports::{Leftovers, Memory, MemoryError, Routing, StoredTurn};
 use super::turn::{End, Reason};
 use crate::conversation::{ConversationId, Item, ItemKind, Turn, TurnId, TurnState};
 use crate::llm::{self, Usage};
@@ -16,24 +15,24 @@ use crate::store::conversations::NewItem;
 use crate::store::inbox::{InboxState, NewMessage, Received};
 use crate::store::usage::Used;
 
-/// What the inbox knows messages of clients by.
+/// The inbox source of client messages.
 const SOURCE: &str = "prompt";
 
-/// The setting that is a random name of this installation.
+/// The store setting that holds the installation id.
 const INSTALLATION: &str = "installation";
 
-/// Earlier conversations that a new one is told of.
+/// The number of earlier conversations that a new one is told about.
 const EARLIER: usize = 2;
 
-/// Messages that are looked through after a start.
+/// The most messages to check after a start.
 const LEFT: u32 = 10_000;
 
-/// What is kept in the store of one vault.
+/// The conversations in a vault's store.
 #[derive(Debug, Clone)]
 pub struct StoredMemory(Conversations);
 
 impl StoredMemory {
-    /// What these conversations keep.
+    /// Uses these conversations.
     pub fn new(conversations: Conversations) -> Self {
         Self(conversations)
     }
@@ -55,9 +54,9 @@ impl From<StoreError> for MemoryError {
 }
 
 impl Memory for StoredMemory {
-    fn receive(&self, said: &Said) -> Result<(i64, Option<TurnId>), MemoryError> {
+    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>), MemoryError> {
         let name = match &said.client_id {
-            // Whoever guesses the name of a person's message does not get its answer.
+            // A client that guesses the id of a person's message must not get its answer.
             Some(id) if !said.scope.is_person() => format!("{}/{id}", said.scope.word()),
             Some(id) => id.clone(),
             None => unheard_of()?,
@@ -74,7 +73,7 @@ impl Memory for StoredMemory {
             Received::New(row) => (row.id, None),
             Received::Known(row) => {
                 if row.state == InboxState::SetAside {
-                    // It was refused, and is sent again: from now on it counts.
+                    // The message was rejected and is sent again: it counts from now on.
                     self.0.store().inbox.settle(row.id, InboxState::New, None, "")?;
                 }
                 (row.id, row.turn)
@@ -82,14 +81,14 @@ impl Memory for StoredMemory {
         })
     }
 
-    fn arrive(&self, said: &Said) -> Result<Arrival, MemoryError> {
+    fn arrive(&self, said: &UserMessage) -> Result<Routing, MemoryError> {
         let message = item(&said.entry())?;
         match self.0.arrive_received(&message, &said.source, said.to, said.number) {
-            Ok(Taken::Heard(turn)) => Ok(Arrival::Heard { turn }),
+            Ok(Taken::Heard(turn)) => Ok(Routing::Delivered { turn }),
             Ok(Taken::Arrived(arrived)) => {
-                Ok(Arrival::Began { conversation: arrived.conversation, turn: arrived.turn })
+                Ok(Routing::Started { conversation: arrived.conversation, turn: arrived.turn })
             }
-            Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
+            Err(ConversationError::TurnRuns { id }) => Ok(Routing::Busy { conversation: id }),
             Err(error) => Err(error.into()),
         }
     }
@@ -99,18 +98,18 @@ impl Memory for StoredMemory {
         conversation: ConversationId,
         notice: &Entry,
         received: i64,
-    ) -> Result<Arrival, MemoryError> {
+    ) -> Result<Routing, MemoryError> {
         match self.0.go_on(&item(notice)?, conversation, received) {
             Ok(arrived) => {
-                Ok(Arrival::Began { conversation: arrived.conversation, turn: arrived.turn })
+                Ok(Routing::Started { conversation: arrived.conversation, turn: arrived.turn })
             }
-            Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
+            Err(ConversationError::TurnRuns { id }) => Ok(Routing::Busy { conversation: id }),
             Err(error) => Err(error.into()),
         }
     }
 
     fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError> {
-        // Nobody hears it meanwhile: messages find their place one after another.
+        // Nobody delivers it in the meantime: one task routes all messages.
         if self.0.store().inbox.heard_in(received)?.is_none() {
             self.0.store().inbox.settle(received, InboxState::SetAside, None, why)?;
         }
@@ -133,8 +132,8 @@ impl Memory for StoredMemory {
                 is_damaged = true;
                 None
             });
-            // Not between a call and its results; and always at the same place, since what a model
-            // was told before must not change.
+            // Not between a call and its results. Always at the same position, since what the model
+            // already read must not change.
             if item.kind == ItemKind::User && std::mem::take(&mut is_damaged) {
                 entries.push(Entry::damaged());
             }
@@ -197,7 +196,7 @@ impl Memory for StoredMemory {
         why: &str,
     ) -> Result<Option<TurnId>, MemoryError> {
         let running = |turn: &Turn| turn.state == TurnState::Running;
-        // There is one at most.
+        // There is at most one.
         let Some(turn) = self.0.turns(conversation)?.into_iter().find(running) else {
             return Ok(None);
         };
@@ -206,9 +205,9 @@ impl Memory for StoredMemory {
         Ok(Some(turn.id))
     }
 
-    fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
+    fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError> {
         let Some(found) = self.0.rows().turns.get(turn)? else {
-            // Its conversation was deleted meanwhile, and the number with it.
+            // The conversation was deleted in the meantime.
             let message = format!("the turn {turn} was deleted");
             return Err(MemoryError::Broken { message, hint: None });
         };
@@ -217,7 +216,7 @@ impl Memory for StoredMemory {
         items.retain(|item| item.turn == Some(turn) && !item.text.is_empty());
         let says = [ItemKind::Assistant, ItemKind::Message, ItemKind::Question];
         let answer = items.into_iter().rfind(|item| says.contains(&item.kind));
-        Ok(Kept {
+        Ok(StoredTurn {
             conversation: found.conversation,
             reason: reason(&found),
             words: found.reason,
@@ -227,7 +226,7 @@ impl Memory for StoredMemory {
 
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
         if let Err(error) = self.0.trim() {
-            // A full disk must not keep what was said before from being heard.
+            // A full disk must not keep earlier messages from being delivered.
             tracing::warn!(%error, "what is old was not let go");
         }
         let turns = self.0.rows().turns.running()?;
@@ -235,18 +234,18 @@ impl Memory for StoredMemory {
         for state in [InboxState::New, InboxState::Taken] {
             for row in self.0.store().inbox.list(Some(SOURCE), state, LEFT)? {
                 let said = row.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
-                let said = said.unwrap_or_else(|| Said {
+                let said = said.unwrap_or_else(|| UserMessage {
                     number: 0,
                     text: String::new(),
                     to: None,
                     source: "chat".to_owned(),
                     scope: Scope::Client,
                     client_id: None,
-                    attached: Attached::default(),
+                    attached: Attachments::default(),
                     from: None,
                     note: None,
                 });
-                messages.push(Said { number: row.id, text: row.text, ..said });
+                messages.push(UserMessage { number: row.id, text: row.text, ..said });
             }
         }
         Ok(Leftovers { turns, messages })
@@ -256,7 +255,7 @@ impl Memory for StoredMemory {
         &self,
         conversation: ConversationId,
     ) -> Result<Vec<(String, String, String)>, MemoryError> {
-        // The one that begins and those that are still open may come first.
+        // The new conversation and open ones may come first.
         let recent = self.0.recent(20)?.into_iter();
         let ended = recent.filter(|one| one.ended.is_some() && one.id != conversation);
         let told = ended.filter_map(|one| Some((one.id.to_string(), one.title?, one.summary?)));
@@ -293,12 +292,11 @@ impl Memory for StoredMemory {
     }
 }
 
-/// What an entry is kept as.
+/// Converts an entry to an item.
 fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
     Ok(NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) })
 }
 
-/// The kind of item that an entry is kept as.
 fn kind(entry: &Entry) -> ItemKind {
     match entry {
         Entry::Opening { .. } => ItemKind::Notice,
@@ -315,10 +313,10 @@ fn kind(entry: &Entry) -> ItemKind {
     }
 }
 
-/// The entry that was kept as an item; none for what others keep of a conversation.
+/// Converts an item to the entry stored in it; `None` for items that other parts stored.
 ///
 /// # Errors
-/// It is none that this version writes.
+/// The body is not an entry of this version.
 pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
     match (&item.body, item.kind) {
         (Some(body), ItemKind::Ended | ItemKind::Note)
@@ -327,18 +325,14 @@ pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
             Ok(None)
         }
         (Some(body), _) => read(body).map(Some),
-        (None, ItemKind::User) => Ok(Some(Entry::Message {
-            message: llm::Message::user(item.text.clone()),
-            id: None,
-            source: None,
-            scope: None,
-            attached: Attached::default(),
-        })),
+        (None, ItemKind::User) => {
+            Ok(Some(Entry::message(llm::Message::user(item.text.clone()), None)))
+        }
         (None, _) => Ok(None),
     }
 }
 
-/// Why a turn ended, in words that are kept; the empty ones are told by its state.
+/// Why a turn ended, as stored; empty where the state says it.
 fn words(reason: Reason) -> &'static str {
     match reason {
         Reason::Ended => "it ended the conversation",
@@ -349,7 +343,7 @@ fn words(reason: Reason) -> &'static str {
     }
 }
 
-/// Why a turn ended; none while it runs, and where the steward ended first.
+/// Why a turn ended; `None` while it runs, and if the steward stopped first.
 pub fn reason(turn: &Turn) -> Option<Reason> {
     match turn.state {
         TurnState::Running | TurnState::Interrupted => None,
@@ -378,7 +372,7 @@ fn read(text: &str) -> Result<Entry, MemoryError> {
     })
 }
 
-/// A name that no message has had.
+/// A random name.
 fn unheard_of() -> Result<String, MemoryError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| MemoryError::Broken {

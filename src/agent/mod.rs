@@ -1,44 +1,49 @@
-//! The part that thinks, and the conversations it does it in: a message comes in, a model works
-//! through it with the tools, everybody sees it live, and what was said is kept.
+//! The agent and its conversations: a message arrives, a model works on it with the tools, clients
+//! follow live, and everything is stored.
 //!
-//! Floor 7: imports `conversation`, `llm`, `store`, `journal`, `policy`, `tools` and `calls`, through which alone
-//! it reaches a tool; no door imports it, the composition root puts them together.
+//! Floor 7. It reaches tools through `calls` alone. No server imports it; the composition root
+//! connects them.
 //!
-//! Invariants: what was said is durable before anybody is shown it; where a message belongs is
-//! decided before a model is asked; an ended conversation always has a title, whether or not a model
-//! ever answers; a call of a model's is made at most once, and its history stays one that a model
-//! takes, whatever happens in between.
+//! Invariants: a message is durable before anybody sees it; its conversation is chosen before a
+//! model is asked; an ended conversation always has a title, even if no model ever answers; each of
+//! a model's calls runs at most once; and a history always stays valid for a model, whatever fails
+//! in between.
 //!
-//! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
-//! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
-//! (what the agent keeps), [`called`], [`changed`] (which files a call changed), [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
-//! [`prompt`], [`wrap`] (notes are data), [`known`] (which texts it knows; `guard` has its changes rest on them), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
-//! with), `shared` (what all of it goes by), `driver` (a turn at work; its beginning is `scene`, an answer's way `pieces`, room for more
-//! `shortening`), `turns` (how they begin and end), `arrivals` (how a message comes to its turn), [`handle`] (how the
-//! agent is spoken to), [`memory`] and [`toolbox`] (the real ones).
+//! Reading order: [`conversations`] (the handle for everything stored), [`clock`], [`settings`],
+//! `one_shot`, `digest` and [`summary`] (titles), [`drafting`] (rules from a sentence), [`view`]
+//! (conversations for the tools); [`entry`] (what is stored), [`call_result`], [`changed`] (the
+//! files that a call changed), [`attachments`], [`turn`] (a turn as a value), [`context`] (the
+//! prompt), [`prompt`], [`wrap`] (marks note text as data), [`read_set`] (the file versions that
+//! the model has seen) and `guard` (which checks changes against it), [`own_tools`],
+//! [`turn_settings`]; [`ports`] (the interfaces to the outside), `shared` (state of all parts),
+//! `driver` (runs a turn) with `load`, `coalesce` and `compaction`, `turns` (how turns begin and
+//! end), `router` (which turn a message goes to), [`handle`] (the public interface), [`memory`] and
+//! [`toolbox`] (the production implementations of the ports).
 
-mod arrivals;
-pub mod attached;
-pub mod called;
+pub mod attachments;
+pub mod call_result;
 pub mod changed;
 pub mod clock;
+mod coalesce;
+mod compaction;
 pub mod context;
 pub mod conversations;
 mod digest;
+pub mod drafting;
 mod driver;
 pub mod entry;
 mod guard;
 pub mod handle;
-pub mod known;
+mod load;
 pub mod memory;
+mod one_shot;
 pub mod own_tools;
-mod pieces;
 pub mod ports;
 pub mod prompt;
-mod scene;
+pub mod read_set;
+mod router;
 pub mod settings;
 mod shared;
-mod shortening;
 pub mod summary;
 pub mod toolbox;
 pub mod turn;
@@ -52,8 +57,8 @@ pub use conversations::{
     Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Taken, TurnEnd,
     foreign_source, is_foreign,
 };
-pub use handle::{Agent, Left};
+pub use handle::{Agent, Undelivered};
 pub use settings::ConversationSettings;
-pub use shared::{Answered, Answering, Ports, PromptError};
+pub use shared::{MessageOutcome, PendingOutcome, Ports, PromptError};
 pub use summary::Summaries;
 pub use turn_settings::TurnSettings;

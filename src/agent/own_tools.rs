@@ -1,38 +1,35 @@
-//! The tools that only the agent's own model has, since they speak to its person and end its
-//! conversation. They are no tools of the vault, so no door lists them.
+//! The tools only the agent's own model has: they write to its person and end its conversation.
+//! They are no vault tools, so no server lists them.
 
 use serde_json::{Value, json};
 
 use crate::llm::{ToolArgs, ToolCall, ToolSpec};
 
-/// The longest message that is sent, in characters.
+/// The longest message, in characters.
 const MAX_CHARS: usize = 20_000;
 
 const SEND: &str = "send_message";
 const END: &str = "end_conversation";
 
-/// Whether a tool is one of them.
+/// Whether `tool` is one of these tools.
 pub fn is_own(tool: &str) -> bool {
     [SEND, END].contains(&tool)
 }
 
-/// What such a call asks for.
+/// A call of one of these tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Own {
-    /// Tell the person something now.
+    /// Send a message to the person now.
     Send {
         text: String,
-        /// Whether to wait for their answer.
+        /// Whether the turn ends and waits for the answer.
         is_question: bool,
     },
-    /// The conversation is over after this turn.
-    End {
-        /// Why.
-        reason: String,
-    },
+    /// End the conversation after this turn.
+    End { reason: String },
 }
 
-/// How a model is told of them.
+/// The definitions for the model.
 pub fn specs() -> Vec<ToolSpec> {
     let spec = |name: &str, description: &str, properties: Value, required: Value| ToolSpec {
         name: name.to_owned(),
@@ -74,7 +71,7 @@ pub fn specs() -> Vec<ToolSpec> {
     ]
 }
 
-/// What a call of one of them asks for; `None` for a call of another tool.
+/// Parses a call; `None` for a call of another tool.
 ///
 /// # Errors
 /// What is wrong with the arguments, for the model.

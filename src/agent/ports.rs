@@ -1,15 +1,14 @@
-//! What the agent works with, as it sees it. The composition root hands in the real ones; the
-//! simulations hand in others that fail, hang and forget as they are told.
+//! The interfaces between the agent and the rest. The composition root implements them; simulations
+//! use implementations that fail, hang and forget.
 
+use futures_util::future::BoxFuture;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use super::called::Called;
-use super::entry::{Entry, Said};
-use super::known::Known;
-use super::prompt::Moment;
+use super::call_result::CallResult;
+use super::entry::{Entry, UserMessage};
+use super::prompt::Situation;
+use super::read_set::ReadSet;
 use super::turn::{Changes, End, Reason, Show};
 use crate::calls::{Answerer, Decision};
 use crate::conversation::{ConversationId, TurnId};
@@ -17,97 +16,92 @@ use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
 use crate::policy::Scope;
 use crate::vault::Cancel;
 
-/// Something that takes a while.
-pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-/// Why something could not be kept or found.
+/// Why a store operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    /// There is no such conversation.
+    /// The conversation does not exist.
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
-    /// It could not be kept or read.
+    /// Storing or reading failed.
     #[error("{message}")]
     Broken {
-        /// Why.
         message: String,
         /// What to do about it.
         hint: Option<String>,
     },
 }
 
-/// Where a message went.
+/// Where a message was routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
-    /// It begins a turn.
-    Began { conversation: ConversationId, turn: TurnId },
-    /// It was heard before, in this turn; nothing has changed.
-    Heard { turn: TurnId },
-    /// A turn is at work there.
+pub enum Routing {
+    /// The message started a turn.
+    Started { conversation: ConversationId, turn: TurnId },
+    /// The message was already delivered in this turn; nothing changed.
+    Delivered { turn: TurnId },
+    /// A turn is already running in this conversation.
     Busy { conversation: ConversationId },
 }
 
-/// How a turn ended, as it is kept.
+/// The stored end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredTurn {
     pub conversation: ConversationId,
-    /// Why; `None` where the steward ended before it did, or it goes on.
+    /// The reason; `None` if the turn is still running, or the steward stopped first.
     pub reason: Option<Reason>,
-    /// Why, for people.
+    /// The reason, for people.
     pub words: String,
-    /// The last message of it.
+    /// The last message of the turn.
     pub answer: String,
 }
 
-/// What is kept of conversations. Everything is durable when it returns, and may block until then.
+/// The stored conversations. Every write is durable when it returns. All methods may block.
 pub trait Memory: Send + Sync + 'static {
-    /// Keeps a message before it is known where it goes; the same one is not kept twice. Its number, and
-    /// the turn in which it was heard before, if it was.
+    /// Stores a message before it is routed; the same message is stored once. Returns its number,
+    /// and the turn in which it was already delivered, if any.
     ///
     /// # Errors
-    /// It is not kept.
-    fn receive(&self, said: &Said) -> Result<(i64, Option<TurnId>), MemoryError>;
+    /// The message was not stored.
+    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>), MemoryError>;
 
-    /// Decides where a message goes that is kept in the inbox, and begins a turn with it there if none
-    /// is at work; that it is heard is kept by the same commit. One that was heard
-    /// before is not heard again.
+    /// Routes a message from the inbox, and starts a turn with it if none is running. The same
+    /// commit marks the message as delivered, so it is delivered once.
     ///
     /// # Errors
-    /// [`MemoryError`]; nothing has changed.
-    fn arrive(&self, said: &Said) -> Result<Arrival, MemoryError>;
+    /// [`MemoryError`]; nothing changed.
+    fn arrive(&self, said: &UserMessage) -> Result<Routing, MemoryError>;
 
-    /// Begins a turn in which a message is gone on with that was said in this conversation before and
-    /// is kept under this number, whether it was heard before or not; `notice` says so to the model.
-    /// That it is heard in the new turn is kept by the same commit.
+    /// Starts a turn that resumes the work on a message of this conversation, whether it was
+    /// delivered before or not. `received` is its inbox number; `notice` tells the model. The same
+    /// commit marks the message as delivered in the new turn.
     ///
     /// # Errors
-    /// [`MemoryError`]; nothing has changed.
+    /// [`MemoryError`]; nothing changed.
     fn go_on(
         &self,
         conversation: ConversationId,
         notice: &Entry,
         received: i64,
-    ) -> Result<Arrival, MemoryError>;
+    ) -> Result<Routing, MemoryError>;
 
-    /// A message that was received is not taken: the next start leaves it alone. Sent again, it is
-    /// as if it were new. One that was heard stays so.
+    /// Marks a received message as rejected, so that the next start ignores it; sending it again
+    /// makes it new. Has no effect on a delivered message.
     fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError>;
 
     /// All entries of a conversation, the opening first.
     fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError>;
 
-    /// Keeps the opening; the first one stays. The one that holds.
+    /// Stores the opening unless there is one already; returns the stored one.
     fn keep_opening(
         &self,
         conversation: ConversationId,
         opening: Entry,
     ) -> Result<Entry, MemoryError>;
 
-    /// Keeps an entry behind all others. For a message from the inbox the same commit keeps that it
-    /// was heard; `false` where it was heard before, and nothing has changed.
+    /// Appends an entry. For a message from the inbox, the same commit marks it as delivered;
+    /// `false` if it was already delivered, and nothing changed.
     ///
     /// # Errors
-    /// [`MemoryError`]; it is not kept.
+    /// [`MemoryError`]; nothing was stored.
     fn append(
         &self,
         conversation: ConversationId,
@@ -115,7 +109,7 @@ pub trait Memory: Send + Sync + 'static {
         entry: &Entry,
     ) -> Result<bool, MemoryError>;
 
-    /// Keeps the end of a turn; with it the question that waits, or the conversation's end.
+    /// Stores the end of a turn, together with the open question or the conversation's end.
     fn finish(
         &self,
         conversation: ConversationId,
@@ -124,59 +118,56 @@ pub trait Memory: Send + Sync + 'static {
         question: Option<&str>,
     ) -> Result<(), MemoryError>;
 
-    /// Ends the turn of a conversation that nobody drives any more, for this reason; which, if there
-    /// is one.
+    /// Ends a running turn that no task runs any more. Returns the turn, if there was one.
     fn interrupt(
         &self,
         conversation: ConversationId,
         why: &str,
     ) -> Result<Option<TurnId>, MemoryError>;
 
-    /// How a turn ended.
-    fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError>;
+    /// The stored end of a turn.
+    fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError>;
 
-    /// The turns that an earlier run left at work, and what was received and never heard. Changes
-    /// neither.
+    /// The turns that an earlier run left running, and the messages it never delivered. Changes
+    /// nothing.
     fn leftovers(&self) -> Result<Leftovers, MemoryError>;
 
-    /// Number, title and summary of the last conversations that have ended, but for this one.
+    /// Number, title and summary of the latest ended conversations, without this one.
     fn earlier(
         &self,
         conversation: ConversationId,
     ) -> Result<Vec<(String, String, String)>, MemoryError>;
 
-    /// A random name of what is kept, the same over restarts; empty where nothing outlives one.
+    /// A random id of this store, constant across restarts; empty if the store does not persist.
     ///
     /// # Errors
-    /// A new one cannot be kept.
+    /// A new id cannot be stored.
     fn installation(&self) -> Result<String, MemoryError> {
         Ok(String::new())
     }
 
-    /// The model that is to be asked first in a conversation, where one was chosen for it alone.
+    /// The model to ask first in this conversation, if one was chosen for it.
     fn preferred(&self, _conversation: ConversationId) -> Option<String> {
         None
     }
 
-    /// Counts what a model was used for; the cost in US dollars where it is known.
+    /// Records usage of a model; `cost` in US dollars, if known.
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>);
 }
 
 /// What an earlier run left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Turns that it was at work on.
     pub turns: Vec<(ConversationId, TurnId)>,
-    /// Messages that nobody heard.
-    pub messages: Vec<Said>,
+    /// Undelivered messages.
+    pub messages: Vec<UserMessage>,
 }
 
-/// A model that can be asked.
+/// A model to ask, and its window.
 #[derive(Clone)]
 pub struct Model {
-    /// The way to it.
     pub provider: Arc<dyn Provider>,
-    /// How many tokens it reads and writes together.
+    /// The context window in tokens.
     pub window: u64,
 }
 
@@ -186,146 +177,147 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The models that the user has chosen.
+/// The configured models.
 pub trait Models: Send + Sync + 'static {
-    /// The one to ask from the next turn on; none where none is chosen.
+    /// The model for the next turn; `None` if none is configured.
     fn current(&self) -> Option<Model>;
 
-    /// The same with this one before all others, where it is one of those that are chosen.
+    /// As [`Self::current`], but asks `_model` first if it is configured.
     fn preferring(&self, _model: &str) -> Option<Model> {
         self.current()
     }
 
-    /// Whether there is one to ask, as far as that is known at once: a key that has to be waited for
-    /// is not.
+    /// Whether a model is available, without waiting for a key.
     fn is_any(&self) -> bool {
         self.current().is_some()
     }
 
-    /// One sentence on how to choose one.
-    fn advice(&self) -> Later<String>;
+    /// One sentence on how to configure a model.
+    fn advice(&self) -> BoxFuture<'static, String>;
 
-    /// The name of whoever answered, and what it cost in US dollars, where that is known: of tokens that
-    /// nobody told it is not nothing but unknown.
+    /// The name of the model that answered, and the cost in US dollars if known. Without reported
+    /// tokens the cost is unknown, not zero.
     fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>);
 }
 
-/// A call that a model wants made.
+/// A model's call, with its circumstances.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct CallRequest {
     pub call: ToolCall,
-    /// As whom it is made.
+    /// The scope to call with.
     pub scope: Scope,
-    /// The conversation it belongs to.
     pub conversation: ConversationId,
-    /// The turn it belongs to.
     pub turn: TurnId,
-    /// Characters of the result that the model is given.
+    /// The most characters of the result that the model gets.
     pub room: usize,
-    /// The texts of files that the model knew when it asked for the call.
-    pub known: Known,
+    /// The file versions that the model had seen when it asked for the call.
+    pub known: ReadSet,
 }
 
-/// What a call came to.
-pub enum Answer {
-    /// It is over.
-    Done(Called),
-    /// A person has to agree first; nothing has been done.
+/// The outcome of a call.
+pub enum CallOutcome {
+    /// The call finished.
+    Done(CallResult),
+    /// A person has to approve first; nothing was done yet.
     Asks(Box<dyn Pending>),
 }
 
-/// A call that waits for a person. Dropping it is refusing it.
+/// A call waiting for approval. Dropping it refuses it.
 pub trait Pending: Send {
-    /// What it does, for people.
+    /// What the call does, for people.
     fn title(&self) -> String;
 
-    /// Asks whoever may answer. Dropping the wait takes the question back.
-    fn ask(&self) -> Later<(Decision, Answerer)>;
+    /// Asks for approval. Dropping the future withdraws the question.
+    fn ask(&self) -> BoxFuture<'static, (Decision, Answerer)>;
 
-    /// Goes on with it, or ends it, as was decided.
-    fn answer(self: Box<Self>, decision: Decision, by: Answerer, cancel: Cancel) -> Later<Answer>;
+    /// Resumes or ends the call as decided.
+    fn answer(
+        self: Box<Self>,
+        decision: Decision,
+        by: Answerer,
+        cancel: Cancel,
+    ) -> BoxFuture<'static, CallOutcome>;
 }
 
-/// The tools that a model may call.
+/// The tools for the model.
 pub trait Toolbox: Send + Sync + 'static {
-    /// As a model is told of them, in an order that stays.
+    /// The definitions, in a constant order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// Which of them change something.
+    /// Which tools change something.
     fn changes(&self) -> Changes;
 
-    /// Calls one. What is not there, or not allowed, is said in the answer.
-    fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer>;
+    /// Makes a call. An unknown tool or a refusal is an error in the result.
+    fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome>;
 }
 
-/// What clients are told.
+/// An event about a turn, for clients.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct TurnUpdate {
     pub conversation: ConversationId,
     pub turn: TurnId,
-    pub what: What,
+    pub what: Update,
 }
 
-/// What happened.
+/// The kind of a [`TurnUpdate`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum Update {
     /// Something was said or done.
     Show(Show),
-    /// A turn is at work; so many messages wait to be heard.
+    /// The turn is running; `queued` messages wait to be delivered.
     Running { queued: usize },
-    /// It waits for a person's agreement.
+    /// The turn waits for approval.
     RequiresAction {
-        /// How many messages wait to be heard.
+        /// How many messages wait to be delivered.
         queued: usize,
     },
-    /// The turn is over, and that is kept.
+    /// The turn ended, and its end was stored.
     Ended { end: End },
-    /// How much of the window is used, and what the turns of this run cost.
+    /// The use of the context window, and the cost of this run's turns.
     Usage {
         /// Tokens in use.
         used: u64,
-        /// Tokens there are.
+        /// The context window in tokens.
         size: u64,
-        /// US dollars, where prices are known.
+        /// US dollars, if prices are known.
         cost: Option<f64>,
     },
 }
 
-/// Whoever watches. Never waits for anyone.
-pub trait Audience: Send + Sync + 'static {
-    /// Tells all of them, in the order of the calls.
-    fn tell(&self, told: Told);
+/// Receives the updates. Must not block.
+pub trait UpdateSink: Send + Sync + 'static {
+    /// Sends an update to all clients. CallResult in order.
+    fn tell(&self, told: TurnUpdate);
 }
 
-/// Where it all takes place. May block.
-pub trait Place: Send + Sync + 'static {
+/// The vault around the agent. May block.
+pub trait VaultContext: Send + Sync + 'static {
     /// The vault's name.
     fn vault(&self) -> String;
 
-    /// What is so now, of what a caller of this kind may see; news are changes by others of which this
-    /// conversation was not told yet.
-    fn moment(&self, conversation: ConversationId, scope: Scope) -> Moment;
+    /// The current situation, as a caller of this scope may see it. Its news are changes by others
+    /// since this conversation was last told.
+    fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation;
 
-    /// A note's real path and its text, if a caller of this kind may see it.
+    /// A note's real path and its text, if this scope may see it.
     fn note(&self, path: &str, scope: Scope) -> Option<(String, String)>;
 
-    /// Whether a caller of this kind may see all of the vault, and so what was said of it in other
-    /// conversations.
+    /// Whether this scope may see the whole vault, and therefore summaries of other conversations.
     fn shows_all(&self, scope: Scope) -> bool;
 }
 
-impl<T: Audience> Audience for Arc<T> {
-    fn tell(&self, told: Told) {
+impl<T: UpdateSink> UpdateSink for Arc<T> {
+    fn tell(&self, told: TurnUpdate) {
         (**self).tell(told);
     }
 }
 
-impl<T: Place> Place for Arc<T> {
+impl<T: VaultContext> VaultContext for Arc<T> {
     fn vault(&self) -> String {
         (**self).vault()
     }
 
-    fn moment(&self, conversation: ConversationId, scope: Scope) -> Moment {
+    fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation {
         (**self).moment(conversation, scope)
     }
 

@@ -1,30 +1,30 @@
-//! The system prompt of a conversation, and the news that its notices tell.
+//! The system prompt, and the notices of what is new.
 
 use chrono::{DateTime, FixedOffset};
 
 use super::turn_settings::TurnSettings;
 
-/// What the steward is told of itself.
+/// The fixed part of the system prompt.
 const PROMPT: &str = include_str!("prompt.md");
 
-/// The longest text of the user's own that is taken into it, in characters.
+/// The most characters of each of the user's own texts.
 pub const MAX_INSTRUCTIONS: usize = 20_000;
 
-/// The most changes by others that a notice names.
+/// The most changes by others that a notice lists.
 const MAX_NEWS: usize = 20;
 
-/// The user's own words to every conversation.
+/// The user's own instructions for every conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instructions {
     pub settings: String,
-    /// How the vault is arranged, from the settings.
+    /// How the vault is organised, from the settings.
     pub architecture: String,
-    /// A note of the vault that the settings name: its path and its text.
+    /// Path and text of the note that the settings name.
     pub note: Option<(String, String)>,
 }
 
 impl Instructions {
-    /// What the settings say, with the note that was read.
+    /// The instructions from the settings, with the note if it was found.
     pub fn new(settings: &TurnSettings, note: Option<(String, String)>) -> Self {
         Self {
             settings: settings.instructions.clone(),
@@ -34,8 +34,8 @@ impl Instructions {
     }
 }
 
-/// The system prompt. Holds nothing that changes within a conversation: neither the date nor what
-/// is open.
+/// The system prompt. Contains nothing that changes within a conversation, such as the date or the
+/// open note.
 pub fn system(vault: &str, own: &Instructions) -> String {
     let mut prompt = PROMPT.trim_end().to_owned();
     prompt.push_str(&format!("\n\nThe vault is called \"{}\".", vault.replace('"', "'")));
@@ -59,31 +59,32 @@ pub fn system(vault: &str, own: &Instructions) -> String {
     prompt
 }
 
-/// What is so at the moment.
+/// The current situation around a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moment {
+pub struct Situation {
     /// The local time.
     pub now: DateTime<FixedOffset>,
-    /// The note that is open in Obsidian.
+    /// The note open in Obsidian.
     pub active_note: Option<String>,
-    /// As of when that is so, where Obsidian itself does not tell: it may be closed by now.
+    /// The time of that information if Obsidian did not report it itself: the note may be closed by
+    /// now.
     pub as_of: Option<String>,
-    /// What others changed since it was last asked for: `created a.md`.
+    /// Changes by others since the last call, such as `created a.md`.
     pub news: Vec<String>,
 }
 
-/// What was told of the last moment, so that nothing is told twice.
+/// What a conversation was last told, so that nothing is repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Announced {
     minute: Option<String>,
     active_note: Option<String>,
-    /// Whether that note was told as one that may be closed by now.
+    /// Whether that note was announced as one that may be closed by now.
     was_last: bool,
 }
 
-impl Told {
-    /// The notice of what is new at `moment`; `None` where nothing is.
-    pub fn news(&mut self, moment: &Moment) -> Option<String> {
+impl Announced {
+    /// The notice of what is new; `None` if nothing is.
+    pub fn news(&mut self, moment: &Situation) -> Option<String> {
         let mut lines = Vec::new();
         let minute = moment.now.format("%A, %Y-%m-%d, %H:%M (UTC%:z)").to_string();
         if self.minute.as_ref() != Some(&minute) {
@@ -114,12 +115,12 @@ impl Told {
     }
 }
 
-/// Names of notes, titles and summaries are data like the notes' texts, and marked like them.
+/// Names of notes, titles and summaries are data, and marked like the text of notes.
 fn data(text: &str) -> String {
     super::wrap::data(text, MAX_INSTRUCTIONS)
 }
 
-/// The notice of what earlier conversations were about.
+/// The notice about earlier conversations.
 pub fn earlier(summaries: &[(String, String, String)]) -> Option<String> {
     if summaries.is_empty() {
         return None;
@@ -152,8 +153,8 @@ mod tests {
     #[test]
     fn news_is_told_once() {
         let at = |text: &str| DateTime::parse_from_rfc3339(text).unwrap();
-        let mut told = Told::default();
-        let mut moment = Moment {
+        let mut told = Announced::default();
+        let mut moment = Situation {
             now: at("2026-11-21T17:40:00+01:00"),
             active_note: Some("A.md".to_owned()),
             as_of: None,

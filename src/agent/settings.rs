@@ -1,4 +1,4 @@
-//! How conversations are kept and ended.
+//! The settings of conversations.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::Limits;
 
-/// How conversations are kept and ended; the section `[conversation]` of the configuration file.
+/// The `[conversation]` section: how long conversations are stored and when they end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConversationSettings {
-    /// Minutes without a word after which the next message begins another conversation. 0: only a
-    /// person or the model ends one.
+    /// Minutes of silence after which the next message starts a new conversation. 0: only a person
+    /// or the model ends one.
     pub idle_minutes: u32,
-    /// How many conversations are kept; beyond, the oldest that have ended are deleted. 0: all.
+    /// How many conversations to store; beyond that, the oldest ended ones are deleted. 0: all.
     pub kept: u32,
-    /// Minutes that a question to the person keeps its conversation open.
+    /// Minutes that an open question keeps its conversation open.
     pub waiting_minutes: u32,
-    /// Whether a model gives an ended conversation its title and summary.
+    /// Whether a model writes the title and summary of an ended conversation.
     pub titles_by_model: bool,
-    /// Whether a model looks back at a conversation after its end.
+    /// Whether a model writes a retrospection after a conversation ends.
     pub retrospection: bool,
-    /// What the model is asked then.
+    /// The prompt for the retrospection.
     pub retrospection_prompt: String,
 }
 
-/// What a look back is for, where the user says nothing else.
+/// The default prompt for a retrospection.
 const LOOK_BACK: &str = "Look back at this conversation between a person and the assistant of \
     their notes. In at most five sentences: what did the person want, what got in the way, and \
     what should the assistant do otherwise next time? Say only what the conversation shows.";
@@ -44,7 +44,7 @@ impl Default for ConversationSettings {
 }
 
 impl ConversationSettings {
-    /// How long a conversation goes on by itself.
+    /// When a conversation ends by itself.
     pub fn limits(&self) -> Limits {
         let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);
         Limits { idle: minutes(self.idle_minutes), waiting: minutes(self.waiting_minutes) }

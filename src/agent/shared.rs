@@ -1,5 +1,4 @@
-//! What the parts of the agent share: what it works with, its settings, and what is known of the turns
-//! at work.
+//! State that the parts of the agent share: the ports, the settings and the running turns.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -9,121 +8,114 @@ use std::task::{Context, Poll};
 use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
-use super::entry::Said;
-use super::ports::{Audience, Memory, MemoryError, Models, Place, Toolbox};
-use super::prompt::{Moment, Told};
+use super::entry::UserMessage;
+use super::ports::{Memory, MemoryError, Models, Toolbox, UpdateSink, VaultContext};
+use super::prompt::{Announced, Situation};
 use super::turn::Reason;
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 use crate::hooks::Hooks;
 use crate::llm::ErrorKind;
 
-/// Messages that may wait for one turn to hear them.
+/// The most messages queued for one turn.
 pub(super) const QUEUE: usize = 32;
 
-/// What the agent works with.
+/// The agent's connections to the outside.
 pub struct Ports {
     pub memory: Box<dyn Memory>,
     pub models: Box<dyn Models>,
     pub toolbox: Box<dyn Toolbox>,
-    pub audience: Box<dyn Audience>,
-    pub place: Box<dyn Place>,
+    pub audience: Box<dyn UpdateSink>,
+    pub place: Box<dyn VaultContext>,
 }
 
-/// What the parts of the agent share.
+/// The state that the parts of the agent share.
 pub(super) struct Shared {
     pub ports: Ports,
     pub settings: ArcSwap<TurnSettings>,
-    /// The user's commands that hear of messages, and may refuse them.
+    /// The user's hooks for messages, which may refuse them.
     pub hooks: OnceLock<Hooks>,
     state: Mutex<State>,
 }
 
-/// What is known of the turns at work, and who waits for them.
+/// The running turns, and who waits for them.
 #[derive(Default)]
 pub(super) struct State {
-    pub running: HashMap<ConversationId, Running>,
-    /// Who waits for the end of the turn that hears a message, by the message's number in the inbox. A
-    /// message that is on its way to its place is always in here.
-    pub waiting: HashMap<i64, Vec<Teller>>,
-    /// What was last told of date and open note, by conversation.
-    told: HashMap<ConversationId, Told>,
-    /// What the conversations of this run cost.
+    pub running: HashMap<ConversationId, RunningTurn>,
+    /// Who waits for the turn that a message is delivered in, by the message's inbox number. Holds
+    /// every message that is being routed.
+    pub waiting: HashMap<i64, Vec<OutcomeSender>>,
+    /// What each conversation was last told of the date and the open note.
+    told: HashMap<ConversationId, Announced>,
+    /// The cost of each conversation in this run, in US dollars.
     spent: HashMap<ConversationId, f64>,
 }
 
-/// The way back to who waits for what a message comes to.
-type Teller = oneshot::Sender<Result<Answered, PromptError>>;
+/// Returns the outcome to the sender of a message.
+type OutcomeSender = oneshot::Sender<Result<MessageOutcome, PromptError>>;
 
-/// A turn at work.
-pub(super) struct Running {
+/// A running turn.
+pub(super) struct RunningTurn {
     pub turn: TurnId,
-    pub commands: mpsc::UnboundedSender<Command>,
-    /// Messages on the way to it or waiting in it, not heard yet.
+    pub commands: mpsc::UnboundedSender<TurnCommand>,
+    /// Messages sent to the turn and not delivered yet.
     pub queued: usize,
-    /// Closed once the turn is over, and all are told.
+    /// Closed once the turn is over and everyone has been told.
     pub is_over: oneshot::Receiver<()>,
 }
 
-/// What is told to a turn that is at work.
+/// A command to a running turn.
 #[derive(Debug)]
-pub(super) enum Command {
-    /// A person says something.
-    Said(Said),
-    /// A person wants no more of it.
+pub(super) enum TurnCommand {
+    Message(UserMessage),
     Cancel,
 }
 
-/// The end of the turn that hears a message. Whoever no longer waits for it changes nothing.
+/// Resolves at the end of the turn that a message is delivered in. May be dropped.
 #[derive(Debug)]
-pub struct Answering(oneshot::Receiver<Result<Answered, PromptError>>);
+pub struct PendingOutcome(oneshot::Receiver<Result<MessageOutcome, PromptError>>);
 
-impl Future for Answering {
-    type Output = Result<Answered, PromptError>;
+impl Future for PendingOutcome {
+    type Output = Result<MessageOutcome, PromptError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.0).poll(context).map(|told| told.unwrap_or(Err(PromptError::Ending)))
     }
 }
 
-/// What a message came to.
+/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
-    /// The conversation that it went to.
+pub struct MessageOutcome {
+    /// The conversation that it was routed to.
     pub conversation: ConversationId,
-    /// The turn in which it was heard.
+    /// The turn that it was delivered in.
     pub turn: TurnId,
-    /// Why that turn ended; `None` where the steward ended before it.
+    /// Why that turn ended; `None` if the steward stopped first.
     pub reason: Option<Reason>,
-    /// Why, for people; may be empty.
+    /// The reason for people; may be empty.
     pub words: String,
-    /// The kind of the model's failure, where that is why. With [`Reason::Done`]: there was no model to
-    /// ask, and the answer says so.
+    /// The kind of model failure, if that ended the turn. With [`Reason::Done`]: there was no model
+    /// to ask, and the answer says so.
     pub cause: Option<ErrorKind>,
-    /// What can be done about it.
+    /// What to do about it.
     pub hint: Option<String>,
-    /// The last whole message of the turn.
+    /// The last complete message of the turn.
     pub answer: String,
 }
 
-/// Why a message is not taken.
+/// Why a message is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
-    /// It cannot be kept, or there is no such conversation.
+    /// It cannot be stored, or there is no such conversation.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// A hook of the user's refuses it, or failed where nothing is done without it.
+    /// A hook refused it, or a required hook failed.
     #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and nothing is done without it" } else { "refuses" })]
-    Refused {
-        hook: String,
-        /// Why.
-        reason: String,
-        failed: bool,
-    },
-    /// Too many wait already.
+    Refused { hook: String, reason: String, failed: bool },
+    /// Too many messages are queued already.
     #[error("{QUEUE} messages wait to be heard in this conversation already")]
     Full,
-    /// The steward ends.
+    /// The steward is shutting down.
     #[error("the steward ends")]
     Ending,
 }
@@ -142,31 +134,31 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a turn is at work in a conversation.
+    /// Whether a turn is running in a conversation.
     pub fn is_working(&self, conversation: ConversationId) -> bool {
         self.state().running.contains_key(&conversation)
     }
 
-    /// Stops the turn that is at work in a conversation; whether one was.
+    /// Cancels the running turn of a conversation; returns whether there was one.
     pub fn cancel(&self, conversation: ConversationId) -> bool {
         let state = self.state();
         let running = state.running.get(&conversation);
-        running.is_some_and(|running| running.commands.send(Command::Cancel).is_ok())
+        running.is_some_and(|running| running.commands.send(TurnCommand::Cancel).is_ok())
     }
 
-    /// Waits for the end of the turn that hears the message of this number.
-    pub fn await_answer(&self, number: i64) -> Answering {
+    /// Waits for the turn that the message with this number is delivered in.
+    pub fn await_answer(&self, number: i64) -> PendingOutcome {
         let (tell, answered) = oneshot::channel();
         self.state().waiting.entry(number).or_default().push(tell);
-        Answering(answered)
+        PendingOutcome(answered)
     }
 
-    /// What is new for a conversation at this moment, in words.
-    pub fn told(&self, conversation: ConversationId, moment: &Moment) -> Option<String> {
+    /// The notice of what is new for a conversation.
+    pub fn told(&self, conversation: ConversationId, moment: &Situation) -> Option<String> {
         self.state().told.entry(conversation).or_default().news(moment)
     }
 
-    /// Adds to what a conversation cost in this run; the sum, where something is known of it.
+    /// Adds to the cost of a conversation in this run; returns the total, if known.
     pub fn spent(&self, conversation: ConversationId, cost: Option<f64>) -> Option<f64> {
         let mut state = self.state();
         if let Some(cost) = cost {
@@ -175,7 +167,7 @@ impl Shared {
         state.spent.get(&conversation).copied()
     }
 
-    /// A message that waited for a turn is heard in it.
+    /// Records that a queued message was delivered.
     pub fn has_heard(&self, conversation: ConversationId, turn: TurnId) {
         let mut state = self.state();
         if let Some(running) = state.running.get_mut(&conversation)
@@ -187,15 +179,15 @@ impl Shared {
 }
 
 impl State {
-    /// Tells all who wait for a message what it came to. Who has gone needs no answer.
-    pub fn answer(&mut self, number: i64, answered: &Result<Answered, PromptError>) {
+    /// Answers all who wait for a message. A receiver that is gone needs no answer.
+    pub fn answer(&mut self, number: i64, answered: &Result<MessageOutcome, PromptError>) {
         for waiting in self.waiting.remove(&number).into_iter().flatten() {
             let _ = waiting.send(answered.clone());
         }
     }
 }
 
-/// Does what may block with the shared parts, on a thread that may.
+/// Runs blocking work on a thread that may block.
 pub(super) async fn blocking<T: Send + 'static>(
     shared: &Arc<Shared>,
     work: impl FnOnce(&Shared) -> Result<T, MemoryError> + Send + 'static,

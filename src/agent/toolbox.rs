@@ -1,15 +1,16 @@
-//! The vault's tools as a model is given them, called in the one way there is.
+//! The vault's tools for the model; every call goes through `calls`.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::called::Called;
+use super::call_result::CallResult;
 use super::changed;
 pub use super::guard::turn_name;
 use super::guard::{self, Guarded};
 use super::own_tools;
-use super::ports::{Answer, Later, Pending, Toolbox, Wanted};
+use super::ports::{CallOutcome, CallRequest, Pending, Toolbox};
 use super::turn::Changes;
 use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
@@ -18,14 +19,14 @@ use crate::policy::Caller;
 use crate::tools::{Tier, ToolError};
 use crate::vault::Cancel;
 
-/// What the agent calls itself.
+/// The agent's name as a caller.
 pub const NAME: &str = "agent";
 
-/// Whoever can ask a person.
+/// Asks a person for approval.
 pub trait Person: Send + Sync + 'static {
-    /// Puts a question to every client that can ask one; dropping the wait takes it back. `call`
-    /// names the call to them.
-    fn ask(&self, question: &Question, call: String) -> Later<(Decision, Answerer)>;
+    /// Puts a question to every client that can answer one. Dropping the future withdraws it.
+    /// `call` is the call's id for clients.
+    fn ask(&self, question: &Question, call: String) -> BoxFuture<'static, (Decision, Answerer)>;
 }
 
 /// The tools of one vault.
@@ -36,13 +37,13 @@ pub struct VaultToolbox {
 }
 
 impl VaultToolbox {
-    /// The tools that `calls` leads to; what needs agreement is asked of `person`.
+    /// Calls tools through `calls` and asks `person` for approval.
     pub fn new(calls: Calls, person: Arc<dyn Person>) -> Self {
         Self { calls, person }
     }
 
-    /// What a call came to, on a thread that may block.
-    fn answer(&self, outcome: Outcome, made: Made) -> Answer {
+    /// Converts the outcome of a call. Blocks.
+    fn answer(&self, outcome: Outcome, made: Made) -> CallOutcome {
         match outcome {
             Outcome::Answered(Ok(answer)) => {
                 let data = answer.data.value();
@@ -52,7 +53,7 @@ impl VaultToolbox {
                     None => Vec::new(),
                 };
                 let (text, learnt) = (answer.text, answer.learnt);
-                Answer::Done(Called { text, data, is_error: false, learnt, files })
+                CallOutcome::Done(CallResult { text, data, is_error: false, learnt, files })
             }
             Outcome::Answered(Err(error)) => {
                 let is_there = error.code == ErrorCode::AlreadyExists;
@@ -60,22 +61,22 @@ impl VaultToolbox {
                     Guarded::OnlyNew if is_there => guard::unread(error),
                     _ => error,
                 };
-                Answer::Done(failed(&error))
+                CallOutcome::Done(failed(&error))
             }
             Outcome::Ask(question) => {
-                Answer::Asks(Box::new(Waiting { toolbox: self.clone(), question, made }))
+                CallOutcome::Asks(Box::new(Waiting { toolbox: self.clone(), question, made }))
             }
         }
     }
 }
 
-/// How a call was made.
+/// Details of a call that its result needs.
 struct Made {
-    /// Its name among all calls.
+    /// The call's id.
     call: String,
-    /// The name of its turn.
+    /// The turn's name in the journal.
     turn: String,
-    /// How many changes the turn had made before; none for a call that changes nothing.
+    /// The number of changes the turn had made before; `None` for a call that changes nothing.
     before: Option<usize>,
     guarded: Guarded,
 }
@@ -85,7 +86,7 @@ impl Toolbox for VaultToolbox {
         let tools = self.calls.tools();
         let of_the_vault = tools.offered(self.calls.context()).map(|tool| {
             let mut schema = tool.input_schema.clone();
-            // It is the tool's own, once is enough.
+            // The schema repeats the tool's description.
             if let Some(object) = schema.as_object_mut() {
                 object.remove("description");
             }
@@ -101,14 +102,14 @@ impl Toolbox for VaultToolbox {
         Arc::new(tools.iter().map(|tool| (tool.name.clone(), tool.tier != Tier::Safe)).collect())
     }
 
-    fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer> {
-        let Wanted { call, scope, conversation, turn, room, known } = wanted;
+    fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
+        let CallRequest { call, scope, conversation, turn, room, known } = wanted;
         let mut arguments = match call.args {
             ToolArgs::Object(arguments) => Value::Object(arguments),
-            // The turn lets none of these through.
+            // The turn refuses these before they get here.
             ToolArgs::Invalid(_) => {
                 let why = "the arguments are no JSON object";
-                return Box::pin(std::future::ready(Answer::Done(Called::error(why))));
+                return Box::pin(std::future::ready(CallOutcome::Done(CallResult::error(why))));
             }
         };
         let toolbox = self.clone();
@@ -132,26 +133,27 @@ impl Toolbox for VaultToolbox {
                     agreed: None,
                     dry_run: false,
                     room: Some(room),
+                    rules: Vec::new(),
                 };
                 Ok(toolbox.answer(calls.call(request, &cancel), made))
             };
             match tokio::task::spawn_blocking(work).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(error)) => Answer::Done(failed(&error)),
-                Err(error) => Answer::Done(broken(&error)),
+                Ok(Err(error)) => CallOutcome::Done(failed(&error)),
+                Err(error) => CallOutcome::Done(broken(&error)),
             }
         })
     }
 }
 
-fn failed(error: &ToolError) -> Called {
+fn failed(error: &ToolError) -> CallResult {
     let learnt = error.learnt.iter().map(|learnt| (**learnt).clone()).collect();
-    Called { text: error.text(), data: json!(error), is_error: true, learnt, files: Vec::new() }
+    CallResult { text: error.text(), data: json!(error), is_error: true, learnt, files: Vec::new() }
 }
 
-fn broken(error: &tokio::task::JoinError) -> Called {
+fn broken(error: &tokio::task::JoinError) -> CallResult {
     tracing::error!(%error, "a tool call broke off");
-    Called::error("the tool broke off; list_changes shows whether it changed anything")
+    CallResult::error("the tool broke off; list_changes shows whether it changed anything")
 }
 
 struct Waiting {
@@ -165,17 +167,22 @@ impl Pending for Waiting {
         self.question.title().to_owned()
     }
 
-    fn ask(&self) -> Later<(Decision, Answerer)> {
+    fn ask(&self) -> BoxFuture<'static, (Decision, Answerer)> {
         self.toolbox.person.ask(&self.question, self.made.call.clone())
     }
 
-    fn answer(self: Box<Self>, decision: Decision, by: Answerer, cancel: Cancel) -> Later<Answer> {
+    fn answer(
+        self: Box<Self>,
+        decision: Decision,
+        by: Answerer,
+        cancel: Cancel,
+    ) -> BoxFuture<'static, CallOutcome> {
         let Self { toolbox, question, made } = *self;
         Box::pin(async move {
             let work = move || toolbox.answer(question.answer(decision, by, &cancel), made);
             match tokio::task::spawn_blocking(work).await {
                 Ok(answer) => answer,
-                Err(error) => Answer::Done(broken(&error)),
+                Err(error) => CallOutcome::Done(broken(&error)),
             }
         })
     }

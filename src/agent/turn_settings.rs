@@ -1,4 +1,4 @@
-//! What can be set about the agent.
+//! The settings of the agent.
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -9,30 +9,29 @@ use crate::llm::Effort;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TurnSettings {
-    /// How often the model is asked in one turn before it has to come to an end.
+    /// The most requests to the model in one turn.
     #[serde(deserialize_with = "at_least_one")]
     pub rounds: u32,
-    /// How many tools one turn may call.
+    /// The most tool calls in one turn.
     #[serde(deserialize_with = "at_least_one")]
     pub calls: u32,
-    /// How many tokens the rounds of one turn may take together, what is read and what is written;
-    /// 0: as many as they take.
+    /// The most input and output tokens of one turn; 0: no limit.
     pub tokens: u64,
-    /// How long one turn may take before it has to come to an end, in minutes.
+    /// The most minutes of one turn.
     #[serde(deserialize_with = "at_least_one")]
     pub minutes: u32,
-    /// The most tokens of one answer, thinking included; the model's own limit bounds it.
+    /// The most output tokens of one answer, thinking included; capped by the model's own limit.
     #[serde(deserialize_with = "at_least_one")]
     pub max_output_tokens: u32,
-    /// How hard the model is to think; unset leaves it to the vendor.
+    /// How hard the model thinks; unset uses the vendor's default.
     pub effort: Option<Effort>,
-    /// How much of the model's window may be used, in tokens; 0: all of it.
+    /// The most tokens of the model's context window to use; 0: all of it.
     pub max_context_tokens: u64,
-    /// What the user tells every conversation.
+    /// The user's instructions for every conversation.
     pub instructions: String,
-    /// How the user arranges the vault.
+    /// How the user organises the vault.
     pub information_architecture: String,
-    /// A note of the vault with more of the user's instructions; empty: none.
+    /// The path of a note with more instructions; empty: none.
     pub instructions_note: String,
 }
 
@@ -53,15 +52,15 @@ impl Default for TurnSettings {
     }
 }
 
-/// How much of the window one result may take.
+/// The share of the window that one result may take: one in this many.
 const RESULT_PART: u64 = 8;
-/// Characters that a token stands for, carefully.
+/// A conservative number of characters per token.
 const CHARS_A_TOKEN: u64 = 3;
-/// Characters of a result that are always given, and never more than.
+/// The least and the most characters of a result.
 const RESULT_CHARS: (u64, u64) = (2_000, 120_000);
 
 impl TurnSettings {
-    /// The limits of a turn with a model of this window, in tokens.
+    /// The limits of a turn, for a context window in tokens.
     pub fn limits(&self, window: u64) -> Limits {
         let chars = (window / RESULT_PART * CHARS_A_TOKEN).clamp(RESULT_CHARS.0, RESULT_CHARS.1);
         Limits {
@@ -72,7 +71,7 @@ impl TurnSettings {
         }
     }
 
-    /// The window that is used of a model's.
+    /// The usable part of a model's context window.
     pub fn window(&self, model: u64) -> u64 {
         match self.max_context_tokens {
             0 => model,

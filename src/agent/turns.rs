@@ -1,4 +1,4 @@
-//! How turns begin and end: each driven by a task of its own, and what an earlier run left made whole.
+//! Starts and ends turns, each in its own task, and repairs what an earlier run left.
 
 use std::sync::Arc;
 
@@ -6,116 +6,112 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::context::Context;
 use super::driver::{self, Driver};
-use super::entry::{Entry, Said};
+use super::entry::{Entry, UserMessage};
+use super::load;
 use super::ports::MemoryError;
-use super::scene;
-use super::shared::{Answered, Command, Running, Shared};
+use super::shared::{MessageOutcome, RunningTurn, Shared, TurnCommand};
 use super::turn::{Event, Reason};
 use crate::conversation::{ConversationId, TurnId};
 
-/// A turn that is over.
-pub(super) struct Over {
+/// A finished turn.
+pub(super) struct FinishedTurn {
     pub conversation: ConversationId,
-    /// Why.
     pub reason: Reason,
-    /// Whether its end is kept.
+    /// Whether the end was stored.
     pub is_kept: bool,
-    /// What nobody has heard yet.
-    pub unheard: Vec<Said>,
+    /// The messages that were not delivered.
+    pub unheard: Vec<UserMessage>,
 }
 
-/// Makes whole what an earlier run left; what was received and not heard. Blocks.
+/// Repairs what an earlier run left; returns the undelivered messages. Blocks.
 ///
 /// # Errors
-/// [`MemoryError`]; what was not made whole is at the next turn.
-pub(super) fn recover(shared: &Shared) -> Result<Vec<Said>, MemoryError> {
+/// [`MemoryError`]; histories not repaired are repaired at their next turn.
+pub(super) fn recover(shared: &Shared) -> Result<Vec<UserMessage>, MemoryError> {
     let memory = &shared.ports.memory;
     let left = memory.leftovers()?;
     for (conversation, turn) in left.turns {
-        if let Err(error) = make_whole(shared, conversation, turn) {
-            // Of what else is kept nothing is held up by it; the next turn there tries again.
+        if let Err(error) = repair(shared, conversation, turn) {
+            // This does not hold up the others; the next turn there tries again.
             tracing::error!(%error, %conversation, "a conversation was not made whole");
         }
-        // Last, so that a start that breaks off here leaves it to the next one.
+        // Last, so that a crash before this leaves the turn to the next start.
         memory.interrupt(conversation, "the steward ended while it was at work")?;
         tracing::info!(%conversation, %turn, "a turn was interrupted by the end of the steward");
     }
     Ok(left.messages)
 }
 
-fn make_whole(
-    shared: &Shared,
-    conversation: ConversationId,
-    turn: TurnId,
-) -> Result<(), MemoryError> {
+fn repair(shared: &Shared, conversation: ConversationId, turn: TurnId) -> Result<(), MemoryError> {
     let memory = &shared.ports.memory;
     let mut context = Context::of(memory.entries(conversation)?);
-    scene::fill(shared, conversation, turn, &mut context)?;
+    load::fill_missing(shared, conversation, turn, &mut context)?;
     let words = "The steward ended in the middle of this turn. What it had changed by then stands; \
                  list_changes shows it.";
     memory.append(conversation, turn, &Entry::notice(words)).map(|_| ())
 }
 
-/// Ends a turn that nobody drives any more, and makes its history whole. Blocks.
+/// Ends a turn that no task runs any more, and repairs its history. Blocks.
 pub(super) fn give_up(shared: &Shared, conversation: ConversationId) -> Result<(), MemoryError> {
     let memory = &shared.ports.memory;
     let Some(turn) = memory.interrupt(conversation, "it could not be ended")? else {
         return Ok(());
     };
     let mut context = Context::of(memory.entries(conversation)?);
-    scene::fill(shared, conversation, turn, &mut context)
+    load::fill_missing(shared, conversation, turn, &mut context)
 }
 
-/// Takes note of a turn that is kept as begun with this message, and drives it to its end.
+/// Registers a stored turn and runs it to its end.
 pub(super) fn begin(
     shared: &Arc<Shared>,
     conversation: ConversationId,
     turn: TurnId,
-    said: Said,
-    begins: fn(Said) -> Event,
-) -> impl Future<Output = Over> + Send + use<> {
+    said: UserMessage,
+    begins: fn(UserMessage) -> Event,
+) -> impl Future<Output = FinishedTurn> + Send + use<> {
     let (commands, mut heard) = mpsc::unbounded_channel();
     let (over, is_over) = oneshot::channel::<()>();
-    let running = Running { turn, commands, queued: 0, is_over };
+    let running = RunningTurn { turn, commands, queued: 0, is_over };
     let before = shared.state().running.insert(conversation, running);
     let shared = Arc::clone(shared);
     async move {
         if let Some(before) = before {
-            // Its end is kept and not told yet; nothing of this one is told before that. The
-            // error is how the end is told: the other end is dropped.
+            // The previous turn's end is stored but may not be sent yet; this turn must not send
+            // anything before. The channel closes without a value, so the result is always an
+            // error.
             let _ = before.is_over.await;
         }
         let message = said.number;
         let mut done = match Driver::begin(Arc::clone(&shared), conversation, turn).await {
             Ok(driver) => driver.run(begins(said), &mut heard).await,
-            Err(error) => driver::not_begun(&shared, conversation, turn, message, &error),
+            Err(error) => driver::failed_to_begin(&shared, conversation, turn, message, &error),
         };
-        let unheard = take_note(&shared, conversation, turn, &mut done, &mut heard);
+        let unheard = unregister(&shared, conversation, turn, &mut done, &mut heard);
         drop(over);
-        Over { conversation, reason: done.end.reason, is_kept: done.is_kept, unheard }
+        FinishedTurn { conversation, reason: done.end.reason, is_kept: done.is_kept, unheard }
     }
 }
 
-/// Takes note of the end of a turn; what nobody has heard yet.
-fn take_note(
+/// Unregisters a finished turn and answers its messages; returns the undelivered ones.
+fn unregister(
     shared: &Shared,
     conversation: ConversationId,
     turn: TurnId,
-    done: &mut driver::Done,
-    commands: &mut mpsc::UnboundedReceiver<Command>,
-) -> Vec<Said> {
+    done: &mut driver::TurnResult,
+    commands: &mut mpsc::UnboundedReceiver<TurnCommand>,
+) -> Vec<UserMessage> {
     let mut unheard = std::mem::take(&mut done.end.unheard);
     let mut state = shared.state();
     while let Ok(command) = commands.try_recv() {
-        if let Command::Said(said) = command {
+        if let TurnCommand::Message(said) = command {
             unheard.push(said);
         }
     }
-    // The next turn may have begun already.
+    // The next turn may be registered already.
     if state.running.get(&conversation).is_some_and(|running| running.turn == turn) {
         state.running.remove(&conversation);
     }
-    let answered = Ok(Answered {
+    let answered = Ok(MessageOutcome {
         conversation,
         turn,
         reason: Some(done.end.reason),

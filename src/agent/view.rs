@@ -1,4 +1,4 @@
-//! Conversations as the tools see them.
+//! Conversations, as the tools read them.
 
 use super::conversations::{ConversationError, Conversations};
 use super::digest::actions;
@@ -35,14 +35,14 @@ impl ConversationView for Conversations {
             Err(ConversationError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
-        // What is damaged hides nothing else.
+        // A damaged item must not hide the others.
         let history =
             self.rows().branches.readable_history(id).map_err(|error| failed(error.into()))?;
         Ok(Some((conversation, history.into_iter().map(said).collect())))
     }
 }
 
-/// An item with the tools that were called in it.
+/// Converts an item, listing the tools that it called.
 pub fn said(item: Item) -> Said {
     let tools = item.body.as_deref().map(actions).unwrap_or_default();
     let tools = tools.into_iter().map(|action| match action.path {

@@ -1,24 +1,24 @@
-//! What a tool answered, as a model is given it: marked as data, cleared of what nobody can see,
-//! and bounded.
+//! Prepares tool results for the model: marks them as data, removes invisible characters and limits
+//! their length.
 //!
-//! Notes are written by many hands. Whatever stands in them is something to read and never somebody
-//! to obey; the mark says so to the model, and what a call may do is decided elsewhere, in code.
+//! Notes have many authors. The mark tells the model that their text is to be read, not obeyed;
+//! what a call may do is enforced elsewhere, in code.
 
-/// What a result is put between.
+/// The marks around a result.
 const OPEN: &str = "<tool_data>";
 const CLOSE: &str = "</tool_data>";
 /// The letters of the mark's name.
 const NAME: &str = "tooldata";
-/// So many characters behind a bracket may spell it.
+/// The most characters after a bracket to check for the mark's name.
 const MARK_CHARS: usize = 64;
 
-/// A tool's answer as a model is given it, of at most about `most` characters. What it says at its end
-/// of how to go on stays.
+/// Prepares a tool result of at most about `most` characters. Bracketed lines at its end, which say
+/// how to continue, always stay.
 pub fn data(text: &str, most: usize) -> String {
     let (clear, hidden) = cleared(text);
     let (body, end) = clear.split_at(end_of(&clear));
     let (shown, left_out) = bounded(body, most);
-    // What stands in a note cannot end the mark early.
+    // The text of a note must not close the mark.
     let (shown, end) = (without_marks(shown), without_marks(end));
     let mut wrapped = match left_out {
         0 => format!("{OPEN}\n{shown}{end}\n{CLOSE}"),
@@ -36,16 +36,16 @@ pub fn data(text: &str, most: usize) -> String {
     wrapped
 }
 
-/// What [`data`] was made of, without its marks: for a person to read.
+/// Removes the marks of [`data`], for display to a person.
 pub fn unmarked(text: &str) -> String {
     text.replace(&format!("{OPEN}\n"), "").replace(&format!("\n{CLOSE}"), "")
 }
 
-/// Lines and bytes of what an answer may say at its end of itself.
+/// The most lines and bytes of bracketed lines at the end of a result.
 const END_LINES: usize = 4;
 const END_BYTES: usize = 800;
 
-/// Where the last lines begin that stand in square brackets, with the line end before them.
+/// The offset of the bracketed lines at the end, including the newline before them.
 fn end_of(text: &str) -> usize {
     let mut end = text.len();
     for _ in 0..END_LINES {
@@ -62,11 +62,11 @@ fn end_of(text: &str) -> usize {
     end
 }
 
-/// What stands for the angle bracket of a mark, in a text that imitates one.
+/// Characters that may pass for the angle bracket of a mark.
 const BRACKETS: [char; 5] = ['<', '\u{2039}', '\u{3008}', '\u{fe64}', '\u{ff1c}'];
 
-/// `text` in which nothing looks like the mark, to a machine or to a reader that is generous: letters
-/// of either case, spaces, line ends and strokes between them.
+/// Escapes everything in `text` that looks like the mark, also to a tolerant reader: any case, with
+/// spaces, newlines and strokes between the letters.
 fn without_marks(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -78,16 +78,16 @@ fn without_marks(text: &str) -> String {
     safe
 }
 
-/// Whether what follows a bracket spells the mark's name.
+/// Whether the text after a bracket spells the mark's name.
 fn begins_mark(text: &str) -> bool {
     let ignored = |c: &char| c.is_whitespace() || matches!(c, '/' | '\\' | '_' | '-');
     let letters = text.chars().take(MARK_CHARS).filter(|c| !ignored(c));
     letters.take(NAME.len()).map(|c| c.to_ascii_lowercase()).eq(NAME.chars())
 }
 
-/// `text` without invisible characters, and which kinds of them there were. Some stay where a script
-/// or an emoji is spelt with them: U+200C and U+200D between characters that are not ASCII, and one
-/// selector of a variant behind such a character.
+/// Removes invisible characters; also returns which kinds there were. Some stay because scripts and
+/// emoji need them: U+200C and U+200D between non-ASCII characters, and a variation selector after
+/// one.
 pub fn cleared(text: &str) -> (String, Vec<String>) {
     let mut counts = [0_usize; KINDS.len()];
     let mut clear = String::with_capacity(text.len());
@@ -100,7 +100,7 @@ pub fn cleared(text: &str) -> (String, Vec<String>) {
                 before.is_some_and(|before| is_wide(before) || is_selector(before))
                     && next.is_some_and(is_wide)
             }
-            // Keys such as 1️⃣ are spelt with one too.
+            // Keycap emoji such as 1️⃣ contain one too.
             c if is_selector(c) => before.is_some_and(is_wide) || next == Some('\u{20e3}'),
             _ => false,
         };
@@ -133,17 +133,17 @@ const KINDS: [Kind; 5] = [
     ("control", |c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')),
 ];
 
-/// Chooses how the character before it looks.
+/// Variation selectors: they change how the character before looks.
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// A character that is seen and not ASCII.
+/// A visible non-ASCII character.
 fn is_wide(c: char) -> bool {
     !c.is_ascii() && !KINDS.iter().any(|(_, is)| is(c))
 }
 
-/// The head of `text`, cut at a line's end where one is near, and how many characters were cut.
+/// The beginning of `text`, cut at a nearby line end, and the number of characters cut off.
 fn bounded(text: &str, most: usize) -> (&str, usize) {
     let Some((cut, _)) = text.char_indices().nth(most) else { return (text, 0) };
     let head = &text[..cut];

@@ -1,5 +1,5 @@
-//! What a person agreed to for good: a tool in a folder. Kept in the state folder's store, never in
-//! the vault, where a model could write it.
+//! A person's permanent approvals: a tool in a folder. Stored in the state folder, never in the
+//! vault, where a model could edit them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::store::audit::{ApprovalRow, Approvals};
 #[derive(Debug)]
 pub(super) struct Agreements {
     approvals: Approvals,
-    /// One change at a time.
+    /// Serialises changes.
     turn: Mutex<()>,
 }
 
@@ -35,8 +35,9 @@ impl Agreements {
         self.approvals.revoke(id)
     }
 
-    /// Whether all of this was agreed to. Read anew each time, so that what is taken back counts at
-    /// once; where it cannot be read nothing was agreed to.
+    /// Whether permanent approvals cover all of these effects. Read from the store each time, so
+    /// that a revoked approval stops counting at once; if the store cannot be read, nothing is
+    /// approved.
     pub fn cover(&self, tool: &str, effects: &[Effect]) -> bool {
         let Ok(rows) = self.approvals.list() else { return false };
         let folders: Vec<VaultPath> = rows
@@ -45,7 +46,8 @@ impl Agreements {
             .filter_map(|row| VaultPath::from_disk(&row.folder))
             .collect();
         effects.iter().flat_map(Effect::paths).all(|path| {
-            // The folder itself is not in it: who may tidy up `Inbox` may not delete it.
+            // The folder itself is not covered: permission to tidy up `Inbox` does not include
+            // deleting it.
             folders.iter().any(|folder| path != folder && path.is_within(folder))
         })
     }

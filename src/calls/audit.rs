@@ -1,8 +1,8 @@
-//! What was decided on each call, and what came of it: written down, never what a note says.
+//! The audit: the decision on each call and its result, never the text of a note.
 //!
-//! Rows wait in memory for at most [`DELAY`] and are written together, so that a call waits for no
-//! disk. That a person was asked is on the disk before they are. On a clean end everything is
-//! written; a crash may lose the rows of the last moment, never a change: those are the journal's.
+//! Rows wait in memory for at most [`DELAY`] and are written in batches, so that no call waits for
+//! the disk. The row of a question is on the disk before a person is asked. A clean shutdown writes
+//! all rows; a crash may lose the latest rows, but no change: the journal records those.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -15,19 +15,19 @@ use crate::store::StoreError;
 use crate::store::audit::{self, AuditRow};
 use crate::tools::{Answer, Facts, ToolError};
 
-/// How long a row waits for others.
+/// How long a row waits for more rows to be written with it.
 const DELAY: Duration = Duration::from_millis(200);
 
-/// Rows that wait before whoever adds one writes them itself.
+/// With this many waiting rows, the caller that adds one writes them itself.
 const MAX_WAITING: usize = 2_000;
 
-/// Paths of one call that are kept.
+/// Paths stored per call.
 const MAX_PATHS: usize = 20;
 
-/// Characters of a path or a reason that are kept.
+/// Characters stored of a path or a reason.
 const MAX_CHARACTERS: usize = 300;
 
-/// How often what is too old is let go.
+/// The interval between deletions of old rows.
 const TRIM_EVERY: Duration = Duration::from_secs(3600);
 
 /// The audit of one vault.
@@ -40,21 +40,21 @@ pub struct Audit {
 #[derive(Debug)]
 struct Shared {
     rows: audit::Audit,
-    kept: Mutex<Kept>,
+    limits: Mutex<Limits>,
     queue: Mutex<Queue>,
     wake: Condvar,
-    /// One at a time takes rows and writes them, so that they stay in order.
+    /// Held while rows are taken and written, so that they stay in order.
     writing: Mutex<()>,
 }
 
-/// How much is kept.
+/// How much of the audit is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kept {
+struct Limits {
     days: u32,
     calls: u32,
 }
 
-impl Kept {
+impl Limits {
     fn of(settings: &Settings) -> Self {
         Self { days: settings.audit_days, calls: settings.audit_calls }
     }
@@ -67,11 +67,11 @@ struct Queue {
 }
 
 impl Audit {
-    /// The audit that is kept as `rows`. Touches nothing yet.
+    /// An audit stored in `rows`. Does no I/O yet.
     pub(super) fn new(rows: audit::Audit, settings: &Settings) -> Self {
         let shared = Shared {
             rows,
-            kept: Mutex::new(Kept::of(settings)),
+            limits: Mutex::new(Limits::of(settings)),
             queue: Mutex::default(),
             wake: Condvar::new(),
             writing: Mutex::default(),
@@ -79,32 +79,32 @@ impl Audit {
         Self { shared: Arc::new(shared), writer: Mutex::default() }
     }
 
-    /// Writes in the background from now on.
+    /// Starts the background writer.
     pub(super) fn run(&self) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("steward-audit".to_owned());
-            match thread.spawn(move || shared.write_on()) {
+            match thread.spawn(move || shared.write_in_background()) {
                 Ok(thread) => *writer = Some(thread),
                 Err(error) => tracing::warn!(%error, "the audit is written at the end only"),
             }
         }
     }
 
-    /// Keeps as much as these settings say; what is too much by them goes at once where this process
-    /// is the one that writes in the background.
+    /// Applies new limits. If this process runs the background writer, rows over the limits are
+    /// deleted at once.
     pub(super) fn set(&self, settings: &Settings) {
-        let kept = Kept::of(settings);
-        let before = std::mem::replace(&mut *self.shared.kept(), kept);
+        let limits = Limits::of(settings);
+        let before = std::mem::replace(&mut *self.shared.limits(), limits);
         let runs = self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if runs && before != kept {
+        if runs && before != limits {
             self.shared.flush();
             self.shared.trim();
         }
     }
 
-    /// Writes what waits and ends the background work.
+    /// Writes the waiting rows and stops the background writer.
     pub(super) fn end(&self) {
         self.shared.queue().ended = true;
         self.shared.wake.notify_all();
@@ -115,17 +115,17 @@ impl Audit {
         self.shared.flush();
     }
 
-    /// Writes what waits.
+    /// Writes the waiting rows.
     pub(super) fn flush(&self) {
         self.shared.flush();
     }
 
-    /// Whether so many rows wait that whoever adds one may have to write them itself.
+    /// Whether the caller that adds the next row may have to write the waiting rows itself.
     pub(super) fn is_full(&self) -> bool {
         self.shared.queue().rows.len() + 1 >= MAX_WAITING
     }
 
-    /// Takes a row; one that has a number takes the place of the question it was.
+    /// Queues a row; a row with an id replaces the row of its question in the store.
     pub(super) fn record(&self, row: AuditRow) {
         if row.id > 0 {
             if let Err(error) = self.shared.rows.settle(&row) {
@@ -145,7 +145,7 @@ impl Audit {
         }
     }
 
-    /// Writes down that a person is asked, before they are; the row with its number.
+    /// Writes the row of a question before a person is asked; returns it with its id.
     pub(super) fn asked(&self, row: AuditRow) -> Result<AuditRow, StoreError> {
         let id = self.shared.rows.write(std::slice::from_ref(&row))?;
         Ok(AuditRow { id, ..row })
@@ -163,12 +163,12 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn limits(&self) -> MutexGuard<'_, Limits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn trim(&self) {
-        let Kept { days, calls } = *self.kept();
+        let Limits { days, calls } = *self.limits();
         let age = chrono::TimeDelta::days(i64::from(days));
         let oldest = (chrono::Utc::now() - age).timestamp_millis();
         if let Err(error) = self.rows.trim(oldest, calls) {
@@ -187,13 +187,13 @@ impl Shared {
         }
     }
 
-    fn write_on(&self) {
+    fn write_in_background(&self) {
         let mut trimmed: Option<Instant> = None;
         loop {
             let empty = |queue: &mut Queue| queue.rows.is_empty() && !queue.ended;
             let queue = self.wake.wait_while(self.queue(), empty);
             let queue = queue.unwrap_or_else(PoisonError::into_inner);
-            // Others that come now are written with it.
+            // Rows that arrive meanwhile are written in the same batch.
             let gathered = self.wake.wait_timeout_while(queue, DELAY, |queue| !queue.ended);
             let ended = gathered.unwrap_or_else(PoisonError::into_inner).0.ended;
             self.flush();
@@ -208,7 +208,7 @@ impl Shared {
     }
 }
 
-/// The row of a call that has come.
+/// The row of a call that has just arrived.
 pub(super) fn begin(request: &Request) -> AuditRow {
     AuditRow {
         time: chrono::Utc::now().timestamp_millis(),
@@ -221,9 +221,9 @@ pub(super) fn begin(request: &Request) -> AuditRow {
     }
 }
 
-/// Adds what was seen on its way of a call that names these places.
+/// Adds what happened to the call; `asked` are the paths that its arguments name.
 pub(super) fn judged<'a>(row: &mut AuditRow, asked: impl Iterator<Item = &'a str>, seen: &Seen) {
-    // Where nothing was about to be changed, what was asked for.
+    // If nothing was about to change, the paths of the arguments.
     let paths: Vec<String> = match seen.paths.is_empty() {
         true => asked.map(cut).collect(),
         false => seen.paths.iter().take(MAX_PATHS).map(|path| cut(path)).collect(),
@@ -237,13 +237,13 @@ pub(super) fn judged<'a>(row: &mut AuditRow, asked: impl Iterator<Item = &'a str
     if let Some(refusal) = &seen.refusal {
         row.decision = "refused".to_owned();
         row.layer = Some(refusal.layer.to_owned());
-        // What does not fit a schema may be a piece of a note.
+        // Text that does not fit a schema may come from a note.
         let told = refusal.layer != "input";
         row.reason = told.then(|| cut(&refusal.reason));
     }
 }
 
-/// Adds what came of it.
+/// Adds the call's result.
 pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>) {
     row.outcome = Some(match result {
         Ok(_) => "ok".to_owned(),
@@ -254,7 +254,7 @@ pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolErro
     }
 }
 
-/// As much of a path or a reason as is kept, on one line.
+/// A path or a reason on one line, cut to the stored length.
 pub(super) fn cut(text: &str) -> String {
     if text.len() <= MAX_CHARACTERS && !text.contains('\n') {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! What is asked of a tool, and what a person is shown and says.
+//! The request for a tool call, the changes shown to a person, and the person's decision.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,34 +8,35 @@ use serde_json::Value;
 use crate::note::diff;
 use crate::policy::{Action, Caller};
 
-/// A call of a tool, with all that is decided from.
+/// A tool call with everything that the policy needs to judge it.
 #[derive(Clone, Default)]
 pub struct Request {
     pub tool: String,
     pub arguments: Value,
-    /// Who calls.
     pub caller: Caller,
-    /// The conversation it belongs to.
+    /// The conversation that makes the call.
     pub conversation: Option<String>,
-    /// The turn it belongs to: what is changed in one turn is one change set.
+    /// The turn that makes the call: all changes of a turn form one change set.
     pub turn: Option<String>,
-    /// Whether the caller says that a person has agreed to what needs it. Only a person's own
-    /// program can.
+    /// Whether the caller says that a person has approved the call. Only a person's own program
+    /// can.
     pub confirmed: bool,
-    /// The identity of what a person was shown and agreed to (an `approval_needed` has it): with
-    /// `confirmed` exactly that is done, or they are asked anew. `None` where they agreed beforehand to
-    /// whatever the call comes to.
+    /// The identity of the changes that a person was shown and approved (an `approval_needed` error
+    /// carries it). With `confirmed`, exactly these changes are made, or the person is asked again.
+    /// `None` if the person approved in advance whatever the call does.
     pub agreed: Option<String>,
-    /// Whether it is only to be said what would be done.
+    /// Whether the call only reports what it would do.
     pub dry_run: bool,
-    /// Characters of text that the caller takes; what it cannot take is cut off an answer that is longer,
-    /// so that tools that can go on at a place stop before. `None`: as many as a tool gives.
+    /// Characters of text that the caller accepts. A longer answer is cut, so tools that can answer
+    /// in pages stop before. `None`: no limit beyond the tool's own.
     pub room: Option<usize>,
+    /// Of rules that run by themselves: which enabled ones they are.
+    pub rules: Vec<i64>,
 }
 
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The arguments hold what is written into notes.
+        // The arguments can hold note text.
         f.debug_struct("Request")
             .field("tool", &self.tool)
             .field("caller", &self.caller)
@@ -43,45 +44,45 @@ impl fmt::Debug for Request {
     }
 }
 
-/// One change as a person is shown it.
+/// A change as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
     /// What is done.
     pub action: Action,
-    /// To what; for a move, its path afterwards.
+    /// The path; for a move the new one.
     pub path: String,
-    /// For a move, its path before.
+    /// For a move, the old path.
     pub from: Option<String>,
-    /// The change of its text as a unified diff, or as much of it as is shown at first.
+    /// The unified diff of the text, or as much of it as is shown at first.
     pub diff: String,
-    /// Lines of the diff that are not shown at first, or not to their end.
+    /// Lines of the diff that are not shown at first, or are cut.
     pub more: usize,
-    /// Lines that it adds.
+    /// Lines added by the whole diff.
     pub added: usize,
-    /// Lines that it takes away.
+    /// Lines removed by the whole diff.
     pub removed: usize,
-    /// Its text before and after; `None` where it changes none, or more is changed than is kept in
-    /// memory for a question.
+    /// The text before and after; `None` if the change has no text, or the texts exceed what is
+    /// held in memory for a question.
     pub content: Option<Arc<Content>>,
 }
 
 /// The text of a file before and after a change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Content {
-    /// `None` for a file that was not there.
+    /// `None` for a new file.
     pub old: Option<Vec<u8>>,
     pub new: Vec<u8>,
 }
 
 impl ShownChange {
-    /// The diff from its line `first` on, from 0, its lines whole; nothing where no text is kept.
+    /// The diff from line `first` (0-based) on, with whole lines; empty if the text is not held.
     pub fn part(&self, first: usize) -> diff::Part {
         let content = self.content.as_deref();
         content.map(|it| it.part(&self.path, first)).unwrap_or_default()
     }
 
-    /// The old text, where there was one, and the new one, where both are text and together no
-    /// longer than `most` bytes.
+    /// The old text, if there was one, and the new one. `None` unless both are UTF-8 and together
+    /// at most `most` bytes.
     pub fn texts(&self, most: usize) -> Option<(Option<&str>, &str)> {
         let content = self.content.as_deref()?;
         let old = content.old.as_deref().map(std::str::from_utf8).transpose().ok()?;
@@ -96,7 +97,7 @@ impl Content {
     }
 }
 
-/// The word for what is done.
+/// The name of an action.
 pub fn word(action: Action) -> &'static str {
     match action {
         Action::Write => "write",
@@ -107,44 +108,45 @@ pub fn word(action: Action) -> &'static str {
     }
 }
 
-/// What a person said, or that none did.
+/// The decision on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes, this once.
+    /// Approved, this once.
     Once,
-    /// Yes, and for this tool in this folder from now on.
+    /// Approved, and for this tool in this folder from now on.
     Always,
-    /// No.
     Reject,
-    /// Nobody has said anything yet: the call ends, and its question goes on waiting.
+    /// No answer yet: the call ends and the question stays open.
     Pending {
-        /// The question that waits; another call may have put it.
+        /// The open question; another call may have asked it.
         question: i64,
-        /// Whether a program of the person's shows it.
+        /// Whether one of the person's programs shows it.
         shown: bool,
     },
-    /// A yes was for another call that asked the same: this one is judged anew.
+    /// The approval was for another call with the same question: this call is judged again.
     Anew,
-    /// Nobody answered, and the question waits no longer.
+    /// Nobody answered before the question expired.
     Late,
-    /// Too many questions of such callers wait already.
+    /// Too many questions of such callers are open already.
     Crowded,
-    /// The caller withdrew the call, or the steward ends.
+    /// The caller cancelled the call, or the steward is shutting down.
     Withdrawn,
 }
 
 /// Who answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answerer {
-    /// The name of the program the person used.
+    /// The name of the program that answered.
     pub program: String,
-    /// What they said with it; empty for nothing.
+    /// The comment given with the answer; empty for none.
     pub words: String,
+    /// Whether it is a client that may answer by itself, not a person's own program.
+    pub is_client: bool,
 }
 
 impl From<&str> for Answerer {
-    /// The program alone.
+    /// An answer without a comment.
     fn from(program: &str) -> Self {
-        Self { program: program.to_owned(), words: String::new() }
+        Self { program: program.to_owned(), ..Self::default() }
     }
 }

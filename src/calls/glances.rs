@@ -1,46 +1,45 @@
-//! When a call may be done where it was asked for, on the connection's own task.
+//! Decides when a call may run without blocking on the connection's own task.
 //!
-//! To hand a call to a thread that may block and to be woken with its answer takes several times as
-//! long as to read a note. So a call is tried at a glance first, and the backend sees to it that a
-//! glance waits for nothing. Yet how long each took is looked at: a machine that swaps, or a vault so
-//! large that listing it takes a while, would hold up whoever else the worker serves. After one that
-//! took too long there are none for a hundred times as long, so that no more than about a hundredth
-//! of a worker's time is lost to such ones.
+//! Handing a call to a blocking thread and being woken with its answer takes several times as long
+//! as reading a note. So the runner first tries a non-blocking call. It measures each one all the
+//! same: on a machine that swaps, or in a vault so large that listing it takes a while, such a call
+//! delays the other clients of the worker thread. After a slow one there are none for a hundred
+//! times as long, so that a worker loses at most about a hundredth of its time to them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a glance may take.
+/// The time limit of a non-blocking call.
 const LONGEST: Duration = Duration::from_millis(5);
 
-/// How many times as long as one that took longer there are none.
+/// The pause after a slow call, as a multiple of its duration.
 const REST: u32 = 100;
 
-/// The longest time without any.
+/// The longest pause.
 const LONGEST_REST: Duration = Duration::from_secs(600);
 
-/// Whether calls are done at a glance now, for all connections together.
+/// Whether calls currently run without blocking, for all connections together.
 #[derive(Debug)]
 pub struct Glances {
     begun: Instant,
-    /// Microseconds from then until they may be again.
+    /// End of the pause, in microseconds since `begun`.
     none_until: AtomicU64,
 }
 
 impl Glances {
-    /// They may be from `now` on.
+    /// Allows calls from `now` on.
     #[must_use]
     pub fn new(now: Instant) -> Self {
         Self { begun: now, none_until: AtomicU64::new(0) }
     }
 
-    /// Whether there may be one at the time `now`.
+    /// Whether a call is allowed at the time `now`.
     #[must_use]
     pub fn may_be(&self, now: Instant) -> bool {
         self.at(now) >= self.none_until.load(Ordering::Relaxed)
     }
 
-    /// One ended at the time `now` that took so `long`.
+    /// Records a call that ended at the time `now` and took so `long`.
     pub fn took(&self, now: Instant, long: Duration) {
         if long <= LONGEST {
             return;

@@ -1,4 +1,4 @@
-//! What hooks are shown of a call, and what comes of what they say.
+//! What hooks are told of a call, and the effect of their answers.
 
 use serde_json::{Value, json};
 
@@ -8,24 +8,55 @@ use super::judge::{Asked, Seen};
 use crate::hooks::{Event, Kind, Refused};
 use crate::journal::ChangeSetId;
 use crate::note::code::ErrorCode;
-use crate::policy::{Effect, Refusal, layers};
+use crate::policy::{Caller, Effect, Refusal, layers};
 use crate::store::audit::AuditRow;
 use crate::tools::{Answer, Definition, Facts, ToolError};
 use crate::vault::Cancel;
 
-/// How the command line calls itself where a hook has started it; the hook's name follows.
+/// Prefix of the caller name that the command line uses when a hook started it; the hook's name
+/// follows.
 pub const CALLER: &str = "hook ";
 
-/// Bytes of an answer that a hook is shown.
+/// Bytes of an answer that are sent to a hook.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Changes that are told one by one of a set that was made.
+/// Changes of an applied change set that are listed for hooks.
 const MAX_CHANGES: usize = 1_000;
 
-/// Whether a hook made this call: it would hear of itself without end. Taken for true only of
-/// a person's own program, or anybody could say so to be spared.
-fn is_by_hook(request: &Request) -> bool {
-    request.caller.scope.is_person() && request.caller.name.starts_with(CALLER)
+/// A workflow step as described to hooks.
+#[derive(Debug, Clone, Copy)]
+pub struct StepShown<'a> {
+    /// Who started the workflow.
+    pub caller: &'a Caller,
+    /// The id of the run.
+    pub run: i64,
+    pub workflow: &'a str,
+    pub step: &'a str,
+    /// The 0-based index of the `for_each` element.
+    pub item: Option<usize>,
+    /// The tool, `model` or `ask`.
+    pub does: &'a str,
+    pub input: &'a Value,
+}
+
+impl StepShown<'_> {
+    fn event(&self, kind: Kind) -> Event {
+        Event::new(kind)
+            .of_tool(self.does)
+            .say("caller", self.caller.name.as_str())
+            .say("scope", self.caller.scope.word())
+            .say("run", self.run)
+            .say("workflow", self.workflow)
+            .say("step", self.step)
+            .say("item", self.item)
+            .text("input", self.input.clone())
+    }
+}
+
+/// Whether a hook made this call; telling hooks of it could loop forever. Believed only of a
+/// person's own program, since anybody else could claim it to avoid the hooks.
+fn is_by_hook(caller: &Caller) -> bool {
+    caller.scope.is_person() && caller.name.starts_with(CALLER)
 }
 
 fn event_of(request: &Request, kind: Kind) -> Event {
@@ -40,10 +71,37 @@ fn event_of(request: &Request, kind: Kind) -> Event {
 
 impl Calls {
     pub(super) fn hears(&self, request: &Request, kind: Kind) -> bool {
-        self.0.hooks.hears(kind) && !is_by_hook(request) && self.0.policy.is_on(layers::HOOKS)
+        self.hears_of(&request.caller, kind)
     }
 
-    /// Asks the hooks about a call whose arguments fit; other arguments where one replaced them.
+    fn hears_of(&self, caller: &Caller, kind: Kind) -> bool {
+        self.0.hooks.hears(kind) && !is_by_hook(caller) && self.0.policy.is_on(layers::HOOKS)
+    }
+
+    /// Asks the hooks whether a workflow step may begin.
+    ///
+    /// # Errors
+    /// A hook refuses the step.
+    pub fn ask_before_step(&self, step: StepShown<'_>, cancel: &Cancel) -> Result<(), ToolError> {
+        if !self.hears_of(step.caller, Kind::BeforeStep) {
+            return Ok(());
+        }
+        let asked = self.0.hooks.ask(step.event(Kind::BeforeStep), &|| cancel.is_cancelled());
+        asked.map(drop).map_err(|refused| {
+            let Refusal { code, reason, hint, .. } = refusal(refused);
+            ToolError { hint, ..ToolError::plain(code, reason) }
+        })
+    }
+
+    /// Tells the hooks how a workflow step ended.
+    pub fn tell_after_step(&self, step: StepShown<'_>, state: &str) {
+        if self.hears_of(step.caller, Kind::AfterStep) {
+            self.0.hooks.tell(step.event(Kind::AfterStep).say("state", state));
+        }
+    }
+
+    /// Asks the hooks about a call whose arguments are valid; returns the arguments if a hook
+    /// replaced them.
     pub(super) fn ask_before_call(
         &self,
         tool: &Definition,
@@ -59,7 +117,7 @@ impl Calls {
         self.0.hooks.ask(event, &|| cancel.is_cancelled()).map_err(refusal)
     }
 
-    /// Asks the hooks about what a call is about to change.
+    /// Asks the hooks about the changes that a call is about to make.
     pub(super) fn ask_before_change(
         &self,
         request: &Request,
@@ -95,7 +153,7 @@ impl Calls {
         asked.map(drop).map_err(refusal)
     }
 
-    /// Tells the hooks of what was changed.
+    /// Tells the hooks of an applied change set.
     pub(super) fn tell_applied(&self, request: &Request, set: ChangeSetId) {
         if !self.hears(request, Kind::ChangeApplied) {
             return;
@@ -121,7 +179,7 @@ impl Calls {
         self.0.hooks.tell(event);
     }
 
-    /// Tells the hooks what came of a call.
+    /// Tells the hooks the result of a call.
     pub(super) fn tell_after_call(
         &self,
         request: &Request,

@@ -1,4 +1,4 @@
-//! Decides on what a call is about to change, once its tool has made up its mind.
+//! Decides on the changes of a call, after its tool has planned them.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,53 +12,59 @@ use crate::journal::{ChangeSetId, JournalError};
 use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::path::VaultPath;
-use crate::policy::{Call, Effect, Mode, Permission, Reason, Refusal, layers};
+use crate::policy::{Agreement, Call, Effect, Mode, Permission, Reason, Refusal, layers};
 use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
-/// Changes of which a person is shown the text.
+/// Changes whose diffs are shown to a person.
 const MAX_SHOWN: usize = 50;
 
-/// Bytes of diffs that are shown at first, in all.
+/// Bytes of all diffs that are shown at first.
 const MAX_DIFFS: usize = 256 << 10;
 
-/// Bytes of texts that are held so that a person can see all of a question.
+/// Bytes of text held in memory, so that a person can see a question in full.
 const MAX_HELD: usize = 16 << 20;
 
-/// A person's agreement to exactly these changes.
+/// A person's approval of exactly these changes.
 #[derive(Debug, Clone)]
 pub(super) struct Agreed {
     pub identity: String,
-    /// The row of the audit that says that somebody was asked.
+    /// The audit row of the question.
     pub row: i64,
     pub by: Answerer,
 }
 
-/// What a person has to agree to.
+/// The changes that a person has to approve.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub title: String,
     pub reasons: Vec<String>,
     pub layer: &'static str,
-    /// Whether a person's own program alone brings the answer.
+    /// Whether only a person's own program can answer.
     pub personal: bool,
     pub changes: Arc<[ShownChange]>,
     pub folder: Option<VaultPath>,
     pub identity: String,
+    /// A short summary of all changes, if `changes` lists only the first.
+    pub outline: Option<String>,
 }
 
 impl Asked {
-    /// The error for a caller who can ask the person itself.
+    /// The error for a caller that can ask the person itself.
     pub fn needed(&self) -> ToolError {
         let changes: Vec<Value> = self.changes.iter().map(shown).collect();
+        let mut data = json!({
+            "title": self.title,
+            "layer": self.layer,
+            "reasons": self.reasons,
+            "changes": changes,
+            "identity": self.identity,
+        });
+        if let Some(outline) = &self.outline {
+            data["outline"] = json!(outline);
+        }
         ToolError {
-            data: Some(json!({
-                "title": self.title,
-                "layer": self.layer,
-                "reasons": self.reasons,
-                "changes": changes,
-                "identity": self.identity,
-            })),
+            data: Some(data),
             ..ToolError::new(
                 ErrorCode::ApprovalNeeded,
                 format!("this needs a person's agreement, since {}", self.reasons.join("; ")),
@@ -81,7 +87,7 @@ fn shown(change: &ShownChange) -> Value {
     })
 }
 
-/// What was seen of a call on its way.
+/// What happened while a call was judged.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub paths: Vec<String>,
@@ -91,11 +97,13 @@ pub(super) struct Seen {
     pub change_set: Option<u64>,
     preview: Option<Asked>,
     question: Option<Asked>,
-    /// What it is about to do.
+    /// The effects that the call is about to have.
     effects: Vec<Effect>,
+    /// The identity of a whole plan that was judged and is being applied in parts.
+    whole: Option<String>,
 }
 
-/// What came of a call.
+/// The result of judging a call.
 pub(super) struct Judged {
     pub result: Result<Answer<Facts>, ToolError>,
     pub seen: Seen,
@@ -112,19 +120,20 @@ impl Judged {
         Self { result, seen: Seen::default(), question: None }
     }
 
-    /// Whether it was refused or has to be made again.
+    /// Whether the call was refused or has to run again.
     pub fn did_nothing(&self) -> bool {
         self.seen.refusal.is_some() || self.question.is_some()
     }
 }
 
-/// The gate of one call.
+/// The gate of one call: it judges the call's changes.
 pub(super) struct Judge {
     calls: Calls,
     permission: Permission,
     request: Request,
     mode: Mode,
     write: Option<Vec<VaultPath>>,
+    agreement: Option<Agreement>,
     agreed: Option<Agreed>,
     cancel: Cancel,
     seen: Mutex<Seen>,
@@ -150,30 +159,31 @@ impl Judge {
             request: request.clone(),
             mode: call.mode,
             write: call.write.map(<[VaultPath]>::to_vec),
+            agreement: call.agreement.cloned(),
             agreed,
             cancel: cancel.clone(),
             seen: Mutex::default(),
         }
     }
 
-    /// Whether a person was shown other changes than these, and agreed to those.
+    /// Whether a person was shown, and approved, other changes than these.
     fn is_another(&self, proposal: &Proposal) -> bool {
         let is_said = self.request.confirmed && self.request.caller.scope.is_person();
         let agreed = self.request.agreed.as_ref().filter(|_| is_said);
         agreed.is_some_and(|agreed| *agreed != identity(proposal))
     }
 
-    /// Whether a person has agreed to this call, one way or the other.
+    /// Whether a person has approved this call in either way.
     pub fn has_agreement(&self) -> bool {
         self.agreed.is_some() || (self.request.confirmed && self.request.caller.scope.is_person())
     }
 
-    /// What came of the call, once it is over.
+    /// The final result of the call.
     pub fn end(&self, result: Result<Answer<Facts>, ToolError>) -> Judged {
         let mut seen = std::mem::take(&mut *self.seen());
         let question = seen.question.take();
         let result = match seen.preview.take() {
-            Some(preview) => Ok(would(&preview)),
+            Some(preview) => Ok(dry_run_answer(&preview)),
             None => result,
         };
         Judged { result, seen, question }
@@ -191,13 +201,16 @@ impl Judge {
             mode: self.mode,
             turn: self.request.turn.as_deref(),
             write: self.write.as_deref(),
+            agreement: self.agreement.as_ref(),
         }
     }
 
     fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> Asked {
         let (mut room, mut left) = (MAX_DIFFS, MAX_HELD);
         let mut changes = Vec::new();
-        for change in &proposal.changes {
+        // A whole plan has an outline that covers all of it.
+        let most = if proposal.whole.is_some() { MAX_SHOWN } else { usize::MAX };
+        for change in proposal.changes.iter().take(most) {
             let effect = &change.effect;
             let mut shown = ShownChange {
                 action: effect.shown,
@@ -235,6 +248,14 @@ impl Judge {
             changes: changes.into(),
             folder: common_folder(proposal).filter(|folder| lasting && !folder.is_root()),
             identity: identity(proposal),
+            outline: proposal.whole.map(|whole| whole.outline.to_owned()),
+        }
+    }
+
+    /// Records that a whole plan was approved; its parts are judged next.
+    fn begin_parts(&self, proposal: &Proposal, identity: String) {
+        if proposal.whole.is_some() {
+            self.seen().whole = Some(identity);
         }
     }
 
@@ -247,7 +268,7 @@ impl Judge {
         refusal
     }
 
-    /// Ends the call here; it is made anew once a person has agreed.
+    /// Ends the call; it runs again once a person has approved.
     fn ask(&self, asked: Asked) -> Refusal {
         let reason = "a person has to agree first".to_owned();
         let (layer, code) = (asked.layer, ErrorCode::ApprovalNeeded);
@@ -260,19 +281,34 @@ impl Gate for Judge {
     fn check(&self, proposal: &Proposal) -> Result<(), Refusal> {
         let effects: Vec<Effect> =
             proposal.changes.iter().map(|change| change.effect.clone()).collect();
-        {
+        let identity = identity(proposal);
+        let is_judged_part = {
             let mut seen = self.seen();
-            seen.paths =
-                effects.iter().flat_map(Effect::paths).map(|path| path.to_string()).collect();
-            seen.bytes = effects.iter().map(|effect| effect.bytes).sum();
             seen.effects.clone_from(&effects);
-        }
+            let is_part = proposal.whole.is_some_and(|whole| whole.is_part)
+                && seen.whole.as_ref() == Some(&identity);
+            if !is_part {
+                seen.paths =
+                    effects.iter().flat_map(Effect::paths).map(|path| path.to_string()).collect();
+                seen.bytes = effects.iter().map(|effect| effect.bytes).sum();
+            }
+            is_part
+        };
         let call = self.call();
-        let reasons = match self.calls.0.policy.judge(&call, &effects) {
+        let mut reasons = match self.calls.0.policy.judge(&call, &effects) {
             Ok(reasons) => reasons,
             Err(refusal) => return Err(self.refuse(refusal)),
         };
-        // Before a person is asked for what a rule of theirs refuses.
+        if is_judged_part {
+            return Ok(());
+        }
+        if let Some(text) = proposal.whole.and_then(|whole| whole.reason)
+            && self.calls.0.policy.is_on(layers::APPROVAL)
+        {
+            let text = text.to_owned();
+            reasons.push(Reason { layer: layers::APPROVAL, text, lasting: false, personal: false });
+        }
+        // Hooks come first: a person is not asked for what their own rule refuses.
         if self.agreed.is_none() {
             let shown = || self.asked(proposal, &reasons);
             let asked = self.calls.ask_before_change(&self.request, &effects, shown, &self.cancel);
@@ -285,7 +321,8 @@ impl Gate for Judge {
             return Err(Refusal::denied("dry_run", "this is a dry run", "nothing was done"));
         }
         if let Some(agreed) = &self.agreed {
-            if agreed.identity == identity(proposal) {
+            if agreed.identity == identity {
+                self.begin_parts(proposal, identity);
                 return Ok(());
             }
             return Err(self.refuse(Refusal {
@@ -304,11 +341,12 @@ impl Gate for Judge {
                 .insert(0, "what was shown and agreed to has changed meanwhile".to_owned());
             return Err(self.ask(asked));
         }
-        if reasons.is_empty() || self.has_agreement() {
-            return Ok(());
-        }
         let lasting = reasons.iter().all(|reason| reason.lasting);
-        if lasting && self.calls.0.agreements.cover(&self.request.tool, &effects) {
+        if reasons.is_empty()
+            || self.has_agreement()
+            || (lasting && self.calls.0.agreements.cover(&self.request.tool, &effects))
+        {
+            self.begin_parts(proposal, identity);
             return Ok(());
         }
         Err(self.ask(self.asked(proposal, &reasons)))
@@ -336,12 +374,15 @@ impl Gate for Judge {
 }
 
 fn identity(proposal: &Proposal) -> String {
+    if let Some(identity) = proposal.whole.and_then(|whole| whole.identity) {
+        return identity.to_owned();
+    }
     let mut hash = blake3::Hasher::new();
     proposal.changes.iter().for_each(|change| change.identity(&mut hash));
     hash.finalize().to_hex().to_string()
 }
 
-/// The nearest folder that holds all that is touched.
+/// The deepest folder that contains everything touched.
 fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
     let mut paths = proposal.changes.iter().flat_map(|change| change.effect.paths());
     let mut folder = paths.next()?.parent()?;
@@ -353,9 +394,10 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
     Some(folder)
 }
 
-/// The answer of a dry run.
-fn would(preview: &Asked) -> Answer<Facts> {
+/// The answer to a dry run.
+fn dry_run_answer(preview: &Asked) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
+    lines.extend(preview.outline.clone());
     for change in preview.changes.iter() {
         match (&change.from, change.diff.trim_end()) {
             (Some(from), _) => {

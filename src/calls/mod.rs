@@ -1,19 +1,20 @@
-//! The one way to a tool, for every door: policy, a person's agreement, the tool, the audit.
+//! The only way to call a tool: policy, a person's approval, the tool, the audit. Every transport
+//! uses it.
 //!
-//! Floor 6: imports `policy`, `tools` and what is below them. Only this room calls
-//! `tools::call`; `tests/architecture` holds it.
+//! Floor 6: imports `policy`, `tools` and the rooms below them. Only this room calls `tools::call`;
+//! `tests/architecture` checks it.
 //!
-//! What a call would change is judged where the tool has made up its mind and before anything is
-//! done (`judge`), on the paths on which it would be done. A call that a person must agree to ends
-//! there, having done nothing, and is made anew once they have: so nothing waits for a person, no
-//! turn and no thread. Made anew it must come to the same changes, or it is refused.
+//! `judge` checks the planned changes after the tool has decided on them and before the tool
+//! applies any, by their final paths. A call that needs a person's approval ends there without any
+//! effect, and runs again once the person has approved. So no queue slot and no thread waits for a
+//! person. The second run must lead to the same changes; otherwise it is refused.
 //!
-//! [`run`] is the one runner of all doors: queues, deadlines, cancelling, and a person asked in
-//! between.
+//! [`run`] runs the calls of all transports: queues, deadlines, cancellation, and the question to a
+//! person in between.
 //!
-//! In reading order: this page, [`call`] (what is asked), `judge`, `question`, [`saved_answers`] (answers
-//! that came after their call), `hooked` (what hooks hear of it), [`audit`], `agreements`, [`run`] with
-//! [`glances`] and [`tracker`].
+//! In reading order: this file, [`call`] (requests), `judge`, `question`, [`saved_answers`]
+//! (answers that arrive after their call has ended), `hooked` (what hooks learn of a call),
+//! [`audit`], `agreements`, [`run`] with [`glances`] and [`tracker`].
 
 mod agreements;
 pub mod audit;
@@ -37,32 +38,34 @@ use crate::hooks::{self, Hooks, Kind};
 use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::policy::{self, Call, Mode, Permission, Policy, Scope, Settings, layers};
+use crate::policy::{self, Agreement, Call, Mode, Permission, Policy, Scope, Settings, layers};
 use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
 use crate::store::{REPLACED, Store, StoreError};
 use crate::tools::{self, Answer, Context, Definition, Facts, Registry, Tier, ToolError};
-use crate::vault::{Cancel, View, Want, glance};
+use crate::vault::{self, View, Want, glance};
 
 use agreements::Agreements;
 use audit::Audit;
 pub use call::{Answerer, Decision, Request, ShownChange};
-pub use hooked::CALLER as HOOK_CALLER;
+pub use hooked::{CALLER as HOOK_CALLER, StepShown};
 use judge::{Agreed, Judge, Judged};
 pub use question::{Left, Outcome, Question};
 
-/// What a person set, under its name in the store.
+/// The store's key for the mode that a person set.
 const MODE: &str = "mode";
 
-/// The way to the tools of one vault. Clones share it.
+/// Cancels a call, by request or by deadline.
+pub type Cancel = vault::Cancel;
+
+/// Calls the tools of one vault. Clones share their state.
 #[derive(Debug, Clone)]
 pub struct Calls(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     context: Context,
-    /// Whether the vault lies on a disk of this machine: of others not even what is in memory can be
-    /// had without waiting for them.
-    is_near: bool,
+    /// Whether the vault is on a local disk. On a network file system even cached reads can block.
+    is_local: bool,
     tools: ArcSwap<Registry>,
     tool_settings: ArcSwap<tools::Settings>,
     policy: Policy,
@@ -73,14 +76,14 @@ struct Inner {
 }
 
 impl Calls {
-    /// The way to the tools that work on `context`, of which no hook hears. Touches nothing yet.
+    /// Calls tools on `context`, without hooks. Does no I/O yet.
     pub fn new(context: Context, settings: Settings, store: Store) -> Self {
         let nowhere = context.vault.root().to_owned();
         let none = Hooks::new(hooks::Settings::default(), nowhere.clone(), nowhere);
         Self::with_hooks(context, settings, store, none)
     }
 
-    /// The same with hooks.
+    /// Like [`Self::new`], with hooks.
     pub fn with_hooks(context: Context, settings: Settings, store: Store, hooks: Hooks) -> Self {
         Self(Arc::new(Inner {
             hooks,
@@ -89,72 +92,72 @@ impl Calls {
             agreements: Agreements::new(store.approvals.clone()),
             policy: Policy::new(settings, policy::clock()),
             tool_settings: ArcSwap::from_pointee(context.settings.clone()),
-            is_near: context.vault.remote_file_system().is_none(),
+            is_local: context.vault.remote_file_system().is_none(),
             context,
             store,
         }))
     }
 
-    /// What the tools work on.
+    /// The vault, journal and index that the tools work on.
     pub fn context(&self) -> &Context {
         &self.0.context
     }
 
-    /// The tools that can be called.
+    /// The callable tools.
     pub fn tools(&self) -> Arc<Registry> {
         self.0.tools.load_full()
     }
 
-    /// The tool of this name, or the lookup.
+    /// The tool or the lookup with this name.
     fn known(&self, name: &str) -> Option<Arc<Definition>> {
         self.0.tools.load().get(name).or_else(|| tools::lookups().get(name)).cloned()
     }
 
-    /// Has these tools be called from now on.
+    /// Replaces the callable tools.
     pub fn set_tools(&self, tools: Registry) {
         self.0.tools.store(Arc::new(tools));
     }
 
-    /// Gives the tools other settings, from the next call on.
+    /// Replaces the settings of the tools; the next call uses them.
     pub fn set_tool_settings(&self, settings: tools::Settings) {
         self.0.tool_settings.store(Arc::new(settings));
     }
 
-    /// Takes other settings of what may run, from the next call on.
+    /// Replaces the policy's settings; the next call uses them.
     pub fn set_settings(&self, settings: Settings) {
         self.0.audit.set(&settings);
         self.0.policy.replace(settings);
     }
 
-    /// What holds.
+    /// The policy that judges the calls.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
     }
 
-    /// The user's commands that hear of what happens.
+    /// The hooks: the user's commands that learn of calls and may refuse them.
     pub fn hooks(&self) -> &Hooks {
         &self.0.hooks
     }
 
-    /// For whoever holds the vault alone: counts questions that an earlier run left open as
-    /// refused, lets go of what the audit need not keep, and writes the audit in the background
-    /// from now on.
+    /// Starts the background work; only the process that holds the vault's lock may call it. Marks
+    /// questions left open by an earlier run as refused, then trims and writes the audit in the
+    /// background.
     pub fn begin(&self) -> Result<(), StoreError> {
         self.0.store.audit.refuse_unanswered("the steward ended before anyone answered")?;
         self.0.audit.run();
         Ok(())
     }
 
-    /// Writes what is left of the audit, and closes its connection to the store.
+    /// Writes the rest of the audit and closes its connection to the store.
     pub fn end(&self) {
         self.0.audit.end();
         self.0.store.database.end();
     }
 
-    /// The mode that holds, and whether a person set it while the steward ran.
+    /// The current mode, and whether a person set it at run time.
     ///
     /// # Errors
-    /// [`StoreError`]: what was set cannot be read, so nothing may be changed.
+    /// [`StoreError`]: the stored mode cannot be read, so that no change may be made.
     pub fn mode(&self) -> Result<(Mode, bool), StoreError> {
         if self.0.store.settings.get(REPLACED)?.is_some() {
             return Ok((Mode::ReadOnly, true));
@@ -166,41 +169,44 @@ impl Calls {
         })
     }
 
-    /// The mode that holds in a conversation: one that was chosen for it alone never lets more be done.
+    /// The mode for a conversation. A mode chosen for the conversation can only be stricter.
     fn mode_in(&self, conversation: Option<&str>) -> Result<Mode, StoreError> {
+        // If the database turns out to be damaged, earlier permissions no longer count.
+        self.0.store.database.wait_for_look();
         let (mode, _) = self.mode()?;
         let Some(id) = conversation.and_then(|name| name.parse().ok()) else { return Ok(mode) };
         let chosen = self.0.store.conversations.mode_of(id)?;
         Ok(chosen.and_then(|word| Mode::parse(&word)).map_or(mode, |own| mode.stricter(own)))
     }
 
-    /// Sets the mode from the next call on, for later runs too; `None` goes back to the settings'.
+    /// Sets the mode from the next call on and for later runs; `None` returns to the mode of the
+    /// settings.
     ///
     /// # Errors
-    /// [`StoreError`]: it is as it was.
+    /// [`StoreError`]: the mode is unchanged.
     pub fn set_mode(&self, mode: Option<Mode>) -> Result<(), StoreError> {
         tracing::info!(mode = mode.map_or("as in the settings", Mode::word), "the mode was set");
         self.0.store.settings.set(MODE, mode.map(Mode::word))?;
         self.0.store.settings.set(REPLACED, None)
     }
 
-    /// What a person agreed to for good.
+    /// The permanent approvals of a person.
     pub fn agreements(&self) -> Result<Vec<ApprovalRow>, StoreError> {
         self.0.agreements.list()
     }
 
-    /// Takes back what a person agreed to for good; whether there was such a thing.
+    /// Revokes a permanent approval; whether it existed.
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
         self.0.agreements.revoke(id)
     }
 
-    /// Rows of the audit, up to this moment.
+    /// The rows of the audit up to now.
     pub fn audited(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
         self.0.store.audit.rows(wanted)
     }
 
-    /// Calls a tool, on a thread that may block.
+    /// Calls a tool; may block.
     pub fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
         let tool = match self.known(&request.tool) {
             Some(tool) => Ok(tool),
@@ -209,18 +215,19 @@ impl Calls {
         self.run(tool, request, None, cancel)
     }
 
-    /// The same on a thread that must not wait. `None` where it would have to, or would ask somebody:
-    /// then nothing came of it and nothing is written down, and it is to be called on another thread.
+    /// Calls a tool without blocking. `None` if the call would block or would ask a person: it then
+    /// had no effect and left no audit row, and the caller has to use [`Self::call`] on a thread
+    /// that may block.
     pub fn glance(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
         let tool = self.known(&request.tool)?;
-        if !tool.quick || !self.0.is_near {
+        if !tool.quick || !self.0.is_local {
             return None;
         }
         let settings = self.0.policy.settings();
         let is_heard = [Kind::BeforeToolCall, Kind::AfterToolCall]
             .into_iter()
             .any(|kind| self.hears(request, kind));
-        // Where a caller may look is found out on the disk.
+        // Finding out what a restricted caller may see takes disk reads.
         if is_heard || !self.sees_all(&settings, request.caller.scope) || self.0.audit.is_full() {
             return None;
         }
@@ -231,7 +238,7 @@ impl Calls {
         }
     }
 
-    /// Calls `tool`, or says that there is none.
+    /// Calls `tool`, or answers with its error.
     fn run(
         &self,
         tool: Result<Arc<Definition>, ToolError>,
@@ -282,7 +289,7 @@ impl Calls {
             return Outcome::Answered(result);
         };
         row.layer = Some(question.layer.to_owned());
-        // A person's own program asks by itself and calls again with their agreement.
+        // A person's own program asks by itself and calls again with the approval.
         if request.caller.scope.is_person() {
             let error = Err(question.needed());
             row.decision = "refused".to_owned();
@@ -293,7 +300,7 @@ impl Calls {
         let row = match self.0.audit.asked(row) {
             Ok(row) => row,
             Err(error) => {
-                // What could not survive a restart as refused is not asked at all.
+                // A question that a restart could not mark as refused is not asked at all.
                 tracing::error!(%error, "a question could not be written down");
                 let hint = error.hint();
                 let text = format!("nobody could be asked: {error}");
@@ -312,24 +319,24 @@ impl Calls {
     ) -> Judged {
         let policy = &self.0.policy;
         let settings = policy.settings();
-        let mut standing = match self.admit(tool, request, &settings) {
-            Ok(standing) => standing,
+        let mut admitted = match self.admit(tool, request, &settings) {
+            Ok(admitted) => admitted,
             Err(judged) => return *judged,
         };
-        // What a person agreed to has been before the hooks, and is done as it was shown.
+        // The hooks have seen an approved call before; it runs exactly as it was shown.
         if agreed.is_none() {
             let asked = self.ask_before_call(tool, request, cancel);
             if !matches!(asked, Ok(None)) {
-                policy.give_back(&standing.call(tool, request));
+                policy.give_back(&admitted.call(tool, request));
             }
             match asked {
                 Ok(None) => {}
                 Ok(Some(arguments)) => {
-                    // Judged like any other arguments.
+                    // The policy judges the replaced arguments like any others.
                     request.arguments = arguments;
                     tool.name_arguments(&mut request.arguments);
-                    standing = match self.admit(tool, request, &settings) {
-                        Ok(standing) => standing,
+                    admitted = match self.admit(tool, request, &settings) {
+                        Ok(admitted) => admitted,
                         Err(judged) => return *judged,
                     };
                 }
@@ -337,12 +344,13 @@ impl Calls {
             }
         }
         let request = &*request;
-        let (call, view) = (standing.call(tool, request), standing.view.clone());
+        let (call, view) = (admitted.call(tool, request), admitted.view.clone());
         let judge = Arc::new(Judge::new(self, &call, request, agreed, cancel));
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
         context.room = request.room.unwrap_or(usize::MAX);
         context.most = settings.most(request.caller.scope);
+        context.rules.clone_from(&request.rules);
         context.gate = Some(Arc::clone(&judge) as Arc<dyn Gate>);
         context.origin = Origin {
             caller: request.caller.name.clone(),
@@ -353,7 +361,8 @@ impl Calls {
         if let Some(view) = view {
             context.vault = context.vault.seen_through(view);
         }
-        // It has conversations of its own, and what was said in others is nothing for a program.
+        // An ACP client has conversations of its own, and a program has no business reading the
+        // others.
         if request.caller.scope == Scope::Acp {
             context.conversations = None;
         }
@@ -380,15 +389,15 @@ impl Calls {
         judged
     }
 
-    /// Lets the layers decide that look at a call before it runs.
+    /// Runs the policy layers that decide before the tool runs.
     fn admit(
         &self,
         tool: &Definition,
         request: &Request,
         settings: &Settings,
-    ) -> Result<Standing, Box<Judged>> {
+    ) -> Result<Admitted, Box<Judged>> {
         let permission = permission(tool, &request.arguments);
-        // Who only looks need not wait for the database.
+        // A call that only reads does not wait for the database.
         let mode = match permission {
             Permission::None | Permission::Read => Ok(settings.mode),
             _ => self.mode_in(request.conversation.as_deref()),
@@ -400,25 +409,65 @@ impl Calls {
             Box::new(Judged::refused_early(Err(error)))
         })?;
         let (view, write) = self.places(settings, request.caller.scope);
-        let standing = Standing { permission, mode, view, write };
-        match self.0.policy.admit(&standing.call(tool, request)) {
-            Ok(()) => Ok(standing),
+        let agreement = self.agreed_for_rules(request);
+        let admitted = Admitted { permission, mode, view, write, agreement };
+        match self.0.policy.admit(&admitted.call(tool, request)) {
+            Ok(()) => Ok(admitted),
             Err(refusal) => Err(Box::new(Judged::refused(refusal))),
         }
     }
 
-    /// Whether no settings say what the caller may see and change of the vault.
+    /// What a person agreed to for the rules that call by themselves; none where one of them is not enabled, is to ask,
+    /// or that cannot be read.
+    fn agreed_for_rules(&self, request: &Request) -> Option<Agreement> {
+        if request.caller.scope != Scope::Rule || request.rules.is_empty() {
+            return None;
+        }
+        let enabled = &self.0.store.enabled_rules;
+        let settings = &self.0.tool_settings.load().organize;
+        let hour = self.0.context.clock.now().timestamp_millis() - 3_600_000;
+        let done = enabled.hits_after(hour).ok()?.len();
+        let mut agreement = Agreement {
+            folders: Vec::new(),
+            trash: true,
+            left: settings.auto_items.min(settings.auto_per_hour.saturating_sub(done)),
+        };
+        for id in &request.rules {
+            let row = enabled.get(*id).ok()??;
+            if row.state != "automatic" || !settings.automatic {
+                return None;
+            }
+            let folders: Vec<String> = serde_json::from_str(&row.folders).ok()?;
+            let folders = folders.iter().map(|folder| match folder.as_str() {
+                "" | "/" => Some(VaultPath::root()),
+                folder => VaultPath::from_disk(folder),
+            });
+            agreement.folders.extend(folders.collect::<Option<Vec<_>>>()?);
+            agreement.trash &= row.with_trash;
+        }
+        Some(agreement)
+    }
+
+    /// What tools work on for callers of this kind, by the settings of now. Without a gate: only to look.
+    pub fn seen_by(&self, scope: Scope) -> Context {
+        let mut context = self.0.context.clone();
+        context.settings = (**self.0.tool_settings.load()).clone();
+        context.vault = context.vault.seen_through(self.view(scope));
+        context
+    }
+
+    /// Whether no settings restrict what the caller may see and change.
     fn sees_all(&self, settings: &Settings, scope: Scope) -> bool {
         let free = settings.read.is_empty() && settings.write.is_empty();
         free || scope.is_person() || !self.0.policy.is_on("paths")
     }
 
-    /// What a caller of this kind may see of the vault, by the settings of now.
+    /// What a caller of this kind may see of the vault under the current settings.
     pub fn view(&self, scope: Scope) -> View {
         self.places(&self.0.policy.settings(), scope).0.unwrap_or_default()
     }
 
-    /// What the caller may see, and what it may change; `None` for all.
+    /// What the caller may see and what it may change; `None` is everything.
     fn places(&self, settings: &Settings, scope: Scope) -> (Option<View>, Option<Vec<VaultPath>>) {
         if self.sees_all(settings, scope) {
             return (None, None);
@@ -427,7 +476,7 @@ impl Calls {
         let real = |names: &[String]| -> Vec<VaultPath> {
             let one = |name: &String| match vault.resolve(name, Want::Folder) {
                 Ok(found) => Some(found.path),
-                // Not there yet: taken as it is spelt.
+                // The folder does not exist yet: taken as spelt.
                 Err(_) => vault.parse(name).ok(),
             };
             names.iter().filter_map(one).collect()
@@ -436,22 +485,23 @@ impl Calls {
         let seen = view.clone().unwrap_or_default();
         let write = match settings.write.is_empty() {
             true => seen.parts(&VaultPath::root()),
-            // Nobody changes what they may not see.
+            // Nobody may change what they cannot see.
             false => real(&settings.write).iter().flat_map(|one| seen.parts(one)).collect(),
         };
         (view, Some(write))
     }
 }
 
-/// What holds for one call with these arguments.
-struct Standing {
+/// The permission, mode and limits that apply to one call.
+struct Admitted {
     permission: Permission,
     mode: Mode,
     view: Option<View>,
     write: Option<Vec<VaultPath>>,
+    agreement: Option<Agreement>,
 }
 
-impl Standing {
+impl Admitted {
     fn call<'a>(&'a self, tool: &'a Definition, request: &'a Request) -> Call<'a> {
         Call {
             tool: &tool.name,
@@ -464,6 +514,7 @@ impl Standing {
             mode: self.mode,
             turn: request.turn.as_deref(),
             write: self.write.as_deref(),
+            agreement: self.agreement.as_ref(),
         }
     }
 }

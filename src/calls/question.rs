@@ -1,4 +1,4 @@
-//! What comes of a call: an answer, or a question to a person first.
+//! The outcome of a call: an answer, or a question to a person first.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use crate::store::audit::AuditRow;
 use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is over.
+    /// The call has ended.
     Answered(Result<Answer<Facts>, ToolError>),
-    /// A person has to agree first. Nothing has been done yet.
+    /// A person has to approve first. Nothing has been done yet.
     Ask(Box<Question>),
 }
 
-/// A call that waits for a person. It holds nothing: dropping it is refusing it, though the audit
-/// then says so only after the next start.
+/// A call that waits for a person. It holds no resources. Dropping it refuses the call, though the
+/// audit shows that only after the next start.
 #[derive(Debug)]
 pub struct Question {
     calls: Calls,
@@ -40,83 +40,89 @@ impl Question {
         Self { calls, request, asked, row }
     }
 
-    /// The way that the call came.
+    /// The calls that this one belongs to.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
 
-    /// What the call does: "edit `Projects/Garden.md`".
+    /// What the call would do: "edit `Projects/Garden.md`".
     pub fn title(&self) -> &str {
         &self.asked.title
     }
 
-    /// Why a person is asked, one sentence each.
+    /// Why a person has to approve, one sentence each.
     pub fn reasons(&self) -> &[String] {
         &self.asked.reasons
     }
 
-    /// The tool.
+    /// The name of the tool.
     pub fn tool(&self) -> &str {
         &self.request.tool
     }
 
-    /// Its arguments.
+    /// The tool's arguments.
     pub fn arguments(&self) -> &Value {
         &self.request.arguments
     }
 
-    /// Who calls.
+    /// The caller of the tool.
     pub fn caller(&self) -> &Caller {
         &self.request.caller
     }
 
-    /// The conversation the call belongs to.
+    /// The conversation that made the call.
     pub fn conversation(&self) -> Option<&str> {
         self.request.conversation.as_deref()
     }
 
-    /// What would be done.
+    /// The changes that the call would make.
     pub fn changes(&self) -> &Arc<[ShownChange]> {
         &self.asked.changes
     }
 
-    /// The folder for which [`Decision::Always`] would hold; none where it cannot be said.
+    /// A short summary of all changes, if [`Self::changes`] lists only the first.
+    pub fn outline(&self) -> Option<&str> {
+        self.asked.outline.as_deref()
+    }
+
+    /// The folder that [`Decision::Always`] would cover; `None` if there is none.
     pub fn folder(&self) -> Option<&str> {
         self.asked.folder.as_ref().map(|folder| folder.as_str())
     }
 
-    /// Whether a person's own program alone brings the answer.
+    /// Whether only a person's own program can answer.
     pub fn is_personal(&self) -> bool {
         self.asked.personal
     }
 
-    /// Its number: that of its row in the audit, until it is answered.
+    /// Its id: that of its audit row, until it is answered.
     pub fn number(&self) -> i64 {
         self.row.id
     }
 
-    /// When the call came, in milliseconds since the Unix epoch.
+    /// When the call arrived, in milliseconds since the Unix epoch.
     pub fn time(&self) -> i64 {
         self.row.time
     }
 
-    /// What a call has to have in common with this one to be the same.
+    /// The key that equal calls share.
     pub fn key(&self) -> Key {
         Key::of(&self.request, &self.asked.identity)
     }
 
-    /// How long it waits while nobody is there who could answer, and how long an answer is kept.
+    /// How long the question stays open while nobody is there to answer, and how long an answer is
+    /// saved.
     pub fn patience(&self) -> Duration {
         patience(&self.calls)
     }
 
-    /// What stays of it when the call ends before a person has answered.
+    /// What remains of the question if the call ends before a person answers.
     pub fn left(&self) -> Left {
         let (calls, tool) = (self.calls.clone(), self.request.tool.clone());
         Left { calls, tool, folder: self.asked.folder.clone(), row: self.row.clone() }
     }
 
-    /// Goes on with the call, or ends it, as was decided; on a thread that may block.
+    /// Continues or ends the call as decided; may block.
     pub fn answer(self, decision: Decision, by: Answerer, cancel: &Cancel) -> Outcome {
         let Self { calls, request, asked, mut row } = self;
         if decision == Decision::Always {
@@ -137,7 +143,7 @@ impl Question {
                 "too many questions wait for a person already".to_owned(),
                 "tell the user what waits for them, and call again once they have answered".to_owned(),
             ),
-            Decision::Reject => refused(&by.words),
+            Decision::Reject => refused(&by),
             Decision::Late => (
                 ErrorCode::Denied,
                 NOBODY.to_owned(),
@@ -168,7 +174,7 @@ impl Question {
             ToolError { data: Some(data), ..ToolError::new(code, format!("{why}: {what}"), hint) };
         let result = Err(error);
         audit::result(&mut row, &result);
-        // The row of a question stands until that is answered (`Left`).
+        // The row of an open question stays until somebody answers it (`Left`).
         let waits = matches!(decision, Decision::Pending { question, .. } if question == row.id);
         if !waits {
             calls.0.audit.record(row);
@@ -181,22 +187,26 @@ impl Question {
     }
 }
 
-/// Why a call came to nothing about which a person was asked who never answered.
+/// The reason in the audit of a question that nobody answered.
 const NOBODY: &str = "nobody answered";
 
-/// What is said of a call that a person refused, with these words or none.
-fn refused(words: &str) -> (ErrorCode, String, String) {
-    let (why, hint) = match words {
-        "" => ("a person refused it".to_owned(), "do not try it again in another way"),
+/// The error of a refused call.
+fn refused(by: &Answerer) -> (ErrorCode, String, String) {
+    let who = match by.is_client {
+        true => format!("`{}`", by.program),
+        false => "a person".to_owned(),
+    };
+    let (why, hint) = match &*by.words {
+        "" => (format!("{who} refused it"), "do not try it again in another way"),
         words => (
-            format!("a person refused it and said \"{words}\""),
+            format!("{who} refused it and said \"{words}\""),
             "go by what they said; do not try the same in another way",
         ),
     };
     (ErrorCode::Denied, why, hint.to_owned())
 }
 
-/// What is said of a call that ends before its question is answered.
+/// The error of a call that ends before its question is answered.
 fn pending(question: i64, shown: bool, patience: Duration) -> (ErrorCode, String, String) {
     let kept = match patience.as_secs() {
         1 => "1 second".to_owned(),
@@ -222,7 +232,7 @@ fn patience(calls: &Calls) -> Duration {
 }
 
 impl Calls {
-    /// Keeps an agreement for good, where it can be said for what.
+    /// Stores a permanent approval, if there is a folder for it.
     fn agree(&self, tool: &str, folder: Option<&VaultPath>, by: &Answerer) {
         let Some(folder) = folder else { return };
         if let Err(error) = self.0.agreements.add(tool, folder, &by.program) {
@@ -231,7 +241,7 @@ impl Calls {
     }
 }
 
-/// A question whose call is over: what its answer still has to change.
+/// A question whose call has ended: what its answer still has to change.
 #[derive(Debug)]
 pub struct Left {
     calls: Calls,
@@ -241,7 +251,7 @@ pub struct Left {
 }
 
 impl Left {
-    /// Writes down how it was decided; on a thread that may block.
+    /// Records the decision; may block.
     pub fn settle(self, decision: Decision, by: &Answerer) {
         let Self { calls, tool, folder, mut row } = self;
         if decision == Decision::Always {
@@ -251,7 +261,7 @@ impl Left {
             Decision::Once | Decision::Always => {
                 ("allowed", "a person agreed later: the same call may be made once".to_owned())
             }
-            Decision::Reject => ("refused", refused(&by.words).1),
+            Decision::Reject => ("refused", refused(by).1),
             _ => ("refused", NOBODY.to_owned()),
         };
         (row.decision, row.layer) = (word.to_owned(), Some(layers::APPROVAL.to_owned()));

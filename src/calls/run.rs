@@ -1,9 +1,9 @@
-//! Work for every door: each kind in its own queue, under a deadline, and to be given up.
+//! Runs the work of all transports: one queue per kind of work, deadlines and cancellation.
 //!
-//! A door says what is to be done and gets what came of it as a value; what that is on its wire is
-//! its own affair. A place in the queue is taken when the work is handed over, so that changes are
-//! made in the order they were asked for. Where a person has to agree first, waiting for them holds
-//! no turn and no thread, and counts for no deadline.
+//! A transport says what to do and gets the outcome as a value; how to send it is its own concern.
+//! Work takes its place in the queue when it is handed over, so that changes are made in the order
+//! of the requests. While a person is asked, the work holds no slot and no thread, and the deadline
+//! does not run.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,60 +20,66 @@ use super::glances::Glances;
 use super::tracker::Tracker;
 use super::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::note::code::ErrorCode;
-use crate::tools::{Answer, Facts, Registry, Tier, ToolError};
+use crate::tools::{self, Answer, Facts, Registry, Tier, ToolError};
 use crate::vault::Cancel;
 
-/// Quick calls that may be at it at a time: enough that a few slow disks do not hold up the others, and
-/// bounded, so that a flood of calls is a queue and not a flood of threads.
+/// Quick reads that may run at a time: enough that a few slow disks do not delay the others, and
+/// bounded, so that many calls wait in a queue and do not create as many threads.
 const READS: usize = 32;
 
-/// Changes at a time: they are made one after another in any case.
+/// Changes at a time: the journal makes them one after another anyway.
 const CHANGES: usize = 1;
 
-/// Threads for what else blocks in the process: what the agent and the other doors keep and look up.
+/// Threads for the other blocking work of the process: the agent's and the transports' storage and
+/// lookups.
 const OTHERS: usize = 16;
 
-/// How work is treated.
+/// How the runner treats a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Reads, and is quick: runs at once, is given up with its caller.
+    /// A quick read: runs at once and stops when its caller disconnects.
     Read,
-    /// Reads a lot: as many at a time as there are cores, first come first served; is given up
-    /// with its caller.
+    /// A large read: one per core at a time, first come first served; stops when its caller
+    /// disconnects.
     Search,
-    /// Changes something: one at a time, in the order they were asked for; once begun it runs to
-    /// its end, whatever becomes of its caller.
+    /// A change of the vault: one at a time, in the order of the requests; once begun it runs to
+    /// completion, even if its caller disconnects.
     Change,
-    /// Changes a setting or a conversation, not the vault: runs at once, so that no queue of changes
-    /// keeps a person from it; once begun it runs to its end.
+    /// A change of a setting or a conversation, not of the vault: runs at once, so that no queue of
+    /// changes delays a person; once begun it runs to completion.
     Setting,
 }
 
 impl Work {
-    /// Whether it is done to its end once it has begun, whatever becomes of its caller.
+    /// Whether the work, once begun, continues after its caller disconnects.
     #[must_use]
-    pub fn is_finished(self) -> bool {
+    pub fn runs_to_completion(self) -> bool {
         matches!(self, Self::Change | Self::Setting)
     }
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 pub type Answered = Result<Answer<Facts>, ToolError>;
 
-/// The tools of one vault, as a door calls them.
+/// The tools of one vault, as a transport calls them.
 pub trait Tools: Send + Sync + 'static {
-    /// All tools that can be called.
+    /// All callable tools.
     fn registry(&self) -> Arc<Registry>;
 
-    /// How to treat calls of the tool `name`; `None` where there is no such tool.
+    /// How to treat calls of the tool `name`; `None` if there is no such tool.
     fn work(&self, name: &str) -> Option<Work>;
 
-    /// Calls a tool, on a thread that may block. Looks at `cancel` now and then.
+    /// Calls a tool; may block. Checks `cancel` now and then.
     fn call(&self, request: Request, cancel: &Cancel) -> Outcome;
 
-    /// The same on a thread that must not wait. `None` where it would have to, or where it is none of
-    /// the tools that are tried so: nothing has come of it then, and it is to be called.
+    /// Calls a tool without blocking. `None` if it would block or is not a tool that is tried this
+    /// way: the call then had no effect, and the caller has to use [`Self::call`].
     fn glance(&self, request: &Request) -> Option<Answered>;
+
+    /// The folder of templates, relative to the vault's root, if there is one. May block.
+    fn templates(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Tools for Calls {
@@ -98,38 +104,41 @@ impl Tools for Calls {
     fn glance(&self, request: &Request) -> Option<Answered> {
         Calls::glance(self, request)
     }
+
+    fn templates(&self) -> Option<String> {
+        tools::template_folder(self.context()).map(|folder| folder.to_string())
+    }
 }
 
-/// Why work came to nothing.
+/// Why work did not complete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// Its caller gave it up.
+    /// The caller cancelled it.
     #[error("the request was cancelled")]
     Cancelled,
-    /// Its deadline passed.
+    /// The deadline passed.
     #[error("the request took longer than {seconds} seconds")]
     Late {
-        /// How long it might have taken.
+        /// The deadline in seconds.
         seconds: u64,
-        /// How far it was.
         progress: Progress,
     },
-    /// It broke, with these words.
+    /// The work panicked or was aborted; the text says why.
     #[error("the tool broke off")]
     BrokeOff(String),
-    /// The process ends, and nobody waits on.
+    /// The process is shutting down.
     #[error("the steward ends")]
     Ending,
 }
 
-/// How far work was at its deadline.
+/// The state of work at its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// It was waiting for its turn.
+    /// Still in the queue.
     NotBegun,
-    /// It had begun, and is given up.
+    /// Begun and cancelled.
     GivenUp,
-    /// It had begun, and goes on to its end.
+    /// Begun; it runs to completion.
     GoesOn,
 }
 
@@ -150,7 +159,7 @@ impl Stopped {
     }
 }
 
-/// One piece of work in flight: its kind, its deadline, and the way to give it up. A clone is the same.
+/// A piece of work in flight, with its kind, deadline and cancellation. Clones share their state.
 #[derive(Debug, Clone)]
 pub struct Task(Arc<TaskInner>);
 
@@ -160,12 +169,12 @@ struct TaskInner {
     limit: Option<Duration>,
     cancel: Cancel,
     give_up: Notify,
-    /// Whether it waits for a person.
+    /// Whether a person is being asked.
     is_asking: AtomicBool,
 }
 
 impl Task {
-    /// Work of this kind; each step of it may take as long as `limit`.
+    /// Work of this kind; each step of it may take up to `limit`.
     #[must_use]
     pub fn new(work: Work, limit: Option<Duration>) -> Self {
         let (cancel, give_up) = (Cancel::default(), Notify::new());
@@ -178,28 +187,27 @@ impl Task {
         }))
     }
 
-    /// What tells the work that it was given up.
+    /// Tells the work whether it was cancelled.
     #[must_use]
     pub fn cancelled(&self) -> &Cancel {
         &self.0.cancel
     }
 
-    /// Whether it waits for a person.
+    /// Whether a person is being asked.
     #[must_use]
     pub fn is_asking(&self) -> bool {
         self.0.is_asking.load(Ordering::Acquire)
     }
 
-    /// Its caller no longer wants it.
+    /// Cancels the work.
     pub fn cancel(&self) {
         self.0.cancel.cancel();
         self.0.give_up.notify_one();
     }
 
-    /// Its caller is gone: what only reads is given up, and so is a question to a person; a change
-    /// goes on.
+    /// Handles the caller's disconnection: cancels reads and questions; a running change continues.
     pub fn abandon(&self) {
-        if !self.0.work.is_finished() || self.is_asking() {
+        if !self.0.work.runs_to_completion() || self.is_asking() {
             self.cancel();
         }
     }
@@ -213,31 +221,30 @@ impl Task {
     }
 }
 
-/// The queues that all doors of a process share. A clone is the same.
+/// The queues that all transports of a process share. Clones share their state.
 #[derive(Debug, Clone)]
 pub struct Runner(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// Turns for quick work that blocks, first come first served; never more than there are threads
-    /// for.
+    /// Slots for quick blocking work, first come first served; never more than there are threads.
     reads: Arc<Semaphore>,
-    /// Turns for searches, first come first served.
+    /// Slots for searches, first come first served.
     searches: Arc<Semaphore>,
-    /// The one turn for changes, first come first served: one that waits here costs no thread.
+    /// The single slot for changes, first come first served; waiting for it holds no thread.
     changes: Arc<Semaphore>,
-    /// When quick calls are done where they were asked for.
+    /// Decides when quick calls run without blocking on the caller's task.
     glances: Glances,
-    /// Work that runs on some thread, whether or not someone still waits for it.
+    /// Work that runs on a thread, whether or not a caller still waits for it.
     running: Tracker,
-    /// Turns true once, when the process ends.
+    /// Becomes true when the process shuts down.
     closing: watch::Sender<bool>,
 }
 
-/// The wait for a turn, its place in the queue taken.
+/// The wait for a slot; its place in the queue is already taken.
 type Turn = Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
 
-/// What one step of a call came to.
+/// The outcome of one step of a call.
 enum Step<T> {
     Done(T),
     Ask(Box<Question>),
@@ -259,7 +266,7 @@ impl Default for Runner {
 }
 
 impl Runner {
-    /// Does work that blocks, on a thread of its own. Its place in the queue is taken now.
+    /// Runs blocking work on a thread of its own. Takes its place in the queue now.
     pub fn run<T, F>(
         &self,
         task: &Task,
@@ -274,9 +281,9 @@ impl Runner {
         async move { runner.step(&task, Some(turn), job).await }
     }
 
-    /// Calls a tool, and once more for each time that a person has to agree first, of whom it is
-    /// asked by `ask`; `then` makes of the answer what the door wants, on the thread that has it. Its
-    /// place in the queue is taken now.
+    /// Calls a tool, and again each time a person has to approve first; `ask` asks the person.
+    /// `then` converts the answer for the transport, on the thread that made it. Takes the place in
+    /// the queue now.
     pub fn call<T, A, F, M>(
         &self,
         task: &Task,
@@ -319,7 +326,7 @@ impl Runner {
                 };
                 task.0.is_asking.store(false, Ordering::Release);
                 if decision == Decision::Withdrawn {
-                    // Its end is still written down, whoever wants to hear of it.
+                    // The refusal is recorded even if nobody waits for it.
                     let last = Task::new(Work::Read, task.0.limit);
                     let end = move |cancel: &Cancel| drop(question.answer(decision, by, cancel));
                     let _ = runner.step(&last, None, end).await;
@@ -337,8 +344,7 @@ impl Runner {
         }
     }
 
-    /// Waits for something that takes as long as it takes, holding no thread and under no deadline.
-    /// Giving up the wait changes nothing but that.
+    /// Awaits `work` without a thread and without a deadline. Cancelling stops only the wait.
     pub fn wait<W>(
         &self,
         task: &Task,
@@ -357,8 +363,8 @@ impl Runner {
         }
     }
 
-    /// Does a quick call here and now, where that is allowed at the moment and `look` need not wait;
-    /// what came of it, and how long it took.
+    /// Runs a quick call on this task if that is currently allowed and `look` need not block;
+    /// returns its result and its duration.
     pub fn glance<T>(
         &self,
         look: impl FnOnce() -> Option<T>,
@@ -373,36 +379,36 @@ impl Runner {
         self.0.glances.took(now, took);
         match seen {
             Ok(seen) => Some((Ok(seen?), took)),
-            // The panic has said it in the log.
+            // The panic handler has logged it.
             Err(_) => Some((Err(Stopped::BrokeOff("it panicked".to_owned())), took)),
         }
     }
 
-    /// Nothing waits on from now on: for a person, or for what takes as long as it takes.
+    /// Ends all waits, for a person or for unbounded work.
     pub fn close(&self) {
         self.0.closing.send_replace(true);
     }
 
-    /// Whether the process ends.
+    /// Whether the process is shutting down.
     #[must_use]
     pub fn is_closing(&self) -> bool {
         *self.0.closing.borrow()
     }
 
-    /// Waits until the process ends.
+    /// Waits until the process shuts down.
     pub async fn closed(&self) {
-        // The sender is ours, so it is there.
+        // `self` owns the sender, so that the channel stays open.
         let _ = self.0.closing.subscribe().wait_for(|closing| *closing).await;
     }
 
-    /// Work that runs on some thread.
+    /// The work that runs on threads.
     #[must_use]
     pub fn running(&self) -> &Tracker {
         &self.0.running
     }
 
-    /// A place in the queue for work of this kind. What is light has turns of its own, so that it
-    /// never queues behind what is heavy or must be alone.
+    /// Takes a place in the queue for work of this kind. Light work has its own slots, so that it
+    /// never waits behind heavy or exclusive work.
     fn queue(&self, work: Work) -> Turn {
         let turns = match work {
             Work::Read | Work::Setting => &self.0.reads,
@@ -410,16 +416,16 @@ impl Runner {
             Work::Change => &self.0.changes,
         };
         let turn = Arc::clone(turns).acquire_owned();
-        // Not counted against the caller's share of the thread, which would put off taking the place.
+        // Exempt from tokio's cooperative budget, which could postpone taking the place.
         let mut turn: Turn = Box::pin(tokio::task::unconstrained(async move { turn.await.ok() }));
-        // Asked once, so that the place is taken now and not when the task that waits is first run.
+        // Polled once, so that the place is taken now and not when the waiting task first runs.
         match turn.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(turn) => Box::pin(std::future::ready(turn)),
             Poll::Pending => turn,
         }
     }
 
-    /// One step of the work.
+    /// Runs one step of the work.
     async fn step<T: Send + 'static>(
         &self,
         task: &Task,
@@ -442,16 +448,17 @@ impl Runner {
         let running = self.0.running.begin();
         let cancel = task.0.cancel.clone();
         let job = move || {
-            // A caller may give up before a thread is free.
+            // The caller may have cancelled before a thread was free.
             let done = (!cancel.is_cancelled()).then(|| job(&cancel));
-            // The turn and the place among the running end with the work, not with the waiting.
+            // The slot and the count of running work are released when the work ends, not when the
+            // wait ends.
             drop((turn, running));
             done
         };
         let done = tokio::task::spawn_blocking(job);
-        let is_finished = task.0.work.is_finished();
+        let completes = task.0.work.runs_to_completion();
         let given_up = async {
-            if is_finished {
+            if completes {
                 std::future::pending::<()>().await;
             }
             task.given_up().await;
@@ -464,17 +471,17 @@ impl Runner {
             () = given_up => Err(Stopped::Cancelled),
             () = passed() => {
                 task.0.cancel.cancel();
-                let progress = if is_finished { Progress::GoesOn } else { Progress::GivenUp };
+                let progress = if completes { Progress::GoesOn } else { Progress::GivenUp };
                 Err(task.late(progress))
             }
         }
     }
 }
 
-/// How many threads for work that blocks a runtime with a [`Runner`] in it has to have at the least.
+/// The least number of blocking threads for a runtime with a [`Runner`].
 ///
-/// There are fewer turns than threads, of each kind of work: what waits for a turn costs no thread, so
-/// that work of one kind never waits for a thread because of another's.
+/// Each kind of work has fewer slots than there are threads. Waiting for a slot holds no thread, so
+/// work of one kind never waits for the threads of another.
 #[must_use]
 pub fn blocking_threads() -> usize {
     READS + cores() + CHANGES + OTHERS

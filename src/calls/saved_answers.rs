@@ -1,15 +1,15 @@
-//! Answers that a person gave when no call waited for them any more.
+//! A person's answers that arrived after their call had ended.
 
 use tokio::time::Instant;
 
 use super::call::{Answerer, Decision, Request};
 
-/// What makes two calls the same: who asks, in which conversation, for what, and what it comes to.
+/// The identity of a call: caller, conversation, tool, arguments and planned changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of a call that would do what has this identity.
+    /// The key of a call whose changes have this identity.
     pub(super) fn of(request: &Request, identity: &str) -> Self {
         let caller = &request.caller;
         let parts = serde_json::json!([
@@ -23,14 +23,14 @@ impl Key {
         Self(blake3::hash(parts.to_string().as_bytes()))
     }
 
-    /// A key that stands for `name`.
+    /// A key made from `name`.
     #[cfg(test)]
     pub fn named(name: &str) -> Self {
         Self(blake3::hash(name.as_bytes()))
     }
 }
 
-/// Answers that wait for their call to be repeated: each is good once, and for its time.
+/// Answers waiting for their call to be repeated. Each counts once and until it expires.
 #[derive(Debug, Default)]
 pub struct SavedAnswers(Vec<Answer>);
 
@@ -43,14 +43,14 @@ struct Answer {
 }
 
 impl SavedAnswers {
-    /// Keeps an answer for the next call with this key until then; it takes the place of an earlier one.
+    /// Saves an answer until `until` for the next call with this key; replaces an earlier one.
     pub fn put(&mut self, key: Key, decision: Decision, by: Answerer, until: Instant) {
         let now = Instant::now();
         self.0.retain(|answer| answer.key != key && answer.until > now);
         self.0.push(Answer { key, decision, by, until });
     }
 
-    /// Takes the answer for a call with this key, where one is left.
+    /// Takes the answer for a call with this key, if there is one.
     pub fn take(&mut self, key: Key) -> Option<(Decision, Answerer)> {
         let now = Instant::now();
         self.0.retain(|answer| answer.until > now);

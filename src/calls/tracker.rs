@@ -1,11 +1,11 @@
-//! Counts what is going on, and waits for it to end.
+//! Counts running work and waits for it to end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// A count of guards that are alive. A clone counts the same.
+/// A count of live guards. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct Tracker(Arc<Inner>);
 
@@ -15,19 +15,19 @@ struct Inner {
     idle: Notify,
 }
 
-/// One thing going on; it ends when this is dropped.
+/// One piece of running work; dropping it ends it.
 #[derive(Debug)]
 pub struct Guard(Arc<Inner>);
 
 impl Tracker {
-    /// Begins one more.
+    /// Counts one more.
     #[must_use]
     pub fn begin(&self) -> Guard {
         self.0.count.fetch_add(1, Ordering::AcqRel);
         Guard(Arc::clone(&self.0))
     }
 
-    /// Begins one more, unless `most` are going on already.
+    /// Counts one more, unless `most` are running already.
     #[must_use]
     pub fn begin_below(&self, most: usize) -> Option<Guard> {
         let more = |count: usize| (count < most).then(|| count + 1);
@@ -35,13 +35,13 @@ impl Tracker {
         begun.is_ok().then(|| Guard(Arc::clone(&self.0)))
     }
 
-    /// How many are going on.
+    /// The number running.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)
     }
 
-    /// Waits until none is.
+    /// Waits until nothing is running.
     pub async fn idle(&self) {
         loop {
             let notified = self.0.idle.notified();

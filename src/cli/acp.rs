@@ -1,8 +1,9 @@
-//! `steward acp`: an ACP agent over stdin and stdout, for editors and other clients that start it.
+//! `steward acp`: an ACP agent on stdin and stdout, for editors and other clients that start it.
 //!
-//! A line in is a message to the daemon, and each of its messages is a line out. What this end knows is the
-//! client's introduction, which requests are unanswered, and which conversations are open: so that after
-//! the daemon's end the next line finds another daemon in the same state. Nothing but messages is written
+//! Each input line is a message to the daemon, and each message of the daemon is an output line.
+//! This process remembers the client's `initialize`, the unanswered requests and the open
+//! conversations, so that it can bring another daemon to the same state if the first one ends.
+//! Stdout carries nothing but messages, and the token stays in its file.
 //! to stdout, and the token stays in its file.
 
 use std::collections::{BTreeSet, HashMap};
@@ -20,7 +21,8 @@ use crate::policy::Scope;
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 
-/// What the ids of this end's own requests begin with; none of a client's is passed on that does.
+/// The prefix of the ids of this process's own requests; client requests with such an id are not
+/// passed on.
 const OURS: &str = "steward-acp-";
 
 /// How often a daemon is looked for that ends meanwhile.
@@ -29,7 +31,7 @@ const TRIES: u32 = 4;
 /// Serves a client until its input ends.
 ///
 /// # Errors
-/// No vault, or stdin or stdout cannot be used.
+/// No vault, or stdin or stdout fails.
 pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let most = session.settings.config.server.max_message_bytes;
@@ -46,39 +48,40 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
 
 struct Relay<'a> {
     way: Way<'a>,
-    /// The connection, and none where it is to be made with the next line.
+    /// The connection; `None` until the next line opens one.
     daemon: Option<Client>,
-    /// What the client introduced itself with.
+    /// The params of the client's `initialize`.
     introduction: Option<Value>,
-    /// Requests that are unanswered.
+    /// The unanswered requests.
     in_flight: HashMap<RequestId, Asked>,
-    /// Conversations that the client has begun or opened.
+    /// The conversations that the client has begun or opened.
     open: BTreeSet<String>,
-    /// How many requests this end has made itself.
+    /// The number of own requests so far.
     own: u64,
 }
 
-/// A request of the client's.
+/// A request of the client.
 struct Asked {
     method: String,
-    /// The conversation it names.
+    /// The conversation that it names.
     session: Option<String>,
 }
 
-/// Whether there is still somebody to tell.
+/// Whether the client still reads.
 type Listening = bool;
 
 impl Relay<'_> {
     async fn serve(mut self, mut lines: mpsc::Receiver<Line>) -> Result<ExitCode, Failure> {
         let mut is_open = true;
         loop {
-            // Who hung up cannot hear the end of a turn, or agree to anything in it.
+            // A client that has disconnected can neither see the end of a turn nor approve anything
+            // in it.
             let waits = self.in_flight.values().any(|asked| asked.method != "session/prompt");
             if !is_open && !waits {
                 break;
             }
             let listening = tokio::select! {
-                // That the daemon is gone is known before more is said to it.
+                // Notices the end of the daemon before sending anything more.
                 biased;
                 told = next(&mut self.daemon) => match told {
                     Ok(message) => self.told(message),
@@ -102,7 +105,7 @@ impl Relay<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Takes a line of the client's.
+    /// Handles a line of the client.
     async fn heard(&mut self, line: Line) -> Listening {
         let text = match line {
             Line::Text(text) if text.trim().is_empty() => return true,
@@ -123,7 +126,7 @@ impl Relay<'_> {
                     }
                 }
             }
-            // What nobody is there to hear is of no consequence.
+            // Without a daemon, notifications and answers are dropped: nobody would act on them.
             Ok(Incoming::Notification { .. } | Incoming::Answer { .. }) => {
                 if self.daemon.is_some() {
                     self.send(text).await.is_ok() || self.gone()
@@ -165,7 +168,7 @@ impl Relay<'_> {
         Ok(())
     }
 
-    /// Connects in the client's name.
+    /// Connects with the client's `initialize`.
     async fn introduce(
         &mut self,
         id: &RequestId,
@@ -181,7 +184,7 @@ impl Relay<'_> {
         Ok(())
     }
 
-    /// Connects once more after the daemon was lost, and opens again what was open.
+    /// Reconnects after the daemon was lost, and reopens the open conversations.
     async fn come_back(&mut self) -> Result<(), ErrorObject> {
         let params = self.introduction.clone().unwrap_or_default();
         self.connect(&params).await?;
@@ -216,13 +219,13 @@ impl Relay<'_> {
                     return Ok(answer);
                 }
                 Err(ClientError::Answer(error)) => return Err(error),
-                // What was known of it is stale.
+                // The state known of the old daemon is stale.
                 Err(ClientError::NobodyThere { .. } | ClientError::NotTheDaemon { .. })
                     if tries < TRIES =>
                 {
                     gone = Some(port);
                 }
-                // It ended while it was asked; nothing has been done yet.
+                // The daemon ended during the request; it has done nothing yet.
                 Err(ClientError::Broken(_)) if tries < TRIES => gone = None,
                 Err(error) => return Err(unreachable(error.to_string())),
             }
@@ -236,7 +239,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Takes a message of the daemon's.
+    /// Handles a message of the daemon.
     fn told(&mut self, message: Value) -> Listening {
         if let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) {
             if id.as_str().is_some_and(|id| id.starts_with(OURS)) {
@@ -251,7 +254,7 @@ impl Relay<'_> {
         tell(&message.to_string())
     }
 
-    /// Which conversations are open, after a request that was done.
+    /// Updates the open conversations after a successful request.
     fn note(&mut self, asked: &Asked, result: &Value) {
         let named = asked.session.clone();
         match asked.method.as_str() {
@@ -268,7 +271,7 @@ impl Relay<'_> {
         }
     }
 
-    /// The daemon hung up: what was asked of it is answered here.
+    /// The daemon disconnected: answers its unanswered requests here.
     fn lost(&mut self, error: &ClientError) -> Listening {
         tracing::debug!(%error, "the daemon was lost");
         self.gone()
@@ -289,7 +292,7 @@ impl Relay<'_> {
     }
 }
 
-/// The daemon's next message; never, where there is no connection.
+/// The daemon's next message; pending forever without a connection.
 async fn next(daemon: &mut Option<Client>) -> Result<Value, ClientError> {
     match daemon {
         Some(daemon) => daemon.next().await,

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The arguments of the program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,11 +22,14 @@ use super::key::KeyArguments;
 use super::links::LinksArguments;
 use super::man::ManArguments;
 use super::mcp::McpArguments;
+use super::names::NamesArguments;
 use super::open::OpenArguments;
+use super::organize::OrganizeArguments;
 use super::output::{Color, Output};
 use super::pair::PairArguments;
 use super::plugin::PluginArguments;
 use super::policy::{ApprovalsArguments, AuditArguments, ModeArguments};
+use super::query::QueryArguments;
 use super::serve::ServeArguments;
 use super::service::{ServiceAction, ServiceArguments};
 use super::session::WrongSettings;
@@ -34,10 +37,11 @@ use super::setup::SetupArguments;
 use super::status::StatusArguments;
 use super::token::TokenArguments;
 use super::verbs::{
-    DailyArguments, DeleteArguments, ListArguments, MoveArguments, NewArguments, ReadArguments,
-    SearchArguments, TagsArguments,
+    CopyArguments, DailyArguments, DeleteArguments, ListArguments, MoveArguments, NewArguments,
+    ReadArguments, SearchArguments, TagsArguments,
 };
 use super::words;
+use super::workflow::WorkflowArguments;
 use crate::config::layers::Flags;
 use crate::config::log::Level;
 use crate::tools::Registry;
@@ -85,6 +89,8 @@ pub struct Global {
 pub enum Command {
     /// Find words in notes
     Search(SearchArguments),
+    /// Find notes by properties, tags, links and dates
+    Query(QueryArguments),
     /// Print a note
     Read(ReadArguments),
     /// List a folder, or what fits a pattern
@@ -99,16 +105,23 @@ pub enum Command {
     New(NewArguments),
     /// Change a note in your editor
     Edit(EditArguments),
+    /// Copy a note or file
+    Copy(CopyArguments),
     /// Move or rename a note or folder; links to it follow
     Move(MoveArguments),
     /// Delete a note or folder; it goes to the trash
     Delete(DeleteArguments),
+    /// Sort, rename and tag many notes by rules: plan, look, apply, undo
+    #[command(alias = "organise")]
+    Organize(OrganizeArguments),
     /// Run the daemon for a vault, until Ctrl-C or SIGTERM
     Serve(ServeArguments),
     /// List the tools (with --json their schemas)
     Tools,
     /// Call any tool, with flags or JSON
     Call(CallArguments),
+    /// Check, run and resume workflows: steps that call tools
+    Workflow(WorkflowArguments),
     /// Chat with a model about your notes, or ask one thing
     Chat(ChatArguments),
     /// Show changes, newest first
@@ -135,6 +148,8 @@ pub enum Command {
     Usage(UsageArguments),
     /// List a note's links and backlinks, or check all links
     Links(LinksArguments),
+    /// Show how files are named, check names, or suggest better ones
+    Names(NamesArguments),
     /// Show whether the daemon is running
     Status(StatusArguments),
     /// Print the token that programs connect with
@@ -204,12 +219,13 @@ impl Cli {
 }
 
 impl Command {
-    /// What it can do while the settings file is wrong.
+    /// What the command can do while the settings file has errors.
     pub fn with_wrong_settings(&self) -> WrongSettings {
         match self {
             Self::Status(_) | Self::Token(_) => WrongSettings::Work,
             Self::Call(_)
             | Self::Search(_)
+            | Self::Query(_)
             | Self::Read(_)
             | Self::List(_)
             | Self::Tags(_)
@@ -217,8 +233,10 @@ impl Command {
             | Self::Daily(_)
             | Self::New(_)
             | Self::Edit(_)
+            | Self::Copy(_)
             | Self::Move(_)
             | Self::Delete(_)
+            | Self::Organize(_)
             | Self::Chat(_)
             | Self::Log(_)
             | Self::Undo(_)
@@ -230,7 +248,7 @@ impl Command {
         }
     }
 
-    /// The least serious log messages that it writes, unless told otherwise.
+    /// The default log level of the command.
     pub fn log_level(&self) -> Level {
         match self {
             Self::Serve(_) => Level::Info,
@@ -265,7 +283,7 @@ fn joined(arguments: &[OsString]) -> Vec<OsString> {
     joined
 }
 
-/// Prints what clap has to say: help as it is, a mistake as one line with a hint.
+/// Prints clap's output: help as it is, a mistake as one line with a hint.
 pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let asked_for_help = matches!(
         error.kind(),
@@ -274,12 +292,12 @@ pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if asked_for_help {
-        // A closed pipe (`steward --help | head -1`) is no failure.
+        // A closed pipe (`steward --help | head -1`) is not a failure.
         let _ = error.print();
         let failed = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
         return if failed { ExitCode::from(2) } else { ExitCode::SUCCESS };
     }
-    // The arguments could not be read, so whether JSON was asked for is seen in the raw ones.
+    // The arguments could not be parsed, so `--json` is looked for in the raw ones.
     let json = arguments.iter().take_while(|a| *a != "--").any(|a| a == "--json");
     let rendered = error.render().to_string();
     let message = rendered.split("\n\n").next().unwrap_or_default();
@@ -290,14 +308,17 @@ pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             (format!("`{command}` needs {what}"), format!("see `{command} --help`"))
         }
         None => {
-            let hint = suggestion(error, arguments);
-            (message, hint.unwrap_or_else(|| "`--help` says what can be given".to_owned()))
+            let hint = suggestion(error, arguments).unwrap_or_else(|| {
+                let command = command_in_usage(error).unwrap_or_else(|| command_in(arguments));
+                format!("see `{command} --help`")
+            });
+            (message, hint)
         }
     };
     Failure::usage(message, hint).report(&Output::new(json, Color::Auto))
 }
 
-/// What a command cannot do without, where that is missing.
+/// The required argument that is missing.
 fn missing(error: &clap::Error) -> Option<(String, String)> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return None;
@@ -306,12 +327,31 @@ fn missing(error: &clap::Error) -> Option<(String, String)> {
         ContextValue::Strings(arguments) => arguments.join(" and "),
         _ => return None,
     };
+    Some((command_in_usage(error)?, what))
+}
+
+/// The command in which the mistake was made, as clap's usage names it.
+fn command_in_usage(error: &clap::Error) -> Option<String> {
     let usage = error.get(ContextKind::Usage)?.to_string();
-    let command = usage
+    let command: Vec<&str> = usage
         .strip_prefix("Usage: ")?
         .split(' ')
-        .take_while(|word| word.starts_with(|first: char| first.is_ascii_lowercase()));
-    Some((command.collect::<Vec<_>>().join(" "), what))
+        .take_while(|word| word.starts_with(|first: char| first.is_ascii_lowercase()))
+        .collect();
+    (!command.is_empty()).then(|| command.join(" "))
+}
+
+/// The command that the arguments name; clap's error about a value does not name it.
+fn command_in(arguments: &[OsString]) -> String {
+    let cli = Cli::command();
+    let (mut command, mut name) = (&cli, cli.get_name().to_owned());
+    for argument in arguments {
+        if let Some(inner) = command.find_subcommand(argument) {
+            name = format!("{name} {}", inner.get_name());
+            command = inner;
+        }
+    }
+    name
 }
 
 /// The right word: what another program calls so, a tool or a command of that name, or the nearest one
@@ -329,19 +369,26 @@ fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     }
     let kinds =
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    // Of several, clap puts the nearest last.
+    // Of several suggestions clap puts the best last.
     let word = kinds.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.clone()),
         ContextValue::Strings(words) => words.last().cloned(),
         _ => None,
     })?;
-    // A tool is found by its spoken name (`read-file`) too, but it is called by its real one.
+    // By similarity alone, `quit` would suggest `audit`, and `copy` would suggest `acp`.
+    let first = |word: &str| word.chars().next();
+    if let Some(ContextValue::String(said)) = error.get(ContextKind::InvalidSubcommand)
+        && first(said) != first(&word)
+    {
+        return None;
+    }
+    // A tool can be found by a similar name (`read-file`), but is called by its real one.
     let name = word.replace('-', "_");
     let tool = Registry::built_in().get(&name);
     Some(format!("did you mean `{}`?", tool.map_or(&word, |tool| &tool.name)))
 }
 
-/// The command for a word that is none where it stands.
+/// The command for an unknown word.
 fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let wrong = |kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.as_str()),

@@ -16,10 +16,10 @@ use super::reach::{self, Way};
 use super::session::Session;
 use crate::tools::{Definition, Names, Registry, Tier};
 
-/// The largest JSON taken from stdin, in bytes; what a message to the daemon may hold.
+/// The largest JSON taken from stdin, in bytes: the limit of a message to the daemon.
 const MAX_STDIN: u64 = 4 << 20;
 
-/// What is given without a flag, among clap's arguments.
+/// The clap id of the arguments given without a flag.
 const GIVEN: &str = "given";
 
 const AFTER_HELP: &str = "\
@@ -33,8 +33,8 @@ Examples:
   steward call search_files '{\"pattern\": \"budget\", \"ignore_case\": true}'
   echo '{\"path\": \"a.md\", \"content\": \"text\"}' | steward call write_file -";
 
-/// The tool and its arguments. The subcommands are made from the tools' definitions at run time,
-/// so the flags, their help and their completions follow from the schemas.
+/// The tool and its arguments. The subcommands are built at run time from the tools' definitions,
+/// so that the flags, their help and their completions follow from the schemas.
 pub struct CallArguments {
     tool: &'static Definition,
     arguments: Result<Map<String, Value>, Box<Failure>>,
@@ -45,7 +45,7 @@ pub struct CallArguments {
 
 impl std::fmt::Debug for CallArguments {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The arguments hold what the user writes into notes.
+        // The arguments can hold note text.
         f.debug_struct("CallArguments").field("tool", &self.tool.name).finish_non_exhaustive()
     }
 }
@@ -62,8 +62,8 @@ impl Args for CallArguments {
             .global(true)
             .action(ArgAction::SetTrue)
             .help("Skip confirmation prompts");
-        // The tools only once they are asked for: making all schemas takes longer than the rest of the
-        // command line, and every other command would wait for it.
+        // Loads the tools only if needed: building all schemas takes longer than the rest of the
+        // command line, and would delay every other command.
         command
             .arg(direct)
             .arg(yes)
@@ -129,7 +129,7 @@ fn subcommand(tool: &Definition) -> clap::Command {
                 arg.alias(other.replace('_', "-")).alias(*other)
             })
         }));
-    // A tool with a dry run of its own has more to tell in it.
+    // A tool with its own dry run reports more in it.
     if tool.tier != Tier::Safe && !parameters.iter().any(|one| one.name == "dry_run") {
         let dry_run = Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue);
         command = command.arg(dry_run.help("Only say what would be done"));
@@ -141,10 +141,10 @@ fn subcommand(tool: &Definition) -> clap::Command {
     help::global_options_are_elsewhere(command)
 }
 
-/// The parameters that may be given without their flag: the texts that every call needs, or else what the
-/// call is about.
+/// The parameters that can be given without their flag: the required texts, or otherwise the
+/// subject of the call.
 fn positional<'a>(tool: &Definition, parameters: &'a [Parameter]) -> Vec<&'a Parameter> {
-    // What a call names comes first, in the order of the tool; a schema has the order of the alphabet.
+    // The tool's own order puts the subject first; the schema is sorted alphabetically.
     let place = |one: &Parameter| tool.touches.iter().position(|(name, _)| *name == one.name);
     let mut found: Vec<_> = parameters.iter().filter(|one| one.required && one.is_text()).collect();
     if found.is_empty() {
@@ -180,7 +180,7 @@ fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>
     let missing = |one: &&Parameter| one.required && !arguments.contains_key(&one.name);
     match parameters.iter().find(missing) {
         None => Ok(arguments),
-        // As the tool itself says it to programs.
+        // In the words that the tool uses for programs.
         Some(missing) => Err(Failure::other(
             "invalid_input",
             format!("{} needs `--{}`", tool.name, missing.flag()),
@@ -201,7 +201,7 @@ fn object(text: &str) -> Result<Map<String, Value>, Failure> {
 /// Calls the tool and prints its answer.
 ///
 /// # Errors
-/// What the tool says, or why it could not be reached.
+/// The tool's error, or the reason why it could not be reached.
 pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<ExitCode, Failure> {
     // Read before there was a place to fail in.
     let arguments = match &call.arguments {

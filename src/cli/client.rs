@@ -1,5 +1,5 @@
-//! A client of the running daemon: one connection. Most commands ask one thing and leave;
-//! `steward chat` stays and hears what happens.
+//! A client of the running daemon: one connection. Most commands send one request and exit;
+//! `steward chat` stays connected and receives events.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -22,7 +22,7 @@ use crate::calls::HOOK_CALLER;
 use crate::config::running::Running;
 use crate::hooks;
 use crate::protocol::error::ErrorObject;
-use crate::protocol::http::{ChallengeAnswer, RELAYED_FOR};
+use crate::protocol::http::ChallengeAnswer;
 use crate::protocol::initialize::{
     AgentMeta, AgentVaultMeta, ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation,
     InitializeParams,
@@ -30,68 +30,68 @@ use crate::protocol::initialize::{
 use crate::protocol::{MethodParams, PROTOCOL_VERSION, SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX};
 use crate::server::token::{Proof, Token};
 
-/// The largest frame sent before the server has said what it takes, in bytes.
+/// The largest frame sent before the server has announced its limit, in bytes.
 const FIRST_FRAME: usize = 64 << 10;
 
-/// The longest answer to a challenge that is read, in bytes; ours has a tenth of it.
-const LONGEST_ANSWER: u64 = 4 << 10;
+/// The longest accepted answer to a challenge, in bytes; the daemon's is a tenth of it.
+pub(super) const LONGEST_ANSWER: u64 = 4 << 10;
 
-/// How long a local daemon may take to accept and to introduce itself.
+/// How long a local daemon may take to accept the connection and to answer `initialize`.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// How much longer than the daemon's own deadline a call may take before the daemon is taken for
-/// dead.
+/// Added to the daemon's own deadline; after that the daemon counts as dead.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Why the daemon could not be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens: what `daemon.json` says is stale.
+    /// Nothing listens on the port: `daemon.json` is stale.
     #[error("nobody answers on port {port}")]
     NobodyThere { port: u16 },
-    /// The token was refused.
+    /// The daemon refused the connection.
     #[error("the daemon on port {port} refused the connection ({status})")]
     Refused {
         port: u16,
         /// The HTTP status.
         status: u16,
     },
-    /// Somebody listens who does not know the token: nothing was sent.
+    /// The listener does not know the token; nothing was sent to it.
     #[error("what answers on port {port} is not the daemon of this vault")]
     NotTheDaemon { port: u16 },
     #[error("{}", .0.message)]
     Answer(ErrorObject),
-    /// The connection broke.
+    /// The connection was lost.
     #[error("the connection to the daemon broke: {0}")]
     Broken(String),
 }
 
-/// A connection whose other end has proved to be the daemon.
+/// A connection to a server that has proved to be the daemon.
 #[derive(Debug)]
 pub struct Client {
     socket: WebSocketStream<TcpStream>,
     next_id: i64,
-    /// The largest frame the server takes, in bytes; more goes as several.
+    /// The largest frame that the server accepts, in bytes; longer messages are split.
     max_frame: usize,
-    /// How long an answer may take.
+    /// The time limit for an answer.
     patience: Duration,
-    /// The run of the daemon, and its last event when it was asked.
+    /// The id of the daemon's run, and the number of its last event at connection time.
     stands: (String, u64),
 }
 
 impl Client {
-    /// Connects to the daemon and has it prove that it knows the token, which is not sent.
+    /// Connects to the daemon and makes it prove that it knows the token, without sending the
+    /// token.
     ///
     /// # Errors
-    /// [`ClientError`]; after [`ClientError::NotTheDaemon`] nothing of the user's was sent.
+    /// [`ClientError`]; with [`ClientError::NotTheDaemon`] none of the user's data was sent.
     pub async fn connect(running: &Running, token: &Token) -> Result<Self, ClientError> {
         Self::connect_as(running, token, false).await
     }
 
-    /// As [`Client::connect`]; with `approvals` it is asked what a person must agree to.
+    /// Like [`Client::connect`]; with `approvals` this client receives the questions to a person.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Client::connect`].
     pub async fn connect_as(
         running: &Running,
         token: &Token,
@@ -106,7 +106,7 @@ impl Client {
     async fn introduce(port: u16, token: &Token, approvals: bool) -> Result<Self, ClientError> {
         let mut client = Self::open(port, token).await?;
 
-        // A fresh random text: an answer heard earlier proves nothing.
+        // A fresh nonce: a recorded answer proves nothing.
         let nonce = Token::generate().map_err(broken)?.reveal();
         let answer = client.call(&introduction(&nonce, approvals)).await?;
         let daemon = answer.agent_capabilities.meta.vault;
@@ -114,11 +114,11 @@ impl Client {
         Ok(client)
     }
 
-    /// Connects in another client's name, which introduces itself with these params; what it is answered.
-    /// The daemon proves itself like to any other.
+    /// Connects for another client with that client's `initialize` params; returns the daemon's
+    /// answer. The daemon has to prove itself here too.
     ///
     /// # Errors
-    /// As [`Client::connect`]; [`ClientError::Answer`] where the daemon refuses the params.
+    /// As [`Client::connect`]; [`ClientError::Answer`] if the daemon rejects the params.
     pub async fn connect_for(
         port: u16,
         token: &Token,
@@ -137,7 +137,7 @@ impl Client {
             let meta: AgentMeta = serde_json::from_value(ours).map_err(broken)?;
             client.checked(meta.vault, port, token, &nonce)?;
             if let Some(capabilities) = answer["agentCapabilities"].as_object_mut() {
-                // It is between this program and the daemon.
+                // Concerns only this program and the daemon.
                 capabilities.remove("_meta");
             }
             Ok((client, answer))
@@ -146,7 +146,7 @@ impl Client {
         tokio::time::timeout(HANDSHAKE, work).await.unwrap_or(silent)
     }
 
-    /// Opens a connection on which nothing is said yet.
+    /// Opens a connection without sending anything on it.
     async fn open(port: u16, token: &Token) -> Result<Self, ClientError> {
         let ticket = ticket(port, token).await?;
         let stream = dial(port).await?;
@@ -162,7 +162,7 @@ impl Client {
                         ClientError::Refused { port, status: answer.status().as_u16() }
                     }
                     SocketError::Io(error) => broken(error),
-                    // It speaks something else.
+                    // The server speaks another protocol.
                     _ => ClientError::NotTheDaemon { port },
                 }
             })?;
@@ -175,7 +175,7 @@ impl Client {
         })
     }
 
-    /// Goes by what the daemon said of itself, once its proof is right.
+    /// Applies the limits that the daemon announces, after checking its proof.
     fn checked(
         &mut self,
         daemon: AgentVaultMeta,
@@ -184,7 +184,8 @@ impl Client {
         nonce: &str,
     ) -> Result<(), ClientError> {
         let proof = daemon.proof.unwrap_or_default();
-        // On this connection too: another program may have taken the port since the challenge.
+        // Checked on this connection too: another program may have taken the port since the
+        // challenge.
         if !proves(&proof, &token.proof(Proof::Initialize, port, nonce)) {
             return Err(ClientError::NotTheDaemon { port });
         }
@@ -196,17 +197,17 @@ impl Client {
         Ok(())
     }
 
-    /// The run of the daemon, and the number of its last event when the connection was made.
+    /// The id of the daemon's run, and the number of its last event at connection time.
     pub fn stands(&self) -> (&str, u64) {
         (&self.stands.0, self.stands.1)
     }
 
-    /// How long an answer may take.
+    /// The time limit for an answer.
     pub fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// Asks and waits for the answer; what the daemon tells meanwhile is not for us.
+    /// Sends a request and waits for its answer; skips events meanwhile.
     ///
     /// # Errors
     /// [`ClientError::Answer`] or [`ClientError::Broken`].
@@ -218,7 +219,19 @@ impl Client {
         serde_json::from_value(answer).map_err(broken)
     }
 
-    /// Asks without waiting; the id of the answer, which comes by [`Client::next`].
+    /// Like [`Client::call`], without a time limit.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn call_for_long<P: MethodParams>(
+        &mut self,
+        params: &P,
+    ) -> Result<P::Result, ClientError> {
+        let id = self.ask(params).await?;
+        serde_json::from_value(self.answer(id).await?).map_err(broken)
+    }
+
+    /// Sends a request without waiting; returns its id. [`Client::next`] returns the answer.
     ///
     /// # Errors
     /// [`ClientError::Broken`].
@@ -232,7 +245,7 @@ impl Client {
         Ok(id)
     }
 
-    /// Tells the daemon something that has no answer.
+    /// Sends a notification.
     ///
     /// # Errors
     /// [`ClientError::Broken`].
@@ -241,7 +254,7 @@ impl Client {
         self.send(told.to_string()).await
     }
 
-    /// Answers what the daemon asked under `id`.
+    /// Answers the daemon's request `id`.
     ///
     /// # Errors
     /// [`ClientError::Broken`].
@@ -250,7 +263,7 @@ impl Client {
         self.send(answer.to_string()).await
     }
 
-    /// Sends a message as it stands.
+    /// Sends a message unchanged.
     ///
     /// # Errors
     /// [`ClientError::Broken`].
@@ -270,10 +283,10 @@ impl Client {
         Ok(())
     }
 
-    /// The next message of the daemon's, whatever it is. Given up in between, it loses nothing.
+    /// The next message of the daemon. Cancel-safe.
     ///
     /// # Errors
-    /// [`ClientError::Broken`], once there is no connection any more.
+    /// [`ClientError::Broken`] once the connection is lost.
     pub async fn next(&mut self) -> Result<Value, ClientError> {
         loop {
             let message = match self.socket.next().await {
@@ -298,7 +311,7 @@ impl Client {
     async fn answer(&mut self, id: i64) -> Result<Value, ClientError> {
         loop {
             let mut answer = self.next().await?;
-            // An error without an id answers the one question there is.
+            // An error without an id answers the only open request.
             let ours =
                 answer["id"] == id || (answer["id"].is_null() && answer["error"].is_object());
             if !ours {
@@ -312,13 +325,13 @@ impl Client {
         }
     }
 
-    /// Says good-bye, so that the daemon need not find out.
+    /// Closes the connection cleanly, so that the daemon notices at once.
     pub async fn close(mut self) {
         let _ = tokio::time::timeout(Duration::from_secs(1), self.socket.close(None)).await;
     }
 }
 
-async fn dial(port: u16) -> Result<TcpStream, ClientError> {
+pub(super) async fn dial(port: u16) -> Result<TcpStream, ClientError> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
     stream.map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => ClientError::NobodyThere { port },
@@ -326,129 +339,70 @@ async fn dial(port: u16) -> Result<TcpStream, ClientError> {
     })
 }
 
-/// Has whoever listens on `port` prove that it knows the token, and only then proves it in turn: the
-/// ticket that lets one connection in. The token itself is not sent.
+/// Makes the listener on `port` prove that it knows the token, and only then returns the ticket
+/// that proves the same for one connection. The token itself is not sent.
 async fn ticket(port: u16, token: &Token) -> Result<String, ClientError> {
-    let nonce = Token::generate().map_err(broken)?.reveal();
-    let name = token.name();
+    let challenge = Challenge::new(port, token)?;
     let mut stream = dial(port).await?;
     let request = format!(
-        "GET /v1/challenge/{name}/{nonce} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+        "GET {} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n",
+        challenge.path()
     );
     stream.write_all(request.as_bytes()).await.map_err(broken)?;
     let mut answer = Vec::new();
     stream.take(LONGEST_ANSWER).read_to_end(&mut answer).await.map_err(broken)?;
-    let answer = challenge_answer(&answer).map_err(|status| match status {
+    let answer = challenge_answer(&answer).map_err(|status| refused(port, status))?;
+    challenge.ticket(&answer)
+}
+
+/// The error for a challenge answered with this HTTP status; `None` if the listener does not speak
+/// HTTP.
+pub(super) fn refused(port: u16, status: Option<u16>) -> ClientError {
+    match status {
         Some(status @ (401 | 403 | 429 | 503)) => ClientError::Refused { port, status },
-        // It speaks something else.
+        // The listener speaks another protocol.
         _ => ClientError::NotTheDaemon { port },
-    })?;
-    let both = format!("{nonce} {}", answer.nonce);
-    // A nonce of theirs that is no word of ours could not be part of the ticket.
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    if !proves(&answer.proof, &token.proof(Proof::Challenge, port, &both))
-        || !answer.nonce.chars().all(is_word)
-    {
-        return Err(ClientError::NotTheDaemon { port });
     }
-    let proof = token.proof(Proof::Ticket, port, &answer.nonce);
-    Ok(format!("{name}.{}.{proof}", answer.nonce))
 }
 
-/// Posts a message of JSON to the daemon on `port`, once it has proved that it knows the token; what came
-/// back, and its HTTP status. `name` is what the program calls itself in whose name it is sent. Where the answer
-/// comes piece by piece, each piece is told, and the last one is what came back.
-///
-/// # Errors
-/// [`ClientError`]; after [`ClientError::NobodyThere`] and [`ClientError::NotTheDaemon`] the message was
-/// not sent.
-pub async fn post(
+/// A challenge that only the daemon can answer, since it knows the token.
+pub(super) struct Challenge<'a> {
     port: u16,
-    token: &Token,
-    path: &str,
-    name: &str,
-    message: &str,
-    tell: impl Fn(&str),
-) -> Result<(u16, String), ClientError> {
-    let ticket = ticket(port, token).await.map_err(|error| match error {
-        // It ended while it was asked.
-        ClientError::Broken(_) => ClientError::NobodyThere { port },
-        error => error,
-    })?;
-    let name: String = name.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').collect();
-    let mut stream = dial(port).await?;
-    let head = format!(
-        "POST {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\n\
-         Content-Length: {}\r\n{RELAYED_FOR}: {name}\r\n\
-         Sec-WebSocket-Protocol: {TICKET_SUBPROTOCOL_PREFIX}{ticket}\r\nConnection: close\r\n\r\n",
-        message.len()
-    );
-    stream.write_all(head.as_bytes()).await.map_err(broken)?;
-    // Who refuses by the head alone does not read the rest, and has said why.
-    let sent = stream.write_all(message.as_bytes()).await;
-    let mut answer = Vec::new();
-    let mut piece = None;
-    let read = loop {
-        match stream.read_buf(&mut answer).await {
-            Ok(0) => break Ok(()),
-            Ok(_) => {}
-            Err(error) => break Err(error),
-        }
-        let Some(head) = head_of(&answer) else { continue };
-        if !is_stream(&answer[..head]) {
-            continue;
-        }
-        // An event is a line, and an empty one after it.
-        while let Some(end) = answer[head..].windows(2).position(|two| two == b"\n\n") {
-            let event: Vec<u8> = answer.drain(head..head + end + 2).collect();
-            let Some(data) = event.strip_prefix(b"data: ") else { continue };
-            let data = str::from_utf8(data).map_err(broken)?.trim_end().to_owned();
-            if let Some(before) = piece.replace(data) {
-                tell(&before);
-            }
-            // What is no answer is passed on at once.
-            if let Some(now) = piece.take_if(|now| !is_answer(now)) {
-                tell(&now);
-            }
-        }
-    };
-    if let Some(last) = piece {
-        return Ok((200, last));
+    token: &'a Token,
+    /// A fresh nonce: a recorded answer proves nothing.
+    nonce: String,
+}
+
+impl<'a> Challenge<'a> {
+    pub(super) fn new(port: u16, token: &'a Token) -> Result<Self, ClientError> {
+        Ok(Self { port, token, nonce: Token::generate().map_err(broken)?.reveal() })
     }
-    let text = String::from_utf8(answer).map_err(broken)?;
-    let rest = text.strip_prefix("HTTP/1.1 ").or_else(|| text.strip_prefix("HTTP/1.0 "));
-    let status = rest.and_then(|rest| rest.get(..3)?.parse().ok());
-    match (status, text.split_once("\r\n\r\n")) {
-        (Some(_), Some((head, _))) if is_stream(head.as_bytes()) => {
-            Err(ClientError::Broken("it hung up".to_owned()))
+
+    /// The request path.
+    pub(super) fn path(&self) -> String {
+        format!("/v1/challenge/{}/{}", self.token.name(), self.nonce)
+    }
+
+    /// The ticket for one connection.
+    ///
+    /// # Errors
+    /// [`ClientError::NotTheDaemon`] if the answer proves nothing.
+    pub(super) fn ticket(&self, answer: &ChallengeAnswer) -> Result<String, ClientError> {
+        let both = format!("{} {}", self.nonce, answer.nonce);
+        // A server nonce that is not one word cannot be part of the ticket.
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if !proves(&answer.proof, &self.token.proof(Proof::Challenge, self.port, &both))
+            || !answer.nonce.chars().all(is_word)
+        {
+            return Err(ClientError::NotTheDaemon { port: self.port });
         }
-        (Some(status), Some((_, body))) => Ok((status, body.to_owned())),
-        _ => Err(match sent.and(read) {
-            Err(error) => broken(error),
-            Ok(_) => ClientError::Broken("it hung up".to_owned()),
-        }),
+        let proof = self.token.proof(Proof::Ticket, self.port, &answer.nonce);
+        Ok(format!("{}.{}.{proof}", self.token.name(), answer.nonce))
     }
 }
 
-/// Where the body of an answer begins, once all of its head is there.
-fn head_of(answer: &[u8]) -> Option<usize> {
-    answer.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4)
-}
-
-/// Whether an answer comes piece by piece.
-fn is_stream(head: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-    head.contains("\r\ncontent-type: text/event-stream")
-}
-
-/// Whether a message is the answer to a request.
-fn is_answer(message: &str) -> bool {
-    serde_json::from_str::<Value>(message).is_ok_and(|message| message.get("method").is_none())
-}
-
-/// Reads what a challenge was answered with, to the end of the connection; otherwise its status, where
-/// it is HTTP.
+/// Reads the answer to a challenge up to the end of the connection, or its status if it is an HTTP
+/// error.
 fn challenge_answer(bytes: &[u8]) -> Result<ChallengeAnswer, Option<u16>> {
     let text = str::from_utf8(bytes).map_err(|_| None)?;
     let rest = text.strip_prefix("HTTP/1.1 ").ok_or(None)?;
@@ -460,13 +414,13 @@ fn challenge_answer(bytes: &[u8]) -> Result<ChallengeAnswer, Option<u16>> {
     }
 }
 
-/// Compared as hashes are, in a time that says nothing.
+/// Compared as hashes, so that the time reveals nothing.
 fn proves(shown: &str, right: &str) -> bool {
     blake3::hash(shown.as_bytes()) == blake3::hash(right.as_bytes())
 }
 
-/// What the command line calls itself; where a hook has started it, after that hook, so that hooks
-/// do not hear of what they do themselves.
+/// The caller name of the command line; if a hook started it, with the hook's name, so that hooks
+/// do not react to their own calls.
 pub fn name() -> String {
     match std::env::var(hooks::VARIABLE) {
         Ok(hook) if !hook.is_empty() => format!("{HOOK_CALLER}{hook}"),
@@ -494,14 +448,14 @@ fn introduction(nonce: &str, approvals: bool) -> InitializeParams {
     }
 }
 
-fn broken(error: impl std::fmt::Display) -> ClientError {
+pub(super) fn broken(error: impl std::fmt::Display) -> ClientError {
     ClientError::Broken(error.to_string())
 }
 
-/// A small runtime for one conversation with the daemon.
+/// A small async runtime for one exchange with the daemon.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

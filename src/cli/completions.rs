@@ -1,5 +1,5 @@
-//! `steward completions SHELL`, and what completes a line: commands, tools and their flags, and the names of
-//! notes, settings, vaults, changes and things in the trash, as they are at that moment.
+//! `steward completions SHELL`, and the completion of a line: commands, tools and their flags, and
+//! the current names of notes, settings, vaults, changes and trashed items.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -26,16 +26,21 @@ use crate::methods::complete;
 use crate::protocol::complete::CompleteParams;
 use crate::tools::{ListChanges, ListTrash, Tool as _};
 
-/// Set by the script that a shell runs, with the name of the shell.
+/// Set by the shell's script to the name of the shell.
 const VARIABLE: &str = "STEWARD_COMPLETE";
 
-/// Whether bash asks, which puts the slash behind a folder by itself.
+/// Whether bash asks; bash adds the slash after a folder by itself.
 static IS_BASH: AtomicBool = AtomicBool::new(false);
 
 /// What zsh reads from its folder of functions is this script at the first line that is completed, and the
 /// function that the script defines from the second on: the first is completed by this.
 const FIRST_IN_ZSH: &str = "\nif [[ $funcstack[1] == _steward ]]; then\n    \
                             _clap_dynamic_completer_steward \"$@\"\nfi\n";
+
+/// A note is offered by its name and its path replaces what was typed, which zsh leaves out unless told (`-U`);
+/// it then inserts what all have in common, so where that is nothing the first one is inserted.
+const NAMES_IN_ZSH: &str = "        [[ ${(L)other[1]} == ${(LQ)words[CURRENT]}* ]] || \
+                            compstate[insert]=menu\n";
 
 /// Names offered at once.
 const OFFERED: u32 = 100;
@@ -62,7 +67,11 @@ pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<ExitCode
     }
     let mut script = String::from_utf8_lossy(&script).into_owned();
     match arguments.shell {
-        Shell::Zsh => script.push_str(FIRST_IN_ZSH),
+        Shell::Zsh => {
+            let offer = "        [[ -n $other ]] && _describe -V 'values' other";
+            script = script.replace(offer, &format!("{NAMES_IN_ZSH}{offer} -U"));
+            script.push_str(FIRST_IN_ZSH);
+        }
         // It then escapes names itself, as the quotes around them want it.
         Shell::Bash => script = script.replace("-o nospace ", "-o nospace -o filenames "),
         _ => {}

@@ -23,7 +23,13 @@ pub fn ask(failure: &Failure) -> Result<bool, Failure> {
     let mut terminal = std::io::stderr().lock();
     let data = failure.data.clone().unwrap_or_default();
     let mut lines = 0;
-    for change in data["changes"].as_array().into_iter().flatten() {
+    // Of a plan all is told in a few lines, and its changes are only the first.
+    let outline = data["outline"].as_str();
+    for line in outline.into_iter().flat_map(str::lines) {
+        writeln!(terminal, "{}", visible(line))?;
+    }
+    let changes = data["changes"].as_array().filter(|_| outline.is_none());
+    for change in changes.into_iter().flatten() {
         let (action, path) = (word(&change["action"]), word(&change["path"]));
         let from = change["from"].as_str().map(|from| format!("`{}` to ", visible(from)));
         let from = from.unwrap_or_default();
@@ -37,8 +43,7 @@ pub fn ask(failure: &Failure) -> Result<bool, Failure> {
         }
     }
     let count = |name: &str| -> u64 {
-        let changes = data["changes"].as_array().into_iter().flatten();
-        changes.filter_map(|change| change[name].as_u64()).sum()
+        changes.into_iter().flatten().filter_map(|change| change[name].as_u64()).sum()
     };
     let hidden = lines.saturating_sub(MAX_LINES) as u64 + count("more");
     if hidden > 0 {

@@ -46,7 +46,7 @@ pub struct ConversationsArguments {
 /// What can be done with conversations.
 #[derive(Debug, Subcommand)]
 pub enum ConversationsAction {
-    /// List them, the one last active first
+    /// List conversations, most recent first
     List {
         /// Conversations shown at most
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
@@ -60,7 +60,7 @@ pub enum ConversationsAction {
         #[arg(long, value_name = "N")]
         branch: Option<u64>,
     },
-    /// Search them; words in double quotes belong together
+    /// Search conversations; double quotes search for a phrase
     Search {
         /// The words
         #[arg(required = true)]
@@ -77,7 +77,7 @@ pub enum ConversationsAction {
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
     },
-    /// End one: the next message begins another
+    /// End a conversation; the next message starts a new one
     End {
         /// Its number [default: the current one]
         id: Option<String>,
@@ -101,7 +101,7 @@ pub enum ConversationsAction {
 /// Of `usage`.
 #[derive(Debug, Args)]
 pub struct UsageArguments {
-    /// The last so many days, today included
+    /// The last N days, today included
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub days: u32,
     /// Only this conversation

@@ -36,7 +36,7 @@ pub struct Failure {
     pub exit: u8,
     /// A stable word.
     pub code: String,
-    /// What went wrong, one line.
+    /// What went wrong, one line; where it is in an expression, with that line and a mark under it.
     pub message: String,
     /// What to do next; may list things, a line each.
     pub hint: Option<String>,

@@ -6,8 +6,8 @@ use clap::Command;
 use clap::builder::StyledStr;
 
 use crate::tools::{
-    DailyNote, Delete, EditFile, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _,
-    WriteFile,
+    Copy, DailyNote, Delete, EditFile, ListFiles, ListTags, Move, QueryNotes, ReadFile,
+    SearchFiles, Tool as _, WriteFile,
 };
 
 /// The commands, in the order in which they are shown.
@@ -15,8 +15,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Notes",
         &[
-            "search", "read", "list", "links", "tags", "today", "daily", "new", "edit", "move",
-            "delete",
+            "search", "query", "read", "list", "links", "names", "tags", "today", "daily", "new",
+            "edit", "copy", "move", "delete", "organize",
         ],
     ),
     ("Changes", &["log", "undo", "restore", "trash", "journal"]),
@@ -26,7 +26,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Programs and permissions",
         &["plugin", "pair", "mcp", "acp", "token", "mode", "approvals", "audit"],
     ),
-    ("Scripts", &["call", "tools", "completions", "man", "help"]),
+    ("Scripts", &["call", "workflow", "tools", "completions", "man", "help"]),
 ];
 
 /// What to type first, by command; the empty one is the program itself.
@@ -51,6 +51,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "query",
+        &[
+            ("steward query 'status == \"open\" && due < today()'", "by properties"),
+            ("steward query --base Books.base --view Shelf", "a view of a base"),
+            ("steward query 'file.hasTag(\"book\")' -s file.name -s rating", "with these columns"),
+        ],
+    ),
+    (
         "read",
         &[
             ("steward read 'Garden/Tomato'", "the whole note"),
@@ -69,6 +77,15 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("steward links 'Garden/Tomato'", "links in a note and to it"),
             ("steward links check", "broken links in the whole vault"),
+        ],
+    ),
+    (
+        "names",
+        &[
+            ("steward names conventions", "how files are named, folder by folder"),
+            ("steward names check", "names that break, mislead or do not fit"),
+            ("steward names suggest Inbox", "better names, with reasons"),
+            ("steward names rename Inbox --convention kebab-case", "plan them; links follow"),
         ],
     ),
     ("tags", &[("steward tags", "all tags"), ("steward tags Projects", "those in one folder")]),
@@ -96,6 +113,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "copy",
+        &[
+            ("steward copy Templates/Meeting Meetings/Monday", "a note from a template"),
+            ("steward copy plan.pdf 'Archive/plan 2026.pdf'", "any other file"),
+        ],
+    ),
+    (
         "move",
         &[
             ("steward move Inbox/Shed Projects/Shed", "links to it follow"),
@@ -105,6 +129,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "delete",
         &[("steward delete Inbox/Shed", "into the trash"), ("steward restore Shed", "and back")],
+    ),
+    (
+        "organize",
+        &[
+            ("steward organize plan rules.yaml", "see what rules would do; nothing changes"),
+            ("steward organize apply 3", "do just that"),
+            ("steward organize undo 1", "take the job back"),
+        ],
     ),
     (
         "log",
@@ -131,6 +163,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "workflow",
+        &[
+            ("steward workflow check inbox.yaml", "is anything wrong with it?"),
+            ("steward workflow run inbox.yaml", "show what it would do"),
+            ("steward workflow run inbox.yaml --apply", "do it"),
+        ],
+    ),
+    (
         "config",
         &[
             ("steward config list", "all settings"),
@@ -138,17 +178,78 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("status", &[("steward status", "of this vault"), ("steward status --all", "of all vaults")]),
+    (
+        "restore",
+        &[
+            ("steward restore Shed", "where it was"),
+            ("steward restore Shed --to Archive/Shed", "somewhere else"),
+        ],
+    ),
+    (
+        "trash",
+        &[
+            ("steward trash list", "what can be restored"),
+            ("steward trash empty --older-than 90", "delete what has been there for 90 days"),
+        ],
+    ),
+    (
+        "serve",
+        &[
+            ("steward serve", "the vault you are in"),
+            ("steward serve --vault ~/Notes", "another one"),
+        ],
+    ),
+    (
+        "service",
+        &[
+            ("steward service install --dry-run", "show what would be set up"),
+            ("steward service install", "start now, and at every log-in"),
+        ],
+    ),
+    (
+        "key",
+        &[
+            ("steward key set anthropic", "paste the key at the prompt"),
+            ("steward key status anthropic", "where it comes from"),
+        ],
+    ),
+    (
+        "conversations",
+        &[
+            ("steward conversations", "the latest"),
+            ("steward conversations search 'frost dates'", "those that mention something"),
+            ("steward conversations export 12", "one as Markdown"),
+        ],
+    ),
+    (
+        "audit",
+        &[
+            ("steward audit", "the last calls"),
+            ("steward audit --decision refused --since 1d", "what was refused since yesterday"),
+        ],
+    ),
+    ("mode", &[("steward mode", "show it"), ("steward mode read-only", "allow no changes")]),
+    (
+        "completions",
+        &[
+            ("steward completions fish", "save it as ~/.config/fish/completions/steward.fish"),
+            ("steward completions bash", "source it from ~/.bashrc"),
+        ],
+    ),
+    ("man", &[("steward man ~/.local/share/man/man1", "then `man steward` works")]),
 ];
 
 /// The tool that a command calls, which has more options.
 const TOOLS: &[(&str, &str)] = &[
     ("search", SearchFiles::NAME),
+    ("query", QueryNotes::NAME),
     ("read", ReadFile::NAME),
     ("list", ListFiles::NAME),
     ("tags", ListTags::NAME),
     ("daily", DailyNote::NAME),
     ("new", WriteFile::NAME),
     ("edit", EditFile::NAME),
+    ("copy", Copy::NAME),
     ("move", Move::NAME),
     ("delete", Delete::NAME),
 ];

@@ -18,7 +18,7 @@ use crate::tools::{Answer, ListChanges, Restore, Tool, Undo};
 /// Of `log`.
 #[derive(Debug, Args)]
 pub struct LogArguments {
-    /// Only what touched this file, or something in this folder
+    /// Only changes to this file, or in this folder
     #[arg(add = completions::notes())]
     pub path: Option<String>,
     /// Show what changed in each text
@@ -31,13 +31,13 @@ pub struct LogArguments {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=200))]
     pub limit: u32,
-    /// Only change sets with a smaller number than this: what is older
+    /// Only change sets before this number
     #[arg(long, value_name = "N")]
     pub before: Option<u64>,
-    /// Only this change set, with all its changes, a hundred at once
+    /// One change set with all its changes, 100 at a time
     #[arg(long, value_name = "N", conflicts_with_all = ["path", "since", "before", "limit"])]
     pub change_set: Option<u64>,
-    /// The first change shown of that set, from 1
+    /// The first change of that set to show
     #[arg(long, value_name = "N", default_value_t = 1, requires = "change_set")]
     pub first_change: u64,
 }
@@ -48,8 +48,8 @@ pub struct UndoArguments {
     /// A change set (17) or one change of it (17.2) [default: the last change set]
     #[arg(add = completions::changes())]
     pub id: Option<String>,
-    /// Also where a file has changed since in the same lines, or is gone; its newer text is kept in
-    /// the journal
+    /// Undo even if a file has changed in the same lines since, or is gone; the newer text stays
+    /// in the journal
     #[arg(long)]
     pub force: bool,
     /// Skip confirmation prompts

@@ -79,7 +79,7 @@ pub fn run(
             let params = InboxListParams { id: None, all, limit: Some(limit) };
             let listed = kept.ask(&params, false, |store| inbox::list(store, &params))?;
             let lines: Vec<String> = listed.messages.iter().map(line).collect();
-            let text = if lines.is_empty() { "no message waits" } else { &lines.join("\n") };
+            let text = if lines.is_empty() { "no messages" } else { &lines.join("\n") };
             output.answer(&listed, text)?;
         }
         InboxAction::Show { id } => {

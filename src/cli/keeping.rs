@@ -37,18 +37,18 @@ pub struct TrashArguments {
 /// What can be done with the trash.
 #[derive(Debug, Subcommand)]
 pub enum TrashAction {
-    /// List what lies in the trash, newest first
+    /// List what is in the trash, newest first
     List {
-        /// Things shown at most
+        /// Items shown at most
         #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
         limit: u32,
-        /// The first thing shown, from 1: what is older than those of an earlier list
+        /// The first item shown, to continue a list that was cut
         #[arg(long, value_name = "N", default_value_t = 1)]
         first_result: u64,
     },
-    /// Bring something back
+    /// Restore something from the trash
     Restore(RestoreArguments),
-    /// Remove things from the trash for good: those named, or what has lain there for long
+    /// Delete items from the trash for good: those named, or the old ones
     Empty {
         /// What to remove, as `trash list` names it
         items: Vec<String>,
@@ -72,7 +72,7 @@ pub struct JournalArguments {
 /// What can be done with the journal.
 #[derive(Debug, Clone, Subcommand)]
 pub enum JournalAction {
-    /// Check every kept text against its hash; exit code 1 if something is damaged or missing
+    /// Check every stored text against its hash; exit code 1 if one is damaged or missing
     Verify,
     /// Delete old history (asks first)
     Gc {
@@ -83,8 +83,7 @@ pub enum JournalAction {
         #[arg(long, short)]
         yes: bool,
     },
-    /// Say that the history which is kept here is of this vault, after it was moved to another disk
-    /// or restored elsewhere
+    /// Keep using the history of a vault that was moved to another disk or restored elsewhere
     Adopt {
         /// Take the history of the vault that was at this path
         #[arg(long, value_name = "PATH")]
@@ -224,7 +223,7 @@ fn report(found: &JournalVerifyResult) -> String {
     lines.extend(found.damaged.iter().map(|hash| format!("damaged  {hash}")));
     lines.extend(found.missing.iter().map(|hash| format!("missing  {hash}")));
     lines.push(format!(
-        "{} kept texts are sound ({}), {} damaged, {} missing, {} unused",
+        "{} stored texts sound ({}), {} damaged, {} missing, {} unused",
         found.sound,
         size(found.bytes),
         found.damaged.len(),

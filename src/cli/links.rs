@@ -111,7 +111,7 @@ fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
 fn value(found: &Doubtful) -> serde_json::Value {
     let resolution = &found.lead.resolution;
     let is_canvas = !matches!(found.lead.link.form, Form::Link(_));
-    let mut value = json!({ "path": found.source.as_str(), "link": found.lead.link.path });
+    let mut value = json!({ "path": found.source.as_str(), "link": found.lead.link.path() });
     value[if is_canvas { "node" } else { "line" }] = found.lead.link.line.into();
     if let Some(target) = &resolution.target {
         value["target"] = target.as_str().into();
@@ -147,7 +147,7 @@ fn line(output: &Output, found: &Doubtful) -> String {
         Form::Link(_) => link.line.to_string(),
         Form::CanvasFile | Form::CanvasCard => format!("node {}", link.line),
     };
-    let name: String = link.path.chars().flat_map(show).collect();
+    let name: String = link.path().chars().flat_map(show).collect();
     let says = match &found.lead.resolution.target {
         None => format!("{}: `{name}` leads to nothing", output.paint(Paint::Red, "broken")),
         Some(target) => {

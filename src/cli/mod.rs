@@ -1,7 +1,7 @@
-//! The command line: one file a subcommand.
+//! The command line: one file per subcommand.
 //!
-//! Floor 8. It turns arguments into calls on the rooms below and answers into text or JSON; it
-//! decides nothing about notes.
+//! Floor 8. It turns arguments into calls of the rooms below and prints their answers as text or
+//! JSON; it decides nothing about notes.
 //!
 //! Invariants: what is asked for goes to stdout, everything else to stderr; an error is one line
 //! with a hint, never a backtrace; `--json` prints exactly one JSON value, errors included; a
@@ -34,15 +34,20 @@ mod logging;
 mod man;
 mod mcp;
 mod models;
+mod names;
 mod open;
+mod organize;
 mod output;
 mod pager;
 mod paint;
 mod pair;
 mod plugin;
 mod policy;
+mod posting;
 mod progress;
+mod query;
 mod reach;
+mod recording;
 mod relay;
 mod serve;
 mod service;
@@ -57,6 +62,7 @@ mod vaults;
 mod verbs;
 mod whole;
 mod words;
+mod workflow;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -93,6 +99,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     match &cli.command {
         Command::Serve(arguments) => serve::run(&session()?, arguments, output),
         Command::Search(arguments) => verbs::search(&session()?, arguments, output),
+        Command::Query(arguments) => query::run(&session()?, arguments, output),
         Command::Read(arguments) => verbs::read(&session()?, arguments, output),
         Command::List(arguments) => verbs::list(&session()?, arguments, output),
         Command::Tags(arguments) => verbs::tags(&session()?, arguments, output),
@@ -100,9 +107,12 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Daily(arguments) => verbs::daily(&session()?, arguments, output),
         Command::New(arguments) => verbs::new(&session()?, arguments, output),
         Command::Edit(arguments) => edit::run(&session()?, arguments, output),
+        Command::Copy(arguments) => verbs::copy(&session()?, arguments, output),
+        Command::Organize(arguments) => organize::run(&session()?, arguments, output),
         Command::Move(arguments) => verbs::move_to(&session()?, arguments, output),
         Command::Delete(arguments) => verbs::delete(&session()?, arguments, output),
         Command::Tools => tools::run(output),
+        Command::Workflow(arguments) => workflow::run(&session, arguments, output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
         Command::Chat(arguments) => chat::run(&session()?, arguments, output),
         Command::Log(arguments) => history::log(&session()?, arguments, output),
@@ -116,6 +126,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Conversations(arguments) => conversations::run(&session()?, arguments, output),
         Command::Inbox(arguments) => inbox::run(&session()?, arguments, output),
         Command::Usage(arguments) => conversations::usage(&session()?, arguments, output),
+        Command::Names(arguments) => names::run(&session()?, arguments, output),
         Command::Links(arguments) => links::run(&session()?, arguments, output),
         Command::Status(arguments) => status::run(&session()?, arguments, output),
         Command::Token(arguments) => token::run(&session()?, arguments, output),

@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::config::keyring::Keyring;
 use crate::config::vendor_keys;
 use crate::llm::endpoint::Connections;
-use crate::llm::settings::{KeyNeed, parted};
+use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::{Endpoint, Facts, LlmError, Settings, Wire, facts, setup};
 
 /// How many of a vendor's models are shown to a person.
@@ -102,7 +102,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
 
 async fn report(session: &Session, settings: &Settings) -> Report {
     let link = |reference: &String| {
-        let (name, model) = parted(reference)?;
+        let (name, model) = split_reference(reference)?;
         let known = setup::provider(settings, name).ok();
         let facts = known.map(|known| Facts::of(known.wire, model, &settings.facts));
         Some(Link::of(reference, facts.unwrap_or_default()))
@@ -158,7 +158,7 @@ async fn report(session: &Session, settings: &Settings) -> Report {
     Report { chain: settings.chain.iter().filter_map(link).collect(), providers, found }
 }
 
-type Looked = (setup::Known, Option<(crate::llm::Key, vendor_keys::Source)>);
+type Looked = (setup::ProviderConfig, Option<(crate::llm::Key, vendor_keys::Source)>);
 
 fn look_up(session: &Session, settings: &Settings, name: &str) -> Result<Looked, (String, String)> {
     let known = setup::provider(settings, name).map_err(|e| (e.to_string(), e.hint()))?;

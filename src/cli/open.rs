@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Of `open`.
 #[derive(Debug, Args)]
 pub struct OpenArguments {
-    /// Only print the address; it holds once, for a minute
+    /// Only print the address; it works once, within a minute
     #[arg(long)]
     pub print: bool,
 }

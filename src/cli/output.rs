@@ -142,10 +142,10 @@ impl Output {
         colored(self.color_stdout, paint, text)
     }
 
-    /// An error and its hint, to stderr.
+    /// An error and its hint, to stderr. Lines behind the first one show where in a text it is.
     pub fn error(&self, message: &str, hint: Option<&str>) {
         let mark = colored(self.color_stderr, Paint::Red, "error:");
-        self.remark(&format!("{mark} {}", message.replace('\n', " ")));
+        self.remark(&format!("{mark} {message}"));
         if let Some(hint) = hint.filter(|hint| !hint.is_empty()) {
             let mark = colored(self.color_stderr, Paint::Bold, "hint:");
             self.remark(&format!("{mark} {hint}"));

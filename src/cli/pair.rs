@@ -17,10 +17,10 @@ use crate::server::token::Token;
 /// Of `pair`.
 #[derive(Debug, Args)]
 pub struct PairArguments {
-    /// Draw the QR code, also where the output is no terminal
+    /// Draw the QR code even if the output is not a terminal
     #[arg(long, conflicts_with = "no_qr")]
     pub qr: bool,
-    /// Draw no QR code, only print the link
+    /// Print only the link
     #[arg(long)]
     pub no_qr: bool,
 }

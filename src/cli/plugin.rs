@@ -34,17 +34,17 @@ pub struct PluginArguments {
 /// What can be done with the plugin.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum PluginAction {
-    /// Install it into the vault
+    /// Install the plugin in the vault
     Install {
-        /// Also where something else lies in its folder
+        /// Replace whatever else is in its folder
         #[arg(long)]
         force: bool,
     },
-    /// Update the one in the vault
+    /// Update the plugin in the vault
     Update,
-    /// Show which version the vault has, and whether it is switched on
+    /// Show which version the vault has, and whether it is enabled
     Status,
-    /// Take it out of the vault; its settings stay
+    /// Remove the plugin from the vault; its settings stay
     Remove,
 }
 
@@ -79,8 +79,8 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<E
             if !is_whole {
                 plugin.write(&FILES)?;
             }
-            let reload = "Obsidian takes it up when the plugin is switched off and on again, or at \
-                          its next start";
+            let reload =
+                "to load it, disable and enable the plugin in Obsidian, or restart Obsidian";
             match is_whole {
                 true => (false, placed(&plugin, false)),
                 false => (true, format!("{}\n{reload}", placed(&plugin, true))),
@@ -135,12 +135,11 @@ fn placed(plugin: &PluginFolder, is_new: bool) -> String {
 /// How it is switched on, which is for the person alone.
 fn next(standing: &Standing) -> String {
     if standing.switched_on {
-        return "it is switched on; restart Obsidian to have it loaded".to_owned();
+        return "it is enabled; restart Obsidian to load it".to_owned();
     }
-    "switch it on in Obsidian: Settings → Community plugins → Turn on community plugins, then \
+    "enable it in Obsidian: Settings → Community plugins → Turn on community plugins, then \
      Vault Steward in the list of installed plugins (reload the list if it is not there)\n\
-     its chat opens and shows the commands that are left: `steward serve`, if it does not run \
-     yet, and `steward pair`"
+     then run `steward serve` if the daemon is not running, and `steward pair`"
         .to_owned()
 }
 

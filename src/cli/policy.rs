@@ -14,10 +14,11 @@ use super::reach;
 use super::session::Session;
 use crate::calls::Calls;
 use crate::daemon;
-use crate::methods::policy;
+use crate::methods::{policy, rules};
 use crate::protocol::MethodParams;
 use crate::protocol::diff::{DiffChange, DiffParams};
 use crate::protocol::error::ErrorObject;
+use crate::protocol::organize::RulesListParams;
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, AuditedCall, ModeParams, PendingParams,
 };
@@ -29,7 +30,7 @@ const FOLLOW: Duration = Duration::from_millis(500);
 /// Of `mode`.
 #[derive(Debug, Args)]
 pub struct ModeArguments {
-    /// The mode from now on; `settings` goes back to what the settings say [default: only say it]
+    /// The mode to set; `settings` returns to what the settings file says [default: show it]
     #[arg(value_parser = ["ask", "auto", "read-only", "settings"])]
     pub mode: Option<String>,
 }
@@ -45,7 +46,7 @@ pub struct ApprovalsArguments {
 /// What can be done with questions, and with what was agreed to for good.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
-    /// List the questions that wait for you, or show one with all that it would change
+    /// List the questions that wait for you, or show one with everything it would change
     Pending {
         /// Its number
         id: Option<i64>,
@@ -59,7 +60,7 @@ pub enum ApprovalsAction {
     Deny {
         /// Its number
         id: i64,
-        /// What the caller hears with it, such as why not
+        /// What to tell the caller, such as why not
         words: Vec<String>,
     },
     /// List "always allow" answers
@@ -80,7 +81,7 @@ pub struct AuditArguments {
     /// Only calls of this caller
     #[arg(long, value_name = "NAME")]
     pub caller: Option<String>,
-    /// Only those that were allowed, refused, a dry_run, or are being asked about
+    /// Only calls with this decision
     #[arg(long, value_parser = ["allowed", "refused", "dry_run", "asked"])]
     pub decision: Option<String>,
     /// Only calls since then: a date, a date and time, or an age such as 2h, 3d, 1w
@@ -89,7 +90,7 @@ pub struct AuditArguments {
     /// Calls shown at most, the newest
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     pub limit: u32,
-    /// Go on showing calls as they come, until Ctrl-C
+    /// Keep showing calls as they come, until Ctrl-C
     #[arg(long, short)]
     pub follow: bool,
 }
@@ -154,10 +155,22 @@ pub fn approvals(
             one.agreed_by
         )
     };
-    let lines: Vec<String> = found.approvals.iter().map(line).collect();
+    let mut lines: Vec<String> = found.approvals.iter().map(line).collect();
+    if revoke.is_none() {
+        let params = RulesListParams::default();
+        let rules = asked(session, &root, &params, |calls| rules::list(calls, &params))?.rules;
+        lines.extend(rules.iter().map(|rule| {
+            format!(
+                "rule `{}` runs by itself in {} ({}); `steward organize rules disable` revokes it",
+                rule.name,
+                rule.folders.join(", "),
+                rule.state
+            )
+        }));
+    }
     match (revoke, lines.is_empty()) {
         (Some(id), _) => output.text(&format!("took approval {id} back"))?,
-        (None, true) => output.text("nothing was agreed to for good")?,
+        (None, true) => output.text("no \"always allow\" answers")?,
         (None, false) => output.text(&lines.join("\n"))?,
     }
     Ok(ExitCode::SUCCESS)
@@ -294,7 +307,7 @@ pub fn audit(
 }
 
 /// Asks the daemon, or where there is none does it here.
-fn asked<P: MethodParams>(
+pub(super) fn asked<P: MethodParams>(
     session: &Session,
     root: &Path,
     params: &P,

@@ -1,5 +1,5 @@
-//! Reaching a tool: through the running daemon or, where there is none, directly. The same answer
-//! either way.
+//! Calls a tool through the running daemon or, without one, in this process. The answer is the
+//! same.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,31 +22,31 @@ use crate::server::token::Token;
 use crate::tools::{Answer, Context, Registry, Tier};
 use crate::vault::Cancel;
 
-/// How long a direct change waits for another one to finish.
+/// How long a change in this process waits for another process's change.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How a tool is to be reached.
+/// How to call a tool.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Way {
-    /// Not through a daemon, even if there is one.
+    /// In this process, even if a daemon is running.
     pub direct: bool,
-    /// A person has agreed to what needs it.
+    /// A person has approved the call.
     pub confirmed: bool,
-    /// Only say what would be done.
+    /// Only report what the call would do.
     pub dry_run: bool,
 }
 
 impl Way {
-    /// The usual way, with a person's agreement where `confirmed`.
+    /// The default way; `confirmed` if a person has approved.
     pub fn agreed(confirmed: bool) -> Self {
         Self { confirmed, ..Self::default() }
     }
 }
 
-/// Calls the tool `name`, which exists.
+/// Calls the existing tool `name`.
 ///
 /// # Errors
-/// What the tool says, or why it could not be reached.
+/// The tool's error, or the reason why it could not be reached.
 pub fn call(
     session: &Session,
     root: &Path,
@@ -61,7 +61,8 @@ pub fn call(
                 if !consent::ask(&failure)? {
                     return Err(Failure::other("denied", "nothing was done", ""));
                 }
-                // Just what was shown; where it is another by then, that is shown and asked about.
+                // Applies exactly what was shown; if the changes differ by then, the person is
+                // asked again.
                 way.confirmed = true;
                 agreed = failure.identity();
             }
@@ -69,7 +70,7 @@ pub fn call(
         }
     };
     match answered {
-        // The hint is for programs, which agree by an argument.
+        // The hint is for programs, which approve by an argument.
         Err(failure) if failure.code == "approval_needed" => {
             let hint = "`--yes` agrees beforehand; on a terminal you are shown it and asked";
             Err(Failure { hint: Some(hint.to_owned()), ..failure })
@@ -88,7 +89,7 @@ fn call_once(
 ) -> Result<Answer<Value>, Failure> {
     if let Some((running, state)) = session.running(root).filter(|_| !way.direct) {
         match through_daemon(&running, &state, name, &arguments, way, agreed.clone()) {
-            // Left behind by a daemon whose number another process has now.
+            // Left over from an ended daemon; another process now has its id.
             Err(ThroughError::NobodyThere) => {}
             Err(ThroughError::Failure(failure)) => return Err(*failure),
             Ok(answer) => return Ok(answer),
@@ -97,27 +98,48 @@ fn call_once(
     directly(session, root, name, arguments, way, agreed)
 }
 
-/// Asks the running daemon something that is no tool; `None` where there is none.
+/// Sends the running daemon a request other than a tool call; `None` without a daemon.
 ///
 /// # Errors
-/// A daemon that cannot be asked, or what it answers.
+/// The daemon cannot be reached, or answers with an error.
 pub fn ask<P: MethodParams>(
     session: &Session,
     root: &Path,
     params: &P,
 ) -> Result<Option<P::Result>, Failure> {
+    ask_within(session, root, params, false)
+}
+
+/// Like [`ask`], without a time limit.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_for_long<P: MethodParams>(
+    session: &Session,
+    root: &Path,
+    params: &P,
+) -> Result<Option<P::Result>, Failure> {
+    ask_within(session, root, params, true)
+}
+
+fn ask_within<P: MethodParams>(
+    session: &Session,
+    root: &Path,
+    params: &P,
+    is_long: bool,
+) -> Result<Option<P::Result>, Failure> {
     let Some((running, state)) = session.running(root) else { return Ok(None) };
-    match say(&running, &state, params) {
+    match say(&running, &state, params, is_long) {
         Err(ThroughError::NobodyThere) => Ok(None),
         Err(ThroughError::Failure(failure)) => Err(*failure),
         Ok(answer) => Ok(Some(answer)),
     }
 }
 
-/// Does something on the vault in this process; if it `changes` anything, with the vault's lock.
+/// Runs `work` on the vault in this process; holds the vault's lock if `changes` is set.
 ///
 /// # Errors
-/// As `work`, and what stands in the way of opening the vault.
+/// The errors of `work` and of opening the vault.
 pub fn here<T>(
     session: &Session,
     root: &Path,
@@ -126,7 +148,7 @@ pub fn here<T>(
 ) -> Result<T, Failure> {
     let config = session.config()?;
     let state = session.folders.prepare(root)?;
-    // Reading needs no lock; two writers would each work on a catalogue that the other changes.
+    // Reading needs no lock; two writers would each rely on a catalogue that the other changes.
     let lock = match changes {
         false => None,
         true => Some(daemon::lock(&session.folders, root, &state, PATIENCE)?),
@@ -139,7 +161,7 @@ pub fn here<T>(
         daemon::recover(&context)?;
     }
     let done = work(&context);
-    // What a change left to do in the background is done before the lock goes.
+    // Background work of a change finishes before the lock is released.
     context.vault.stop();
     done
 }
@@ -175,7 +197,7 @@ fn through_daemon(
         arguments: arguments.clone(),
         meta: vault.map(|vault| CallMeta { vault: Some(vault) }),
     };
-    let answer = say(running, state, &params)?;
+    let answer = say(running, state, &params, false)?;
     if answer.is_error {
         return Err(Failure::of_tool(answer.structured_content).into());
     }
@@ -188,11 +210,15 @@ fn say<P: MethodParams>(
     running: &Running,
     state: &Path,
     params: &P,
+    is_long: bool,
 ) -> Result<P::Result, ThroughError> {
     let token = Token::load_or_create(&folders::token_file(state))?;
     let answer = client::runtime()?.block_on(async {
         let mut client = Client::connect(running, &token).await?;
-        let answer = client.call(params).await;
+        let answer = match is_long {
+            true => client.call_for_long(params).await,
+            false => client.call(params).await,
+        };
         client.close().await;
         answer
     });

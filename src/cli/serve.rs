@@ -25,16 +25,16 @@ pub struct ServeArguments {
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
 
-    /// Record what models are asked and what they answer into this folder, to report a fault with.
-    /// It holds messages and what was read of notes, and no keys
+    /// Record model requests and answers in this folder, for a bug report. It holds messages and
+    /// text of notes, and no keys
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
 
-    /// Ask no model, but answer as was recorded in this folder
+    /// Answer from a recording in this folder; no model is asked
     #[arg(long, value_name = "FOLDER", conflicts_with = "record")]
     pub replay: Option<PathBuf>,
 
-    /// End when nobody has been connected for so long
+    /// Exit after this long without a connection
     #[arg(long, value_name = "SECONDS")]
     pub idle_exit: Option<u64>,
 
@@ -43,15 +43,15 @@ pub struct ServeArguments {
     pub yes: bool,
 }
 
-/// What to do once it runs.
+/// The options of `serve` that are not settings.
 const NEXT: &str = "\
 next, in another terminal: `steward search WORDS`, `steward open` for the chat in a browser, `steward plugin install`
 for Obsidian, `steward models` for a language model. Ctrl-C stops the daemon; `steward service install` keeps it running.";
 
-/// Serves until a signal says stop. The port is among the settings already.
+/// Runs the daemon until a signal stops it. The port is already in the settings.
 ///
 /// # Errors
-/// Why it could not start or go on.
+/// Why the daemon could not start or continue.
 pub fn run(
     session: &Session,
     arguments: &ServeArguments,
@@ -84,8 +84,8 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a folder that is no vault is meant to be served: asked where somebody can answer, refused where
-/// it is the home folder or one of the system's. A service, which has nobody to ask, serves any other.
+/// Whether to serve a folder that is not a vault: asks on a terminal, refuses the home folder and
+/// system folders. A service, which has nobody to ask, serves any other folder.
 fn is_meant(session: &Session, output: &Output) -> Result<(), Failure> {
     let choice = session.choose()?;
     let is_too_much = vaults::is_everybodys(&choice.root, &session.environment);
@@ -116,7 +116,7 @@ fn is_meant(session: &Session, output: &Output) -> Result<(), Failure> {
     }
 }
 
-/// The one line that says everything is up. A script waits for it, a person copies from it.
+/// The line that reports that the daemon is ready. Scripts wait for it, people copy from it.
 fn announce(ready: &Ready, output: &Output) {
     let said = if output.json() {
         output.json_value(&json!({

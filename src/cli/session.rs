@@ -14,42 +14,42 @@ use crate::config::running::Running;
 use crate::config::vaults::{self, Choice};
 use crate::config::{Config, ConfigError, Environment};
 
-/// What a command can do while the settings file is wrong.
+/// What a command can do while the settings file has errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongSettings {
     /// Nothing.
     Fail,
-    /// What the running daemon answers alone, which goes by what it read before.
+    /// Only ask the running daemon, which uses the settings that it read before.
     AskDaemon,
-    /// All that it is for.
+    /// Everything.
     Work,
 }
 
-/// What every command needs to know first.
+/// The context that every command needs.
 #[derive(Debug)]
 pub struct Session {
-    /// What the process was given.
+    /// The environment of the process.
     pub environment: Environment,
-    /// Where our own files lie.
+    /// The steward's own folders.
     pub folders: Folders,
-    /// The settings that hold.
+    /// The effective settings.
     pub settings: Settings,
-    /// What is wrong with the settings file. Then `settings` are the defaults, with which nothing but the
-    /// running daemon may be asked: it goes by what it read before.
+    /// The error in the settings file. `settings` are the defaults then, and only the running
+    /// daemon may be asked: it uses the settings that it read before.
     pub fault: Option<Failure>,
-    /// What the flags say about settings.
+    /// The settings given as flags.
     pub flags: Flags,
     pub log: Log,
-    /// What Obsidian knows.
+    /// Obsidian's own configuration.
     pub known: KnownVaults,
 }
 
 impl Session {
-    /// Reads settings and environment, starts the log with the level `usual` where none is set, and
-    /// passes notices on.
+    /// Reads settings and environment, starts the log (with the level `usual` if none is set), and
+    /// prints notices.
     ///
     /// # Errors
-    /// Settings that are wrong, or no folder to keep our files in.
+    /// The settings are invalid, or there is no folder for the steward's files.
     pub fn start(
         flags: Flags,
         usual: Level,
@@ -89,10 +89,10 @@ impl Session {
         Ok(session)
     }
 
-    /// The settings to work by in this process.
+    /// The settings, for work in this process.
     ///
     /// # Errors
-    /// The file is wrong, so that nobody knows them.
+    /// The file has errors, so that the settings are unknown.
     pub fn config(&self) -> Result<&Config, Failure> {
         match &self.fault {
             Some(fault) => Err(fault.clone()),
@@ -100,10 +100,10 @@ impl Session {
         }
     }
 
-    /// The vault that is meant, quietly.
+    /// The selected vault, without printing notices.
     ///
     /// # Errors
-    /// None or several, or the named one cannot be one.
+    /// There is none or several, or the named folder cannot be a vault.
     pub fn choose(&self) -> Result<Choice, Failure> {
         Ok(vaults::choose(
             self.settings.vault.clone(),
@@ -113,7 +113,7 @@ impl Session {
         )?)
     }
 
-    /// The vault that is meant, with its notices passed on.
+    /// The selected vault; prints its notices.
     ///
     /// # Errors
     /// As [`Session::choose`].
@@ -123,12 +123,12 @@ impl Session {
         Ok(choice.root)
     }
 
-    /// The daemon that serves the vault at `root`, and its state folder.
+    /// The daemon of the vault at `root`, and its state folder.
     pub fn running(&self, root: &std::path::Path) -> Option<(Running, PathBuf)> {
         Running::find(&self.folders, root)
     }
 
-    /// The settings of a daemon: those that hold, and what comes after them.
+    /// The settings of a daemon, and the source of later changes.
     pub fn live(&self) -> Live {
         let (_, named) = layers::which_file(&self.flags, &self.environment, &self.folders);
         let (flags, environment) = (self.flags.clone(), self.environment.clone());

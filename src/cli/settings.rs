@@ -1,5 +1,5 @@
-//! `steward config list|get|set`: what is in the settings file, and what of it holds in the running
-//! daemon.
+//! `steward config list|get|set`: the values in the settings file, and those that the running
+//! daemon uses.
 
 use std::path::{Path, PathBuf};
 
@@ -22,27 +22,27 @@ use crate::protocol::settings::{
 use crate::server::token::Token;
 use crate::vault::View;
 
-/// Where settings are looked for.
+/// Where the settings come from.
 #[derive(Debug)]
 pub struct Place {
     environment: Environment,
     folders: Folders,
     flags: Flags,
-    /// The file, absolute.
+    /// The absolute path of the file.
     file: PathBuf,
     named: bool,
 }
 
 impl Place {
-    /// The place that flags and environment say.
+    /// The location that flags and environment name.
     pub fn new(environment: Environment, folders: Folders, flags: Flags) -> Self {
         let (file, named) = layers::which_file(&flags, &environment, &folders);
         let file = environment.working_folder().map_or(file.clone(), |folder| folder.join(file));
         Self { environment, folders, flags, file, named }
     }
 
-    /// Every setting as it holds: in the daemon that goes by this file, if one runs, else for a
-    /// daemon that would be started as this command was.
+    /// Every effective setting: of the daemon that uses this file, if one is running, or of a
+    /// daemon started like this command.
     fn settings(&self) -> Result<(SettingsGetResult, bool), Failure> {
         if let Some(held) = self.daemon()? {
             return Ok((held, true));
@@ -52,7 +52,7 @@ impl Place {
         Ok((methods::settings::get(&live, Scope::Person, &View::default()), false))
     }
 
-    /// What the daemon of the vault says that would be chosen here, where it goes by this file.
+    /// The settings of the selected vault's daemon, if it uses this file.
     fn daemon(&self) -> Result<Option<SettingsGetResult>, Failure> {
         let known = obsidian::known_vaults(&self.environment);
         let (flags, environment, folders) = (&self.flags, &self.environment, &self.folders);
@@ -87,7 +87,7 @@ impl Place {
 /// Prints every setting.
 ///
 /// # Errors
-/// Settings that are wrong, or a daemon that cannot be asked.
+/// The settings are invalid, or the daemon cannot be asked.
 pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     if output.json() {
@@ -111,10 +111,10 @@ pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
     Ok(output.text(&output.table(&rows))?)
 }
 
-/// Prints the value of one setting: a text as it is, anything else as JSON.
+/// Prints the value of one setting: text as it is, anything else as JSON.
 ///
 /// # Errors
-/// There is no such setting, or as [`list`].
+/// The setting does not exist, or as [`list`].
 pub fn get(place: &Place, key: &str, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     let setting = find(&settings, key)?;
@@ -127,14 +127,14 @@ pub fn get(place: &Place, key: &str, output: &Output) -> Result<(), Failure> {
     })?)
 }
 
-/// Gives a setting a value in the file; without one it is taken out. The person at the shell may
-/// write the file, so no setting is kept from them.
+/// Sets a setting in the file; without a value, removes it. A person at the shell may edit the
+/// file, so every setting can be set.
 ///
 /// # Errors
-/// The value does not fit, or the file cannot be changed; it is as it was then.
+/// The value is invalid, or the file cannot be changed; it is unchanged then.
 pub fn set(place: &Place, key: &str, value: Option<&str>, output: &Output) -> Result<(), Failure> {
     let (written, value) = write(place, key, value)?;
-    // Asking makes the daemon look at the file, so what it says is what holds now.
+    // The request makes the daemon reread the file, so that the answer is current.
     let held = place.daemon()?;
     let found = held.as_ref().map(|settings| find(settings, key)).transpose()?;
     if output.json() {
@@ -162,7 +162,7 @@ pub fn set(place: &Place, key: &str, value: Option<&str>, output: &Output) -> Re
     Ok(output.text(&said)?)
 }
 
-/// Writes what was typed: as it would stand in the file, or else as a text.
+/// Writes the typed value: as TOML if it is valid TOML, otherwise as text.
 fn write(place: &Place, key: &str, value: Option<&str>) -> Result<(bool, Value), Failure> {
     let Some(typed) = value else {
         return Ok((change::set(&place.file, key, &Value::Null)?, Value::Null));
@@ -180,7 +180,7 @@ fn write(place: &Place, key: &str, value: Option<&str>) -> Result<(bool, Value),
     match read {
         Some(value) => match change::set(&place.file, key, &value) {
             Err(ChangeError::Invalid { .. }) if value != text => {
-                // `~/Notes 2` is no TOML, but `2` for a text is.
+                // `~/Notes 2` is not TOML, and for a text `2` is not a number.
                 change::set(&place.file, key, &text)
                     .map(|written| (written, text))
                     .or_else(|_| Ok((change::set(&place.file, key, &value)?, value)))
@@ -191,7 +191,7 @@ fn write(place: &Place, key: &str, value: Option<&str>) -> Result<(bool, Value),
     }
 }
 
-/// Whether a setting is a list, as its default says.
+/// Whether a setting is a list, judged by its default.
 fn is_list(key: &str) -> bool {
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     key.split_once('.').is_some_and(|(section, name)| defaults[section][name].is_array())

@@ -1,5 +1,5 @@
-//! `steward setup`: a model for the agent, found on this machine or reached with a key, and tried before
-//! anything is written.
+//! `steward setup`: finds a model on this machine or through a key, and tests it before anything is
+//! written.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -18,23 +18,23 @@ use super::session::Session;
 use crate::config::change;
 use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::Connections;
-use crate::llm::settings::parted;
+use crate::llm::settings::split_reference;
 use crate::llm::{Endpoint, Facts, Item, Message, Provider as _, Settings, TurnEvent, TurnRequest};
 use crate::llm::{facts, setup};
 
-/// Where else than at Ollama models are looked for on this machine.
+/// The local model servers besides Ollama.
 const LOCAL: [&str; 2] = ["lmstudio", "llamacpp"];
 
-/// Whose key is asked for where no model is found.
+/// The provider whose key is asked for if no model is found.
 const VENDORS: [&str; 3] = ["anthropic", "openai", "gemini"];
 
-/// How long a program on this machine may take to say what it has.
+/// The time limit for a local server to list its models.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a model may take to answer when it is tried; a local one may have to be loaded first.
+/// The time limit for a test answer; a local model may have to be loaded first.
 const TRY: Duration = Duration::from_secs(180);
 
-/// Models that are offered for a choice.
+/// Models offered for a choice.
 const MOST: usize = 12;
 
 /// Of `setup`.
@@ -45,11 +45,11 @@ pub struct SetupArguments {
     pub model: Option<String>,
 }
 
-/// Finds a model, tries it, and has it asked from then on.
+/// Finds a model, tests it and configures it.
 ///
 /// # Errors
-/// None is found or chosen, it does not answer, or the settings cannot be written. Nothing is changed then
-/// but that a key that was given is stored.
+/// No model is found or chosen, it does not answer, or the settings cannot be written. Nothing has
+/// changed then, except that an entered key is stored.
 pub fn run(
     session: &Session,
     arguments: &SetupArguments,
@@ -72,7 +72,7 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// One that is found on this machine, or that a key leads to.
+/// A model found on this machine, or reached with a key.
 fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<String, Failure> {
     if let Some((provider, address, offered)) =
         client::runtime()?.block_on(found(session, settings))
@@ -107,7 +107,7 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
     let key = vendor_keys::find(&known, &session.environment, &session.folders)?;
     let service = known.service(key.map(|(key, _)| key));
     let offered = client::runtime()?.block_on(offers(settings, &service));
-    // The newest of those that are known here come first.
+    // The newest known models come first.
     let mut models: Vec<String> =
         facts::known(known.wire).into_iter().rev().map(str::to_owned).collect();
     if let Some(offered) = offered {
@@ -120,7 +120,7 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
     Ok(format!("{vendor}/{}", pick("which model?", &models)?))
 }
 
-/// Who offers models on this machine, and where.
+/// The model servers on this machine and their addresses.
 async fn found(
     session: &Session,
     settings: &Settings,
@@ -153,16 +153,16 @@ async fn offers(
     endpoint.offered().await.ok()
 }
 
-/// Has a model answer; what it says.
+/// Requests a test answer from a model; returns it.
 async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<String, Failure> {
-    if parted(model).is_none() {
+    if split_reference(model).is_none() {
         let message = format!("`{}` names no model", model.escape_debug());
         return Err(Failure::usage(message, "name it with its provider: `ollama/qwen3:8b`"));
     }
     let alone = Settings { chain: vec![model.to_owned()], retries: 0, ..settings.clone() };
     let keyring = alone.keyring.then(|| keyring(session));
     let (environment, folders) = (&session.environment, &session.folders);
-    let key = |known: &setup::Known| -> Result<_, KeyError> {
+    let key = |known: &setup::ProviderConfig| -> Result<_, KeyError> {
         let found = vendor_keys::find_anywhere(known, environment, folders, keyring.as_ref())?;
         Ok(found.map(|(key, _)| key))
     };
@@ -192,7 +192,7 @@ async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<St
     }
 }
 
-/// Has a person choose by a number; an empty line takes the first.
+/// Lets a person choose by number; an empty line takes the first.
 fn pick<'a>(question: &str, from: &[&'a str]) -> Result<&'a str, Failure> {
     let mut terminal = io::stderr().lock();
     for (at, one) in from.iter().enumerate() {

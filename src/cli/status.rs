@@ -1,4 +1,4 @@
-//! `steward status`: is there a daemon, and how is it.
+//! `steward status`: whether a daemon is running, and its state.
 
 #![expect(clippy::disallowed_methods, reason = "our own state folder, for its size")]
 
@@ -24,13 +24,13 @@ use crate::protocol::status::{
 };
 use crate::server::token::Token;
 
-/// How far back calls are counted, in milliseconds.
+/// The period in which calls are counted, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Calls that are asked for at once.
+/// Calls per request.
 const AT_ONCE: u32 = 1000;
 
-/// Calls that are counted at most.
+/// The most calls counted.
 const MOST_CALLS: usize = 20_000;
 
 /// Of `status`.
@@ -41,10 +41,10 @@ pub struct StatusArguments {
     pub all: bool,
 }
 
-/// Prints what the daemon of the vault says of itself, or that there is none.
+/// Prints the state of the vault's daemon, or that there is none.
 ///
 /// # Errors
-/// No vault, or a daemon that cannot be asked.
+/// There is no vault, or the daemon cannot be asked.
 pub fn run(
     session: &Session,
     arguments: &StatusArguments,
@@ -60,7 +60,7 @@ pub fn run(
     };
     match asked {
         Some((running, status)) => {
-            // The daemon's state is shown whatever its audit says.
+            // The state is shown even if the audit cannot be read.
             let calls = calls(session, &root).ok();
             let state = session.running(&root).map_or(0, |(_, state)| bytes(&state));
             let value = json!({
@@ -107,7 +107,7 @@ fn all(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How often each tool was called in the last day.
+/// The number of calls per tool in the last day.
 fn calls(session: &Session, root: &Path) -> Result<BTreeMap<String, usize>, Failure> {
     let since = chrono::Utc::now().timestamp_millis() - DAY;
     let mut params = AuditParams {
@@ -131,7 +131,7 @@ fn calls(session: &Session, root: &Path) -> Result<BTreeMap<String, usize>, Fail
     Ok(counted)
 }
 
-/// Calls by tool, in words, the most often called first.
+/// The calls per tool in words, the most frequent first.
 fn counted(calls: &BTreeMap<String, usize>) -> String {
     let total: usize = calls.values().sum();
     let mut calls: Vec<_> = calls.iter().collect();
@@ -144,7 +144,7 @@ fn counted(calls: &BTreeMap<String, usize>) -> String {
     }
 }
 
-/// Bytes of the files in a folder of ours and below it.
+/// The bytes of the files in and below a folder of the steward.
 fn bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.file_type() {
@@ -161,7 +161,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
         Watching::Polling { seconds, reason } => format!("looking every {seconds} s ({reason})"),
         Watching::Off => "off".to_owned(),
     };
-    // Links of notes are another thing: `steward links`.
+    // Not the links of notes: `steward links`.
     let symbolic = match vault.links {
         0 => String::new(),
         1 => ", 1 symbolic link".to_owned(),
@@ -205,7 +205,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
     lines.join("\n")
 }
 
-/// Where the memory goes, in words; what takes none is left out.
+/// The memory by component, in words; empty components are left out.
 fn memory(memory: &MemoryState) -> String {
     let parts = [
         ("program", memory.program.unwrap_or(0)),
@@ -229,7 +229,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// How the connection to SmartHole stands, in words.
+/// The state of the SmartHole connection, in words.
 fn smarthole(state: &SmartHoleState) -> String {
     let mut words = match state.state {
         SmartHoleConnection::Disabled => "off".to_owned(),
@@ -255,7 +255,7 @@ fn mode(mode: Option<&ModeResult>) -> String {
     }
 }
 
-/// What holds the daemon in, in words.
+/// The confinement of the daemon, in words.
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {
@@ -271,7 +271,7 @@ pub fn confined(confinement: &Confinement) -> String {
     }
 }
 
-/// What is wrong with the settings file, with its place.
+/// The error in the settings file, with its location.
 pub fn settings_problem(problem: &ConfigProblem) -> String {
     match (problem.line, problem.column) {
         (Some(line), Some(column)) => {
@@ -281,10 +281,10 @@ pub fn settings_problem(problem: &ConfigProblem) -> String {
     }
 }
 
-/// What the running daemon says of itself; `None` when nobody answers.
+/// The state that the running daemon reports; `None` if none answers.
 ///
 /// # Errors
-/// A daemon that cannot be asked.
+/// The daemon cannot be asked.
 pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>, Failure> {
     let token = Token::load_or_create(&folders::token_file(state))?;
     let status = client::runtime()?.block_on(async {

@@ -1,4 +1,4 @@
-//! `steward today`: open tasks that are due, found by the searching tool.
+//! `steward today`: the open tasks that are due, found with the search tool.
 
 use std::process::ExitCode;
 
@@ -14,10 +14,10 @@ use super::session::Session;
 use super::whole::Whole;
 use crate::tools::{SearchFiles, Tool as _};
 
-/// Tasks asked for, at most: what the tool gives.
+/// The most tasks requested: the tool's limit.
 const MOST: u32 = 500;
 
-/// A task as its line says.
+/// A task, parsed from its line.
 #[derive(Debug, PartialEq)]
 struct Task {
     path: String,
@@ -26,7 +26,7 @@ struct Task {
     text: String,
 }
 
-/// Prints the open tasks that are due today or were before, the oldest first.
+/// Prints the open tasks due today or earlier, the oldest first.
 ///
 /// # Errors
 /// As the tool says.
@@ -64,11 +64,12 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
 /// When a task is due.
 const DUE: &str = r"(?:📅\x{FE0F}?\s*|[\[(]due::\s*)(\d{4}-\d{2}-\d{2})";
 
-/// A task that is neither done nor cancelled, up to its due date, as the Tasks plugin and Dataview write it.
+/// Matches a task that is neither done nor cancelled, up to its due date, as the Tasks plugin and
+/// Dataview write it.
 const TASK: &str =
     r"^\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[[ /]\]\s.*(?:📅\x{FE0F}?\s*|[\[(]due::\s*)(?:";
 
-/// A pattern for the dates up to `day`, so that those to come take no room in the answer.
+/// A pattern for the dates up to `day`, so that later tasks take no room in the answer.
 fn up_to(day: NaiveDate) -> String {
     let text = day.format("%Y-%m-%d").to_string();
     let mut ways = vec![text.clone()];
@@ -80,7 +81,7 @@ fn up_to(day: NaiveDate) -> String {
     ways.join("|")
 }
 
-/// The tasks in what was found. Of a note with more of them than a search shows all lines are read.
+/// The tasks in the search results. A note with more hits than a search shows is read whole.
 fn tasks(
     found: &Value,
     pattern: &str,

@@ -1,4 +1,4 @@
-//! `steward token`: what a client must show to come in.
+//! `steward token`: the token with which a client authenticates.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use crate::server::token::Token;
 /// Of `token`.
 #[derive(Debug, Args)]
 pub struct TokenArguments {
-    /// Make a new token; clients that know the old one must be given it
+    /// Make a new token; clients that have the old one need the new one
     #[arg(long)]
     pub rotate: bool,
     /// Print the token for programs that do not speak for you: client, acp, mcp or voice
@@ -23,7 +23,7 @@ pub struct TokenArguments {
     pub scope: Option<String>,
 }
 
-/// Prints the vault's token, making one on first use; `--rotate` makes a new one.
+/// Prints the vault's token, creating it on first use; `--rotate` replaces it.
 ///
 /// # Errors
 /// No vault, or the token cannot be read or written.
@@ -38,7 +38,7 @@ pub fn run(
         None => session.folders.prepare(&root)?,
     };
     let file = folders::token_file(&state);
-    // A running daemon reads the file at every handshake, so a new token counts at once.
+    // A running daemon reads the file at every handshake, so that a new token counts at once.
     let token =
         if arguments.rotate { Token::rotate(&file)? } else { Token::load_or_create(&file)? };
     let wanted = arguments.scope.as_deref().unwrap_or(Scope::Person.word());

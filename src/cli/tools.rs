@@ -1,4 +1,4 @@
-//! `steward tools`: what can be called.
+//! `steward tools`: lists the tools.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::tools::Registry;
 
-/// Prints the tools, or with `--json` their definitions as MCP has them.
+/// Prints the tools, or with `--json` their MCP definitions.
 ///
 /// # Errors
 /// stdout cannot be written.

@@ -1,4 +1,4 @@
-//! The everyday commands: `search`, `read`, `list`, `new`, `move`, `delete`, `daily` and `tags`.
+//! The everyday commands: `search`, `read`, `list`, `new`, `copy`, `move`, `delete`, `daily` and `tags`.
 //! Each calls one tool with what was typed and prints its answer.
 
 use std::io::Read as _;
@@ -17,7 +17,7 @@ use super::session::Session;
 use super::whole::Whole;
 use super::words;
 use crate::tools::{
-    DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
+    Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
 };
 
 /// The largest text taken from stdin, in bytes; what a message to the daemon may hold.
@@ -26,7 +26,7 @@ const MAX_STDIN: u64 = 4 << 20;
 /// Of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
-    /// What to find: these words, one after the other, as they are written
+    /// What to find: this exact phrase
     #[arg(required = true)]
     pub words: Vec<String>,
     /// Take the words as a regular expression
@@ -72,7 +72,7 @@ pub struct ListArguments {
     /// Entries shown at most, up to 1,000
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     pub limit: u32,
-    /// The first entry shown, from 1: how to go on where a list ended
+    /// The first entry shown, to continue a list that was cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub first_result: u64,
 }
@@ -87,6 +87,23 @@ pub struct NewArguments {
     /// Make it even if a note elsewhere has this name
     #[arg(long)]
     pub create: bool,
+    /// Skip confirmation prompts
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `copy`.
+#[derive(Debug, Args)]
+pub struct CopyArguments {
+    /// The note or file
+    #[arg(add = completions::notes())]
+    pub name: String,
+    /// The name or path of the copy
+    #[arg(add = completions::notes())]
+    pub to: String,
+    /// Only say what would change, links included
+    #[arg(long)]
+    pub dry_run: bool,
     /// Skip confirmation prompts
     #[arg(long, short)]
     pub yes: bool,
@@ -128,7 +145,7 @@ pub struct DailyArguments {
     /// Add this at the end of the note
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub append: Option<String>,
-    /// Do not make the note where there is none
+    /// Do not create the note if there is none
     #[arg(long)]
     pub no_create: bool,
     /// Skip confirmation prompts
@@ -142,7 +159,7 @@ pub struct TagsArguments {
     /// Only of this note, or of those in this folder
     #[arg(add = completions::notes())]
     pub place: Option<String>,
-    /// The first tag shown, from 1: how to go on where a list ended
+    /// The first tag shown, to continue a list that was cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub first_result: u64,
 }
@@ -266,6 +283,20 @@ fn as_note(name: &str) -> String {
         true => name.to_owned(),
         false => format!("{name}.md"),
     }
+}
+
+/// Copies a file; links in the copy lead where the original's lead.
+///
+/// # Errors
+/// As the tool says.
+pub fn copy(
+    session: &Session,
+    copied: &CopyArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let arguments =
+        json!({ "source": copied.name, "destination": copied.to, "dry_run": copied.dry_run });
+    answer(session, Copy::NAME, arguments, Way::agreed(copied.yes), output)
 }
 
 /// Moves or renames, with the links that lead there.

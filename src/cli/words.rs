@@ -5,13 +5,20 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use crate::tools::{
-    DailyNote, GetLinks, ListChanges, ListFiles, ListTags, ListTrash, ReadFile, Registry,
-    SearchFiles, Tool as _,
+    ApplyPlan, DailyNote, DescribeVault, GetLinks, ListChanges, ListFiles, ListJobs, ListTags,
+    ListTrash, PlanChanges, ReadFile, Registry, RollbackJob, SearchFiles, ShowPlan, SuggestNames,
+    Tool as _,
 };
 
 /// Tools that have a command of their own.
 const COMMANDS: &[(&str, &str)] = &[
+    (ApplyPlan::NAME, "organize apply"),
+    (ListJobs::NAME, "organize jobs"),
+    (PlanChanges::NAME, "organize plan"),
+    (RollbackJob::NAME, "organize undo"),
+    (ShowPlan::NAME, "organize show"),
     (DailyNote::NAME, "daily"),
+    (DescribeVault::NAME, "names conventions"),
     (GetLinks::NAME, "links"),
     (ListChanges::NAME, "log"),
     (ListFiles::NAME, "list"),
@@ -19,15 +26,17 @@ const COMMANDS: &[(&str, &str)] = &[
     (ListTrash::NAME, "trash list"),
     (ReadFile::NAME, "read"),
     (SearchFiles::NAME, "search"),
+    (SuggestNames::NAME, "names suggest"),
 ];
 
 /// What people type who know other programs, and what does it here. It is looked for before the nearest
 /// word by its letters: `search` would be `service`.
 const ELSEWHERE: &[(&[&str], &str)] = &[
-    (&["grep", "rg", "find", "query"], "steward search WORDS"),
+    (&["grep", "rg", "find"], "steward search WORDS"),
     (&["ls", "dir", "files", "tree"], "steward list"),
     (&["cat", "less", "show", "view", "print", "get", "note"], "steward read NAME"),
     (&["rm", "del", "remove", "trash-put"], "steward delete NAME"),
+    (&["cp", "duplicate"], "steward copy NAME NEW-NAME"),
     (&["mv", "rename", "ren"], "steward move NAME NEW-NAME"),
     (&["touch", "create", "add", "write"], "steward new NAME"),
     (&["vi", "vim", "nano", "change"], "steward edit NAME"),
@@ -41,11 +50,21 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["init"], "steward serve --vault PATH"),
     (&["start", "run", "daemon", "server", "up"], "steward serve"),
     (&["ps", "info"], "steward status --all"),
+    (&["plan", "sort", "tidy"], "steward organize plan FILE"),
+    (&["rules"], "steward organize rules check FILE"),
+    (&["apply"], "steward organize apply PLAN"),
+    (&["jobs"], "steward organize jobs"),
     (&["ask", "talk"], "steward chat"),
     (&["login", "auth"], "steward key set PROVIDER"),
     (&["model", "providers"], "steward models"),
     (&["settings", "set", "preferences"], "steward config list"),
     (&["install"], "steward plugin install"),
+    (&["mkdir", "md"], "steward call create_folder PATH"),
+    (&["run-plan", "pipeline", "flow", "workflows"], "steward workflow run FILE"),
+    (&["web", "ui", "gui", "browser"], "steward open"),
+    (&["export"], "steward conversations export"),
+    (&["version"], "steward --version"),
+    (&["cleanup", "prune", "gc"], "steward journal gc"),
     (&["--session", "--resume", "--continue"], "steward chat --conversation N"),
     (&["--dir", "--directory", "--folder", "--root"], "--vault PATH"),
 ];
@@ -61,6 +80,18 @@ const NOT_HERE: &[(&[&str], &str)] = &[
     (
         &["--agent", "--profile", "--allow-tools"],
         "there is one agent; what it and programs may do are the settings `policy.*`",
+    ),
+    (
+        &["stop", "kill", "quit", "exit", "shutdown", "restart"],
+        "Ctrl-C ends `steward serve`; `steward service uninstall` ends the one that starts at log-in",
+    ),
+    (
+        &["update", "upgrade", "self-update"],
+        "install the new version as you installed this one, then run `steward plugin update`",
+    ),
+    (
+        &["uninstall"],
+        "`steward service uninstall`, `steward plugin remove`, then `cargo uninstall vault-steward`",
     ),
     (
         &["index", "reindex", "memory"],

@@ -1,4 +1,4 @@
-//! Changing one setting in the file: checked first, then put in place whole or not at all.
+//! Changes one setting in the file: validates it first, then replaces the file atomically.
 
 #![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
 
@@ -14,47 +14,38 @@ use super::file::{self, ConfigError};
 use super::keys;
 use crate::llm::setup;
 
-/// Why a setting was not changed; the file is as it was.
+/// Why a setting was not changed. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// No setting has that name.
+    /// There is no setting with this name.
     #[error("there is no setting `{name}`")]
     Unknown {
         name: String,
-        /// The one that was probably meant.
+        /// A suggestion.
         near: Option<&'static str>,
     },
-    /// The file would not be right with it.
+    /// The file would be invalid with this value.
     #[error("`{name}` cannot be {value}: {reason}")]
     Invalid {
         name: String,
-        /// The value, as JSON.
+        /// The value as JSON.
         value: Value,
-        /// Why not.
         reason: String,
-        /// What it can be.
+        /// Which values are valid.
         hint: Option<String>,
     },
-    /// The file as it is cannot be changed.
+    /// The file cannot be edited as it is.
     #[error("could not change `{}`: {source}", path.display())]
-    Edit {
-        path: PathBuf,
-        /// Why not.
-        source: EditError,
-    },
-    /// The file could not be read.
+    Edit { path: PathBuf, source: EditError },
+    /// The file cannot be read.
     #[error(transparent)]
     Unreadable(ConfigError),
-    /// Another program changed the file at the same time.
+    /// Another program changed the file in the meantime.
     #[error("`{}` was changed by another program at the same time", .0.display())]
     Raced(PathBuf),
-    /// The file could not be written.
+    /// The file cannot be written.
     #[error("could not write `{}`: {source}", path.display())]
-    Unwritable {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Unwritable { path: PathBuf, source: io::Error },
 }
 
 impl ChangeError {
@@ -74,11 +65,11 @@ impl ChangeError {
     }
 }
 
-/// Gives the setting `name` a value in the file at `path`, or takes it out where `value` is null;
-/// whether the file's bytes changed. A file that is missing is made.
+/// Sets `name` to a value in the file at `path`, or removes it if `value` is null. Returns whether
+/// the file's bytes changed. Creates a missing file.
 ///
 /// # Errors
-/// [`ChangeError`], and the file is as it was.
+/// [`ChangeError`]; the file is unchanged.
 pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> {
     let unknown = || {
         let names: Vec<&'static str> = keys::KEYS.iter().map(|key| key.name).collect();
@@ -86,7 +77,7 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     };
     keys::find(name).ok_or_else(unknown)?;
     let (section, key) = name.split_once('.').ok_or_else(unknown)?;
-    // A link stays one: what it leads to is changed.
+    // Keep a symbolic link and change its target.
     let real = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let before = current(&real)?;
     let text = std::str::from_utf8(before.as_deref().unwrap_or_default());
@@ -109,7 +100,7 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
         error => invalid(error.to_string()),
     })?;
     if name == "models.chain" {
-        // What stood there before does not keep anybody from choosing another model.
+        // A current chain that is invalid must not prevent choosing another model.
         let was = file::parse(text.as_bytes(), path).unwrap_or_default().config.models.chain;
         let faults = setup::faults(&now.config.models);
         let fault = faults.into_iter().find(|(model, _)| !was.iter().any(|one| one == model));
@@ -129,8 +120,8 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     Ok(true)
 }
 
-/// Whether this process may change the file at `path` as [`set`] does: write beside it, in its folder or
-/// where that would be made.
+/// Whether this process can change the file at `path` with [`set`]: it needs to write to its
+/// folder, or to create it.
 pub fn is_writable(path: &Path) -> bool {
     let real = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = real.ancestors().skip(1).find(|folder| folder.is_dir());
@@ -138,8 +129,8 @@ pub fn is_writable(path: &Path) -> bool {
     Beside::create(&folder.join(name)).is_ok()
 }
 
-/// The setting that is probably meant by `name`: the one that says which model is asked, the only one
-/// whose last word it is, or the nearest by its letters.
+/// A suggestion for a misspelt name: the setting that chooses the model, the only setting whose
+/// last part is `name`, or the nearest spelling.
 pub fn near<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
     let word = name.rsplit('.').next().unwrap_or(name);
@@ -154,7 +145,7 @@ pub fn near<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     names.iter().copied().find(|name| *name == near)
 }
 
-/// The file's bytes; `None` where it is missing.
+/// The file's bytes; `None` if it does not exist.
 fn current(path: &Path) -> Result<Option<Vec<u8>>, ChangeError> {
     match file::bytes(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -165,7 +156,7 @@ fn current(path: &Path) -> Result<Option<Vec<u8>>, ChangeError> {
     }
 }
 
-/// A new version beside the file; removed again unless it is put in place.
+/// A new version next to the file; deleted unless it replaces the file.
 pub(super) struct Beside(Option<PathBuf>);
 
 impl Beside {
@@ -184,7 +175,7 @@ impl Beside {
 
     pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
         let (beside, mut file) = Self::create(path)?;
-        // The user may have opened it to others, or closed it.
+        // Keep the permissions that the user may have set.
         if let Ok(meta) = std::fs::metadata(path) {
             file.set_permissions(meta.permissions())?;
         }

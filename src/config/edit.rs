@@ -1,8 +1,8 @@
-//! Changing one setting in the text of the file, and nothing else in it.
+//! Changes one setting in the TOML text and leaves every other byte as it is.
 //!
-//! The TOML is read for where things stand; what is written is the old text with one piece of it
-//! replaced, so that comments, order, blank lines and line ends stay byte for byte. Afterwards the
-//! new text is read again and must say what was meant, or the change is refused.
+//! The TOML parser only locates the setting; the edit replaces one piece of the text, so that
+//! comments, order, blank lines and line endings stay. Afterwards the new text is parsed again; if
+//! it does not have the intended meaning, the change is refused.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ use super::keys::commented_key;
 /// Why the text was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// What is there is no TOML.
+    /// The current text is not valid TOML.
     #[error("what is in the file now is not TOML: {0}")]
     NotToml(String),
-    /// A setting cannot hold such a value.
+    /// The value has no TOML form.
     #[error("a setting cannot be {0}")]
     Value(&'static str),
-    /// It is written in a way that this program does not change.
+    /// The setting is written in a form that this module cannot edit.
     #[error("`{0}` is written in a way that cannot be changed safely")]
     Unusual(String),
 }
 
-/// `text` with the setting `section`.`key` at `value`, or without it where `value` is null.
+/// Returns `text` with `section`.`key` set to `value`, or removed if `value` is null.
 ///
 /// # Errors
-/// [`EditError`]; a value of the wrong type is not found out here.
+/// [`EditError`]. Does not check the value's type.
 pub fn set(text: &str, section: &str, key: &str, value: &Value) -> Result<String, EditError> {
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let (mark, body) = text.split_at(bom);
@@ -40,7 +40,7 @@ pub fn set(text: &str, section: &str, key: &str, value: &Value) -> Result<String
     }
 }
 
-/// What the file is to say afterwards.
+/// The table that the new text must parse to.
 fn meant(text: &str, section: &str, key: &str, value: &Value) -> Result<toml::Table, EditError> {
     let mut table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| not_toml(error.message()))?;
@@ -95,7 +95,7 @@ fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, E
         return Ok(with_section(text, section, key, &value, end));
     };
     if let Some(path) = item.as_str() {
-        // `vault = "…"`, the short form of the path.
+        // `vault = "…"`, the short form of `vault.path`.
         let span = item.span().ok_or_else(unusual)?;
         return match (key, value) {
             ("path", Some(value)) => Ok(replaced(text, span, &value.to_string())),
@@ -131,7 +131,13 @@ fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, E
             Ok(without_lines(text, name.start..item.end))
         }
         (None, Some(value)) => {
-            let dotted = table.is_dotted() || table.is_implicit();
+            let dotted = table.is_dotted();
+            if table.is_implicit() && !dotted {
+                // Only `[models.providers.x]` exists, without a header for the section itself.
+                let at = above(text, section).ok_or_else(unusual)?;
+                let (before, after) = text.split_at(at);
+                return Ok(format!("{before}[{section}]{end}{key} = {value}{end}{end}{after}"));
+            }
             let prefix = if dotted { format!("{section}.") } else { String::new() };
             let line = format!("{prefix}{key} = {value}");
             let at = place(text, section, key, table, dotted).ok_or_else(unusual)?;
@@ -140,10 +146,12 @@ fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, E
     }
 }
 
-/// Where a new line of the section belongs: the end of a line of the text. After the comment that
-/// shows the setting's default, else after the section's last setting, else after its head.
+/// The offset of the line end after which a new line of the section belongs: after the comment with
+/// the setting's default, else after the section's last setting, else after its header.
 fn place(text: &str, section: &str, key: &str, table: &Table, dotted: bool) -> Option<usize> {
-    let last = table.iter().filter_map(|(_, item)| item.span()).map(|span| span.end).max();
+    // Subsections have headers of their own.
+    let own = table.iter().filter(|(_, item)| item.is_value());
+    let last = own.filter_map(|(_, item)| item.span()).map(|span| span.end).max();
     if dotted {
         return last.map(|at| end_of_line(text, at));
     }
@@ -160,8 +168,19 @@ fn place(text: &str, section: &str, key: &str, table: &Table, dotted: bool) -> O
     Some(end_of_line(text, last.unwrap_or(head)))
 }
 
-/// The heads of the text's plain sections: where each stands, and its name. A line within a text of
-/// several lines may look like one; the check afterwards finds that out.
+/// The offset of the first subsection of `section`, including the comment directly above its
+/// header.
+fn above(text: &str, section: &str) -> Option<usize> {
+    let is_below =
+        |name: &str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+    let head = heads(text).into_iter().find(|(_, name)| is_below(name)).map(|(at, _)| at)?;
+    let lines = text[..head].split_inclusive('\n').rev();
+    let comment = lines.take_while(|line| line.trim_start().starts_with('#'));
+    Some(head - comment.map(str::len).sum::<usize>())
+}
+
+/// Offset and name of each plain section header. A line of a multi-line string may look like a
+/// header; the check afterwards detects that.
 fn heads(text: &str) -> Vec<(usize, String)> {
     let mut at = 0;
     let mut found = Vec::new();
@@ -201,14 +220,14 @@ fn replaced(text: &str, span: Range<usize>, by: &str) -> String {
     format!("{}{by}{}", &text[..span.start], &text[span.end..])
 }
 
-/// Without the lines that `span` touches, their ends included.
+/// Removes the lines that `span` touches.
 fn without_lines(text: &str, span: Range<usize>) -> String {
     let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let after = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at + 1);
     format!("{}{}", &text[..start], &text[after..])
 }
 
-/// The end of the line that `at` lies in, before its line end.
+/// The end of the line at `at`, without its newline.
 fn end_of_line(text: &str, at: usize) -> usize {
     let line = text[at..].split('\n').next().unwrap_or_default();
     at + line.trim_end_matches('\r').len()
@@ -221,7 +240,7 @@ fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// A JSON value as TOML; `None` for null.
+/// Converts JSON to TOML; `None` for null.
 fn written(value: &Value) -> Result<Option<toml_edit::Value>, EditError> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
@@ -288,6 +307,21 @@ mod tests {
         assert_eq!(set(&text, "server", "max_in_flight", &Value::Null).unwrap(), TEMPLATE);
         let text = set(TEMPLATE, "vault", "path", &json!("~/N \"q\"")).unwrap();
         assert!(text.contains("# path = \"~/Notes\"\npath = '~/N \"q\"'\n"), "{text}");
+    }
+
+    #[test]
+    fn a_setting_stands_before_the_sections_below_its_own() {
+        let chain = |text: &str| set(text, "models", "chain", &json!(["x/y"])).unwrap();
+        let below = "# mine\n[models.providers.x]\nbase_url = \"http://localhost:1\"\n";
+        let added = "[models]\nchain = [\"x/y\"]\n";
+        assert_eq!(chain(below), format!("{added}\n{below}"));
+        let text = format!("[log]\nlevel = 'warn'\n\n{below}");
+        assert_eq!(chain(&text), format!("[log]\nlevel = 'warn'\n\n{added}\n{below}"));
+        assert_eq!(chain(&format!("[models]\n\n{below}")), format!("{added}\n{below}"));
+        let again = chain(&format!("[models]\ntimeout = 3\n\n{below}"));
+        assert_eq!(again, format!("[models]\ntimeout = 3\nchain = [\"x/y\"]\n\n{below}"));
+        let without = set(&again, "models", "chain", &Value::Null).unwrap();
+        assert_eq!(without, format!("[models]\ntimeout = 3\n\n{below}"));
     }
 
     #[test]

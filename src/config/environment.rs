@@ -1,13 +1,12 @@
-//! What the process was given: variables, home folder, working folder.
+//! The environment of the process: variables, home folder, working folder.
 //!
-//! A value rather than calls to `std::env`, so that the rules that depend on it are tested without
-//! changing the test process itself.
+//! This is a value instead of calls to `std::env`, so that tests need not change their own process.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The surroundings of one run.
+/// The environment of one run.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
@@ -16,7 +15,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The surroundings of this process.
+    /// The environment of this process.
     pub fn of_process() -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((canonical_name(name.to_str()?), value)))
@@ -28,7 +27,7 @@ impl Environment {
         }
     }
 
-    /// Surroundings made up by the caller.
+    /// An environment for tests.
     pub fn new(
         variables: impl IntoIterator<Item = (&'static str, OsString)>,
         home: Option<PathBuf>,
@@ -38,28 +37,28 @@ impl Environment {
         Self { variables: variables.collect(), home, working_folder }
     }
 
-    /// A variable's value; an empty one counts as not set, as shells and service managers leave
-    /// empty variables behind.
+    /// A variable's value. An empty value counts as unset, because shells and service managers
+    /// leave empty variables behind.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// A variable that holds an absolute path; a relative one is ignored, as the XDG rules say.
+    /// A variable with an absolute path. Ignores a relative path, as the XDG rules require.
     pub fn absolute(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    /// The user's home folder, absolute.
+    /// The user's home folder, if absolute.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// The folder the program was started in.
+    /// The folder that the program was started in.
     pub fn working_folder(&self) -> Option<&Path> {
         self.working_folder.as_deref()
     }
 
-    /// `~` and `~/x` as the home folder; everything else as it stands.
+    /// Expands `~` and `~/x` to the home folder.
     pub fn expand(&self, path: &Path) -> PathBuf {
         match (path.strip_prefix("~"), self.home()) {
             (Ok(rest), Some(home)) if rest.as_os_str().is_empty() => home.to_path_buf(),
@@ -69,7 +68,7 @@ impl Environment {
     }
 }
 
-/// Windows compares the names of variables without regard to case.
+/// Windows compares variable names case-insensitively.
 fn canonical_name(name: &str) -> String {
     if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! The TOML file: read, checked key by key, and every fault named with its place.
+//! Reads the TOML file and validates every key; each error has its position.
 
 #![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
 
@@ -14,16 +14,16 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::search;
-use crate::{agent, hooks, journal, llm, mcp, policy, server, smarthole, tools, vault};
+use crate::{agent, hooks, journal, llm, mcp, organize, policy, server, smarthole, tools, vault};
 
-/// The largest file that is taken for settings, in bytes; more is a mistaken path.
+/// The largest settings file in bytes; a larger file is a wrong path.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Every setting, each section owned by the room it is for.
+/// All settings. Each section belongs to the room that uses it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Config {
-    /// The vault named in the file (`vault = "…"` or `[vault] path`), as written there but made
-    /// absolute; `None` leaves the choice to [`crate::config::vaults`].
+    /// The vault from the file (`vault = "…"` or `[vault] path`), made absolute; `None` leaves the
+    /// choice to [`crate::config::vaults`].
     pub path: Option<PathBuf>,
     /// The rest of `[vault]`.
     pub vault: vault::Settings,
@@ -35,6 +35,8 @@ pub struct Config {
     pub search: search::Settings,
     /// `[journal]`.
     pub journal: journal::Settings,
+    /// `[organize]`.
+    pub organize: organize::Settings,
     /// `[policy]`.
     pub policy: policy::Settings,
     /// `[hooks]`.
@@ -55,35 +57,30 @@ pub struct Config {
     pub security: security::Settings,
 }
 
-/// A fault in the settings, with its place.
+/// An error in the settings, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file could not be read.
+    /// The file cannot be read.
     #[error("could not read the settings in `{}`: {source}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The file holds something no settings can hold.
+    Unreadable { path: PathBuf, source: io::Error },
+    /// The file contains something invalid.
     #[error("{}:{line}:{column}: {message}", path.display())]
     Fault {
         path: PathBuf,
-        /// Line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// Column in characters, from 1.
+        /// The column in characters, from 1.
         column: usize,
-        /// What is wrong.
         message: String,
         /// What to write instead.
         hint: Option<String>,
     },
-    /// A variable of the environment holds what it cannot hold.
+    /// An environment variable has an invalid value.
     #[error("the environment variable `{name}` cannot be `{value}`: {reason}")]
     Variable {
         name: &'static str,
         value: String,
-        /// What it may be.
+        /// What is valid.
         reason: String,
     },
 }
@@ -102,13 +99,13 @@ impl ConfigError {
     }
 }
 
-/// What reading a file gave.
+/// The result of reading a file.
 #[derive(Debug, Default)]
 pub struct Loaded {
     pub config: Config,
-    /// The names of those that the file gives a value: `server.port`.
+    /// The settings that the file sets, such as `server.port`.
     pub given: Vec<String>,
-    /// What the user should know, though nothing is wrong.
+    /// Hints for the user that are not errors.
     pub notices: Vec<String>,
 }
 
@@ -120,16 +117,16 @@ pub fn exists(path: &Path) -> bool {
 /// Reads the settings in `path`.
 ///
 /// # Errors
-/// [`ConfigError::Unreadable`] when the file is missing, too large or not permitted;
+/// [`ConfigError::Unreadable`] if the file is missing, too large or not readable;
 /// [`ConfigError::Fault`] with line and column for everything else.
 pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
     parse(&bytes(path)?, path)
 }
 
-/// The bytes of the settings file at `path`.
+/// Reads the bytes of the settings file.
 ///
 /// # Errors
-/// [`ConfigError::Unreadable`] when it is missing, too large, no file or not permitted.
+/// [`ConfigError::Unreadable`] if it is missing, too large, not a file or not readable.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
     let meta = std::fs::metadata(path).map_err(unreadable)?;
@@ -142,17 +139,17 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     std::fs::read(path).map_err(unreadable)
 }
 
-/// Takes a file's bytes as settings; `path` is for the messages and for relative vault paths.
+/// Parses a file's bytes. `path` is for messages and resolves relative vault paths.
 ///
 /// # Errors
 /// [`ConfigError::Fault`] with line and column.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
-    // Windows editors put a byte order mark in front; it is no part of the text.
+    // Windows editors prepend a byte order mark.
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut loaded = Loaded::default();
     if bytes.is_empty() {
-        // What an interrupted save or a full disk leaves; the user should hear that nothing in
-        // it counts, but the defaults are safe to run with.
+        // An interrupted save or a full disk leaves an empty file. The user should know, but the
+        // defaults are safe.
         loaded.notices.push(format!("`{}` is empty; using defaults", path.display()));
         return Ok(loaded);
     }
@@ -187,6 +184,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
             "policy" => loaded.config.policy = source.section("policy", value)?,
+            "organize" => loaded.config.organize = source.section("organize", value)?,
             "hooks" => loaded.config.hooks = source.hooks(value)?,
             "agent" => loaded.config.agent = source.section("agent", value)?,
             "conversation" => {
@@ -203,8 +201,8 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
     Ok(loaded)
 }
 
-/// Which vault a file names that [`parse`] refuses; nothing else of it counts. `None` where that cannot be
-/// told, since what cannot be read may be what names it.
+/// Finds the vault in a file that [`parse`] rejects; ignores everything else. `None` if the vault
+/// cannot be determined, since the invalid part may be what names it.
 pub fn remains(bytes: &[u8], path: &Path) -> Option<Loaded> {
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)).ok()?;
     let (readable, rest) = match DeTable::parse(text) {
@@ -233,12 +231,13 @@ pub fn remains(bytes: &[u8], path: &Path) -> Option<Loaded> {
     Some(loaded)
 }
 
-/// The names that may stand at the top of the file.
+/// The valid top-level keys.
 const SECTIONS: &[&str] = &[
     "vault",
     "server",
     "search",
     "journal",
+    "organize",
     "policy",
     "hooks",
     "agent",
@@ -250,7 +249,7 @@ const SECTIONS: &[&str] = &[
     "security",
 ];
 
-/// The names of the settings that `section` gives a value.
+/// The names of the settings that `section` sets.
 fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
     match value {
         DeValue::Table(table) => {
@@ -261,7 +260,7 @@ fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
     }
 }
 
-/// Every key of every section, for "did you mean" across sections.
+/// Every key of every section, for suggestions across sections.
 fn known_keys() -> Vec<(&'static str, Vec<String>)> {
     fn keys(settings: impl Serialize) -> Vec<String> {
         match serde_json::to_value(settings) {
@@ -276,6 +275,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("server", keys(server::Settings::default())),
         ("search", keys(search::Settings::default())),
         ("journal", keys(journal::Settings::default())),
+        ("organize", keys(organize::Settings::default())),
         ("policy", keys(policy::Settings::default())),
         ("hooks", keys(hooks::Settings::default())),
         ("agent", keys(agent::TurnSettings::default())),
@@ -287,7 +287,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// The text with its name, to turn a byte range into a place.
+/// The text and its path, to convert byte ranges to positions.
 struct Source<'a> {
     text: &'a str,
     path: &'a Path,
@@ -309,7 +309,7 @@ impl Source<'_> {
             let at = error.span().unwrap_or(span);
             match unknown_field(error.message()) {
                 Some((key, known)) => self.unknown_key(at, key, Some(name), &known),
-                // The whole text of the error names the key too.
+                // The full text of the error also names the key.
                 None => self.fault(
                     at,
                     format!("in [{name}]: {}", plain(&one_line(&error.to_string()))),
@@ -319,8 +319,7 @@ impl Source<'_> {
         })
     }
 
-    /// `[hooks]`, in which every tool that is named must be there: one that is spelt wrongly would
-    /// guard nothing.
+    /// `[hooks]`. Every tool named must exist, since a misspelt one would guard nothing.
     fn hooks(&self, value: Spanned<DeValue<'_>>) -> Result<hooks::Settings, ConfigError> {
         let span = value.span();
         let settings: hooks::Settings = self.section("hooks", value)?;
@@ -338,7 +337,7 @@ impl Source<'_> {
         Ok(settings)
     }
 
-    /// `vault = "path"`, or a `[vault]` section with `path` beside the room's own settings.
+    /// `vault = "path"`, or a `[vault]` section with `path` and the vault's own settings.
     fn vault(&self, value: Spanned<DeValue<'_>>, config: &mut Config) -> Result<(), ConfigError> {
         let span = value.span();
         match value.into_inner() {
@@ -364,8 +363,8 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// A path from the file: relative ones count from the file's own folder, since the working
-    /// folder of a service means nothing to the one who wrote it.
+    /// A path from the file. A relative path is relative to the file's folder, because the working
+    /// folder of a service means nothing to the user.
     fn named(&self, path: &str, span: Range<usize>) -> Result<PathBuf, ConfigError> {
         if path.trim().is_empty() {
             let hint = Some("leave the key out to let the vault be found".to_owned());
@@ -409,8 +408,8 @@ impl Source<'_> {
     }
 }
 
-/// Takes the key and the known keys out of serde's own wording, which is stable by
-/// `serde::de::Error::unknown_field`; a test pins it.
+/// Extracts the key and the known keys from serde's message, whose format
+/// `serde::de::Error::unknown_field` defines; a test checks it.
 fn unknown_field(message: &str) -> Option<(&str, Vec<&str>)> {
     let rest = message.strip_prefix("unknown field `")?;
     let (key, rest) = rest.split_once('`')?;
@@ -418,7 +417,7 @@ fn unknown_field(message: &str) -> Option<(&str, Vec<&str>)> {
     Some((key, known))
 }
 
-/// The known word most like `word`, if any is near enough to be meant.
+/// The known word closest to `word`, if any is close enough.
 pub fn nearest<'a>(word: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     known
         .iter()
@@ -439,7 +438,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// The message in words of a person who does not know how the program keeps numbers.
+/// Rewrites the message without Rust type names.
 fn plain(message: &str) -> String {
     const WORDS: [(&str, &str); 5] = [
         ("u8", "a whole number from 0 to 255"),
@@ -448,7 +447,7 @@ fn plain(message: &str) -> String {
         ("u64", "a whole number from 0 on"),
         ("usize", "a whole number from 0 on"),
     ];
-    // What was given stands before it, and may hold anything.
+    // The text before it is the given value, which may contain anything.
     let Some((before, expected)) = message.rsplit_once(", expected ") else {
         return message.to_owned();
     };

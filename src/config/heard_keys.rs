@@ -1,5 +1,5 @@
-//! Keys of the system's keyring, asked for in the background and remembered: no call waits for it
-//! longer than its limit, however often and from wherever it is asked.
+//! Caches keys from the system's keyring, which is asked in the background: no call waits longer
+//! than the keyring's time limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::config::keyring::{Keyring, KeyringError, LIMIT};
 use crate::llm::Key;
 
-/// What the keyring has said. Clones share it.
+/// The cached keys. Clones share them.
 #[derive(Debug, Clone)]
 pub struct HeardKeys(Arc<Inner>);
 
@@ -15,38 +15,38 @@ pub struct HeardKeys(Arc<Inner>);
 struct Inner {
     keyring: Keyring,
     state: Mutex<State>,
-    /// Woken when an answer has come.
+    /// Notified when an answer arrives.
     answered: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     keys: BTreeMap<String, Key>,
-    /// The providers whose keys it is being asked for.
+    /// The providers with a request in progress.
     asking: BTreeSet<String>,
-    /// What was last said to be wrong, by provider.
+    /// The last error of each provider.
     complaints: BTreeMap<String, String>,
 }
 
 impl HeardKeys {
-    /// Nothing heard yet.
+    /// An empty cache.
     pub fn new(keyring: Keyring) -> Self {
         let state = Mutex::default();
         Self(Arc::new(Inner { keyring, state, answered: Condvar::new() }))
     }
 
-    /// The key of a provider, as it was last heard.
+    /// The cached key of a provider.
     pub fn get(&self, provider: &str) -> Option<Key> {
         self.state().keys.get(provider).cloned()
     }
 
-    /// Forgets all keys: the keyring is no longer to be asked.
+    /// Clears the cache, because the keyring is no longer to be used.
     pub fn forget(&self) {
         self.state().keys.clear();
     }
 
-    /// Begins to ask for the keys of these providers, each on a thread of its own that ends within the
-    /// keyring's limit; what is being asked already is not asked twice.
+    /// Requests the keys of these providers, each on its own thread, which ends within the
+    /// keyring's time limit. A provider with a request in progress is skipped.
     pub fn ask(&self, providers: impl IntoIterator<Item = String>) {
         for provider in providers {
             if !self.state().asking.insert(provider.clone()) {
@@ -57,10 +57,11 @@ impl HeardKeys {
         }
     }
 
-    /// Waits until the keyring has answered for these providers, for its limit at most. Blocks.
+    /// Waits until the requests for these providers have finished, at most for the keyring's time
+    /// limit. Blocks.
     pub fn wait(&self, providers: &[String]) {
         let is_asking = |state: &mut State| providers.iter().any(|one| state.asking.contains(one));
-        // Whether the time was over first makes no difference to what is known.
+        // A timeout makes no difference: only the cache counts.
         drop(self.0.answered.wait_timeout_while(self.state(), LIMIT, is_asking));
     }
 
@@ -74,10 +75,10 @@ impl HeardKeys {
                     None => state.keys.remove(provider),
                 };
             }
-            // A key that was heard before is as good as it was.
+            // Keep the key from an earlier answer.
             Err(error) => {
                 let told = error.to_string();
-                // Once, though each turn without a key asks again.
+                // Log an error once, although each turn without a key asks again.
                 if state.complaints.get(provider) != Some(&told) {
                     tracing::warn!(provider, %error, hint = error.hint(), "the keyring has given no key");
                     state.complaints.insert(provider.to_owned(), told);

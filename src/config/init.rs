@@ -6,14 +6,14 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The file: prose behind `# `, settings at their defaults behind a bare `#`, so that taking the
-/// bare ones away changes nothing. A test holds it to the defaults.
+/// The template: prose after `# `, settings at their defaults after a bare `#`, so that removing
+/// the bare ones changes nothing. A test compares them with the defaults.
 pub const TEMPLATE: &str = include_str!("template.toml");
 
-/// Writes the file, and the folders above it; never over one that is there.
+/// Writes the file and creates its folders; never overwrites a file.
 ///
 /// # Errors
-/// `AlreadyExists`, or what the system said.
+/// `AlreadyExists`, or another system error.
 pub fn write(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;

@@ -1,9 +1,9 @@
-//! The system's own keyring, asked through the program that the system has for it: `secret-tool` on
-//! Linux, `security` on macOS.
+//! The system's keyring, through its command-line program: `secret-tool` on Linux, `security` on
+//! macOS.
 //!
-//! Without a shell, within a time, and a key is never among a program's arguments, which everybody on
-//! the machine can read. No library is linked for it: those bring the desktop's message bus along, and
-//! a keyring that waits for somebody to unlock it would hold up a thread of ours that cannot be ended.
+//! The program runs without a shell and with a time limit, and never gets a key as an argument,
+//! which every user of the machine could read. We link no keyring library, because those bring the
+//! desktop's message bus, and a call to a locked keyring would block a thread that cannot be ended.
 
 #![expect(clippy::disallowed_methods, reason = "programs that are never in a vault")]
 
@@ -17,19 +17,19 @@ use crate::config::Environment;
 use crate::hooks::program::{Ended, Program, Unended};
 use crate::llm::key::{Key, MAX_BYTES, NoKey};
 
-/// How long a keyring may take to answer. One that is locked waits for a person who may not be there.
+/// The timeout of the keyring. A locked one waits for a person who may be absent.
 pub const LIMIT: Duration = Duration::from_secs(2);
 
-/// How long it may take where a person has just asked for it and can unlock it.
+/// The timeout if a person has just asked for it and can unlock it.
 const WITH_A_PERSON: Duration = Duration::from_secs(60);
 
-/// What all keys of ours are filed under.
+/// The service name of all our entries.
 const SERVICE: &str = "vault-steward";
 
-/// The status with which `security` says that there is no such entry.
+/// The exit status of `security` if there is no such entry.
 const NOT_FOUND: i32 = 44;
 
-/// What the program gets of our own environment: who the user is, and where their session is.
+/// The environment variables passed to the program: who the user is, and the desktop session.
 const PASSED: &[&str] = &[
     "HOME",
     "USER",
@@ -41,20 +41,20 @@ const PASSED: &[&str] = &[
     "WAYLAND_DISPLAY",
 ];
 
-/// Where the program is looked for beside the user's own `PATH`.
+/// Where to look for the program besides the user's `PATH`.
 const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Numbers the questions of this process.
+/// Counts the requests of this process.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-/// How a system's keyring is spoken to.
+/// The kind of keyring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
-    /// The Secret Service of Linux desktops, by `secret-tool`.
+    /// The Secret Service of Linux desktops, through `secret-tool`.
     SecretService,
-    /// The keychain of macOS, by `security`.
+    /// The macOS keychain, through `security`.
     Keychain,
-    /// One that is not asked.
+    /// None that we support.
     Unknown,
 }
 
@@ -63,51 +63,35 @@ pub enum System {
 pub struct Keyring {
     system: System,
     environment: Environment,
-    /// The folder in which nothing is ever run.
+    /// No program in this folder is ever run.
     vault: Option<PathBuf>,
 }
 
-/// Why the keyring cannot be used. Never shows a key.
+/// Why the keyring is not usable. Never shows a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
-    /// There is none that could be asked.
+    /// There is no supported keyring.
     #[error("no keyring is asked on this system")]
     Unknown,
-    /// Its program is not installed.
+    /// The program is not installed.
     #[error("`{program}`, by which the keyring is asked, is not installed")]
-    Missing {
-        /// The program's name.
-        program: &'static str,
-    },
-    /// It did not come to its end.
+    Missing { program: &'static str },
+    /// The program did not finish.
     #[error("the keyring did not answer: `{program}` {reason}")]
-    Silent {
-        /// The program's name.
-        program: &'static str,
-        reason: String,
-    },
-    /// It says no.
+    Silent { program: &'static str, reason: String },
+    /// The program reported an error.
     #[error("the keyring did not answer: `{program}` says `{said}`")]
     Failed {
-        /// The program's name.
         program: &'static str,
-        /// The last line of what it said.
+        /// The last line of its output.
         said: String,
     },
-    /// What it holds is no key.
+    /// The entry is not a valid key.
     #[error("what the keyring holds for `{provider}` is no key: {reason}")]
-    NoKey {
-        provider: String,
-        /// Why not.
-        reason: NoKey,
-    },
-    /// A key cannot be given to it without others seeing it.
+    NoKey { provider: String, reason: NoKey },
+    /// The program accepts a key only as an argument, where others could read it.
     #[error("`{program}` takes a key from its arguments only, where others could read it")]
-    ByHand {
-        /// The program's name.
-        program: &'static str,
-        provider: String,
-    },
+    ByHand { program: &'static str, provider: String },
 }
 
 impl KeyringError {
@@ -139,7 +123,7 @@ impl KeyringError {
 }
 
 impl Keyring {
-    /// That of this system. Nothing that lies below `vault` is run for it.
+    /// The keyring of this system. Never runs a program inside `vault`.
     pub fn new(environment: &Environment, vault: Option<&Path>) -> Self {
         let system = if cfg!(target_os = "macos") {
             System::Keychain
@@ -151,17 +135,17 @@ impl Keyring {
         Self::of(system, environment, vault)
     }
 
-    /// One that is spoken to as that of `system` is.
+    /// A keyring of the given kind.
     pub fn of(system: System, environment: &Environment, vault: Option<&Path>) -> Self {
         let vault =
             vault.map(|vault| dunce::canonicalize(vault).unwrap_or_else(|_| vault.to_owned()));
         Self { system, environment: environment.clone(), vault }
     }
 
-    /// Looks for a provider's key, for [`LIMIT`] at most. Blocks.
+    /// Looks up a provider's key; takes at most [`LIMIT`]. Blocks.
     ///
     /// # Errors
-    /// [`KeyringError`]. That there is none is no error.
+    /// [`KeyringError`]. A missing key is not an error.
     pub fn get(&self, provider: &str) -> Result<Option<Key>, KeyringError> {
         let arguments: &[&str] = match self.system {
             System::SecretService => &["lookup", "service", SERVICE, "account", provider],
@@ -171,7 +155,7 @@ impl Keyring {
         let ended = self.run(arguments, None, LIMIT)?;
         if !ended.status.success() {
             let is_none = match self.system {
-                // It says nothing where there is nothing.
+                // No output means no entry.
                 System::SecretService => {
                     ended.status.code() == Some(1) && ended.complaint.is_empty()
                 }
@@ -187,8 +171,8 @@ impl Keyring {
         Key::new(&text).map(Some).map_err(no_key)
     }
 
-    /// Gives a provider's key to the keyring, in the place of one that was there. A person may have to
-    /// unlock it. Blocks.
+    /// Stores a provider's key and replaces an existing one. A person may have to unlock the
+    /// keyring. Blocks.
     pub fn store(&self, provider: &str, key: &Key) -> Result<(), KeyringError> {
         let label = format!("--label=Vault Steward: {provider}");
         match self.system {
@@ -209,7 +193,7 @@ impl Keyring {
     pub fn remove(&self, provider: &str) -> Result<bool, KeyringError> {
         match self.get(provider) {
             Ok(None) => return Ok(false),
-            // What is no key can be removed.
+            // An invalid entry can be removed too.
             Ok(Some(_)) | Err(KeyringError::NoKey { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -222,7 +206,7 @@ impl Keyring {
         if ended.status.success() { Ok(true) } else { Err(self.failed(&ended)) }
     }
 
-    /// The program by which it is asked.
+    /// The path of the keyring's program.
     ///
     /// # Errors
     /// [`KeyringError::Missing`] or [`KeyringError::Unknown`].
@@ -234,7 +218,7 @@ impl Keyring {
         let own = self.environment.get("PATH").map(OsString::from).unwrap_or_default();
         let usual = OsString::from(USUAL);
         let folders = std::env::split_paths(&own).chain(std::env::split_paths(&usual));
-        // A folder that is named from where one happens to be is none to run something from.
+        // Never run a program from a relative `PATH` entry.
         let mut candidates =
             folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(program));
         let is_ours = |path: &PathBuf| {

@@ -1,7 +1,7 @@
-//! Every setting by its name: when a new value holds, who may change it, and what it is for.
+//! The table of all settings: when a new value takes effect, and who may change it.
 //!
-//! One table. A setting without a row here fails a test, so that a new one is decided on and not
-//! forgotten; its words come from the commented file that `steward config init` writes.
+//! A test fails for a setting without a row, so that each one is decided on. The descriptions come
+//! from the commented file that `steward config init` writes.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,33 @@ use super::Config;
 use super::init::TEMPLATE;
 use crate::llm::setup;
 
-/// From when on a new value holds.
+/// When a new value takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// From the next call on.
+    /// At the next call.
     Call,
-    /// From the next connection on: a client keeps the limits it was told.
+    /// At the next connection: a client keeps the limits it was told.
     Connection,
-    /// From the next start on.
+    /// At the next start.
     Restart,
 }
 
 /// Who may change a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setter {
-    /// A person's own programs, such as the settings of the chat view.
+    /// The person's own programs, such as the settings of the chat view.
     Person,
-    /// Only who can write the file: what loosens security, or says which folder is served, is not in
-    /// reach of a program that merely talks to the daemon.
+    /// Only someone who can write the file. For settings that weaken security or choose the vault,
+    /// so that a program that merely talks to the daemon cannot change them.
     File,
 }
 
-/// What is decided about one setting.
+/// The row of a setting.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its section and its name: `server.port`.
+    /// Section and key, such as `server.port`.
     pub name: &'static str,
-    /// From when on a new value holds.
+    /// When a new value takes effect.
     pub takes: Takes,
     /// Who may change it.
     pub setter: Setter,
@@ -67,24 +67,37 @@ pub const KEYS: &[Key] = &[
     key("server.message_burst", Takes::Connection, Setter::Person),
     key("server.request_seconds", Takes::Connection, Setter::Person),
     key("server.ping_seconds", Takes::Connection, Setter::Person),
-    // Who answers in the place of a person is for a person alone.
+    // Only the person decides who may answer for them.
     key("acp.may_approve", Takes::Connection, Setter::File),
     key("search.deadline_milliseconds", Takes::Call, Setter::Person),
     key("search.resident_megabytes", Takes::Call, Setter::Person),
     key("search.read_links_at_start", Takes::Restart, Setter::Person),
-    // How much may go before a person is asked, and how long it can be undone.
+    // How much may be deleted before a person is asked, and how long it can be undone.
     key("journal.max_deleted", Takes::Call, Setter::File),
     key("journal.max_moved", Takes::Call, Setter::File),
     key("journal.max_percent", Takes::Call, Setter::File),
     key("journal.versions", Takes::Call, Setter::Person),
     key("journal.days", Takes::Call, Setter::Person),
-    // What callers may do is for a person alone; `steward mode` switches the mode live.
+    key("organize.max_items", Takes::Call, Setter::Person),
+    key("organize.atomic_items", Takes::Call, Setter::Person),
+    key("organize.on_conflict", Takes::Call, Setter::Person),
+    key("organize.suffix", Takes::Call, Setter::Person),
+    key("organize.archive_folder", Takes::Call, Setter::Person),
+    key("organize.keep_plans_days", Takes::Call, Setter::Person),
+    key("organize.keep_jobs", Takes::Call, Setter::Person),
+    key("organize.automatic", Takes::Call, Setter::Person),
+    key("organize.quiet_seconds", Takes::Call, Setter::Person),
+    key("organize.auto_items", Takes::Call, Setter::Person),
+    key("organize.auto_per_hour", Takes::Call, Setter::Person),
+    key("organize.rules", Takes::Call, Setter::Person),
+    // Only the person decides what callers may do; `steward mode` switches the mode live.
     key("policy.mode", Takes::Call, Setter::File),
     key("policy.off", Takes::Call, Setter::File),
     key("policy.client", Takes::Call, Setter::File),
     key("policy.acp", Takes::Call, Setter::File),
     key("policy.mcp", Takes::Call, Setter::File),
     key("policy.voice", Takes::Call, Setter::File),
+    key("policy.rule", Takes::Call, Setter::File),
     key("policy.read", Takes::Call, Setter::File),
     key("policy.write", Takes::Call, Setter::File),
     key("policy.reads_per_minute", Takes::Call, Setter::File),
@@ -97,20 +110,21 @@ pub const KEYS: &[Key] = &[
     key("policy.call_seconds", Takes::Call, Setter::File),
     key("policy.audit_days", Takes::Call, Setter::File),
     key("policy.audit_calls", Takes::Call, Setter::File),
-    // What programs may do that do not speak for a person.
+    // What programs may do that do not represent a person.
     key("mcp.tools", Takes::Call, Setter::File),
     key("mcp.conversations", Takes::Call, Setter::File),
+    key("mcp.ask_in_client", Takes::Call, Setter::File),
     // Commands that the steward runs.
     key("hooks.commands", Takes::Call, Setter::File),
     key("conversation.idle_minutes", Takes::Call, Setter::Person),
-    // Fewer deletes what was said.
+    // A smaller value deletes conversations.
     key("conversation.kept", Takes::Call, Setter::Person),
     key("conversation.waiting_minutes", Takes::Call, Setter::Person),
-    // What a model is given, and asked.
+    // Prompts of the models.
     key("conversation.titles_by_model", Takes::Call, Setter::Person),
     key("conversation.retrospection", Takes::Call, Setter::File),
     key("conversation.retrospection_prompt", Takes::Call, Setter::File),
-    // What every conversation is told in the user's name is for a person alone.
+    // Only the person decides what every conversation is told in their name.
     key("agent.instructions", Takes::Call, Setter::Person),
     key("agent.information_architecture", Takes::Call, Setter::Person),
     key("agent.instructions_note", Takes::Call, Setter::File),
@@ -121,8 +135,8 @@ pub const KEYS: &[Key] = &[
     key("agent.max_output_tokens", Takes::Call, Setter::Person),
     key("agent.effort", Takes::Call, Setter::Person),
     key("agent.max_context_tokens", Takes::Call, Setter::Person),
-    // Who gets to read the notes, and where keys go. A provider may be at a port that the confined
-    // daemon cannot connect to any more.
+    // Who gets to read the notes, and where keys go. A new provider may use a port that the
+    // sandboxed daemon cannot connect to.
     key("models.chain", Takes::Call, Setter::File),
     key("models.providers", Takes::Restart, Setter::File),
     key("models.retries", Takes::Call, Setter::Person),
@@ -134,10 +148,10 @@ pub const KEYS: &[Key] = &[
     key("models.first_byte_seconds", Takes::Call, Setter::Person),
     key("models.stall_seconds", Takes::Call, Setter::Person),
     key("models.max_answer_bytes", Takes::Call, Setter::Person),
-    // A program is run for it.
+    // This runs a program.
     key("models.keyring", Takes::Call, Setter::File),
     key("models.facts", Takes::Call, Setter::Person),
-    // Who is let in as a person's voice; the confined daemon can connect to no other port.
+    // Who may speak for the person. The sandboxed daemon can connect to no other port.
     key("smarthole.enabled", Takes::Call, Setter::Person),
     key("smarthole.port", Takes::Restart, Setter::File),
     key("smarthole.name", Takes::Call, Setter::Person),
@@ -148,22 +162,22 @@ pub const KEYS: &[Key] = &[
     key("security.landlock", Takes::Restart, Setter::File),
 ];
 
-/// The setting called `name`.
+/// The row of the setting `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-/// From when on a new value of `name` holds; of one that nobody decided on, from the next start.
+/// When a new value of `name` takes effect; unknown settings at the next start.
 pub fn takes(name: &str) -> Takes {
     find(name).map_or(Takes::Restart, |key| key.takes)
 }
 
-/// Every setting's value by its name. `vault.path` is the one in `config.path`.
+/// All settings by name, as JSON. `vault.path` is `config.path`.
 pub fn values(config: &Config) -> BTreeMap<String, Value> {
     let mut values = BTreeMap::new();
     let path = config.path.as_ref().map(|path| path.to_string_lossy().into_owned());
     values.insert("vault.path".to_owned(), path.into());
-    // Without the path, which is the one part that may be no text.
+    // The path is excluded because it may not be valid UTF-8.
     let config = Config { path: None, ..config.clone() };
     let Ok(Value::Object(sections)) = serde_json::to_value(&config) else { return values };
     for (section, settings) in sections {
@@ -176,15 +190,15 @@ pub fn values(config: &Config) -> BTreeMap<String, Value> {
     values
 }
 
-/// The names of the settings whose values differ.
+/// The names of the settings that differ.
 pub fn differences(one: &Config, other: &Config) -> Vec<String> {
     let others = values(other);
     let differs = |(key, value): &(String, Value)| others.get(key) != Some(value);
     values(one).into_iter().filter(differs).map(|(key, _)| key).collect()
 }
 
-/// `wanted`, with every setting that holds from a restart only as it is in `running`; so is a chain
-/// with a model of a provider that is there from a restart only.
+/// `wanted`, but with the values of `running` for all settings that need a restart, and also for a
+/// chain with a model whose provider needs one.
 pub fn hold_back(wanted: &Config, running: &Config) -> Config {
     let mut held = wanted.clone();
     held.path = running.path.clone();
@@ -202,7 +216,7 @@ pub fn hold_back(wanted: &Config, running: &Config) -> Config {
         Ok(config) => Config { path: held.path, ..config },
         Err(_) => held,
     };
-    // A model whose provider waits for a restart cannot be asked before.
+    // A model whose provider needs a restart is not usable before it.
     let there = setup::faults(&wanted.models);
     let waits = |(model, _): &(&str, _)| there.iter().all(|(faulty, _)| faulty != model);
     if setup::faults(&held.models).iter().any(waits) {
@@ -211,7 +225,7 @@ pub fn hold_back(wanted: &Config, running: &Config) -> Config {
     held
 }
 
-/// What each setting is for: the prose above it in the commented file.
+/// The description of each setting: the prose above it in the commented file.
 pub fn docs() -> BTreeMap<String, String> {
     let mut docs = BTreeMap::new();
     let (mut section, mut prose, mut used) = (String::new(), String::new(), false);
@@ -223,7 +237,8 @@ pub fn docs() -> BTreeMap<String, String> {
             docs.insert(format!("{section}.{key}"), prose.clone());
             used = true;
         } else if let Some(words) = line.strip_prefix("# ") {
-            // Several settings may stand below one paragraph; the next one begins anew.
+            // Several settings can share one paragraph; the next paragraph starts a new
+            // description.
             if std::mem::take(&mut used) {
                 prose.clear();
             }

@@ -1,4 +1,4 @@
-//! File, then environment, then flags: the later one wins.
+//! Merges the settings layers: the file, then the environment, then the flags. Later layers win.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use crate::config::log::Level;
 use crate::config::vaults::Origin;
 use crate::policy::Mode;
 
-/// What the command line says about settings; `None` leaves it to the layers below.
+/// Settings from the command line; `None` leaves a setting to the lower layers.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     /// `--config`.
@@ -25,34 +25,34 @@ pub struct Flags {
     pub level: Option<Level>,
 }
 
-/// The layer that a value comes from; a setting without one has its default.
+/// The layer that set a value. A setting without one has its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     File,
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(&'static str),
-    /// A flag of the command line.
+    /// A command-line flag.
     Flag(&'static str),
 }
 
-/// All layers put together.
+/// The merged settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The settings that hold.
+    /// The effective settings.
     pub config: Config,
-    /// The file they were read from, whether or not it exists.
+    /// The settings file, whether or not it exists.
     pub file: PathBuf,
     pub file_exists: bool,
-    /// The vault that was named, and where.
+    /// The vault named in a layer, and which one.
     pub vault: Option<(PathBuf, Origin)>,
-    /// Where each setting that is not at its default comes from, by its name.
+    /// The layer of each setting that is not at its default, by the setting's name.
     pub sources: BTreeMap<String, Source>,
-    /// What the user should know, though nothing is wrong.
+    /// Hints for the user that are not errors.
     pub notices: Vec<String>,
 }
 
-/// Which settings file counts, and whether it was named: `--config`, then `STEWARD_CONFIG`, then
-/// the usual place.
+/// The settings file to use, and whether it was named explicitly: `--config`, then
+/// `STEWARD_CONFIG`, then the default location.
 pub fn which_file(flags: &Flags, environment: &Environment, folders: &Folders) -> (PathBuf, bool) {
     let named = flags
         .config
@@ -64,10 +64,10 @@ pub fn which_file(flags: &Flags, environment: &Environment, folders: &Folders) -
     }
 }
 
-/// Reads the file, if there is one, and lays environment and flags over it.
+/// Reads the file, if it exists, and merges environment and flags.
 ///
 /// # Errors
-/// [`ConfigError`], from the file or for a variable; a named file that does not exist is one too.
+/// [`ConfigError`] for the file or a variable; also if an explicitly named file does not exist.
 pub fn load(
     flags: &Flags,
     environment: &Environment,
@@ -86,8 +86,8 @@ pub fn load(
     lay(loaded, path, flags, environment)
 }
 
-/// What holds where [`load`] refuses the file: flags and environment over the defaults, and the vault that
-/// the file names. `None` where it cannot be told which vault is meant.
+/// The settings to fall back on if [`load`] rejects the file: defaults, environment and flags, and
+/// the vault that the file names. `None` if the vault cannot be determined.
 pub fn remains(flags: &Flags, environment: &Environment, folders: &Folders) -> Option<Settings> {
     let (path, _) = which_file(flags, environment, folders);
     let loaded = file::bytes(&path).ok().and_then(|bytes| file::remains(&bytes, &path));
@@ -98,7 +98,7 @@ pub fn remains(flags: &Flags, environment: &Environment, folders: &Folders) -> O
     lay(Some(loaded.unwrap_or_default()), path, flags, environment).ok()
 }
 
-/// Lays environment and flags over what the file at `path` says; `None` where there is none.
+/// Merges environment and flags into the file's settings; `file` is `None` if it does not exist.
 ///
 /// # Errors
 /// [`ConfigError::Variable`].

@@ -1,9 +1,9 @@
-//! The settings that hold now, while the file may change at any moment.
+//! The current settings, while the file may change at any moment.
 //!
-//! One place decides. [`Live`] reads the file anew when [`super::watch`] or a client asks for it,
-//! lays environment and flags over it as at the start, holds back what needs a restart, and only
-//! then hands the whole to the rooms, which each take their part at once. A file that is wrong
-//! changes nothing: the old settings hold, and what is wrong is told.
+//! [`Live`] reads the file again when [`super::watch`] or a client triggers it, applies environment
+//! and flags as at the start, holds back what needs a restart, and then passes the result to the
+//! rooms. An invalid file changes nothing: the old settings stay in effect, and the error is
+//! reported.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,13 +17,12 @@ use super::layers::{self, Flags, Settings};
 use super::vaults::Origin;
 use super::{Environment, keys};
 
-/// Why the file as it is now does not hold.
+/// Why the current file is not in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub file: PathBuf,
-    /// Line and column, from 1, where it has a place.
+    /// Line and column, from 1, if known.
     pub place: Option<(usize, usize)>,
-    /// What is wrong.
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
@@ -52,32 +51,32 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// What a look at the file came to.
+/// The result of checking the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// Nothing that anybody needs to hear of.
+    /// Nothing to report.
     Nothing,
-    /// New settings hold.
+    /// New settings are in effect.
     Reloaded {
-        /// What is another value now, by name.
+        /// The names of the changed settings.
         changed: Vec<String>,
-        /// What the file says and only a restart brings.
+        /// The names of the settings that need a restart.
         needs_restart: Vec<String>,
     },
-    /// The file is wrong; the old settings hold.
+    /// The file is invalid; the old settings stay in effect.
     Rejected(Problem),
 }
 
-/// How hard to look.
+/// How to treat an invalid file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// The file has been quiet for a while: what it says is meant.
+    /// The file has been unchanged for a while, so an error in it is real.
     Settled,
-    /// Somebody wants to know now: a file that is wrong may be half written, and is left for later.
+    /// Someone asks right now: an invalid file may be half written, so ignore it for now.
     Early,
 }
 
-/// What hears of news, in the order in which it came about.
+/// Receives the results, in order.
 type Sink = Box<dyn Fn(&Settings, &News) + Send + Sync>;
 
 /// The settings of a running daemon.
@@ -89,30 +88,30 @@ pub struct Live {
     current: ArcSwap<Settings>,
     sink: OnceLock<Sink>,
     state: Mutex<State>,
-    /// Held while the file is changed: of two changes at a time none is lost.
+    /// Held while the file is being changed, so that concurrent changes are not lost.
     changing: Mutex<()>,
 }
 
 struct State {
-    /// The bytes that were looked at last; `None` where there was no file.
+    /// The bytes last checked; `None` inside if there was no file.
     seen: Option<Option<Vec<u8>>>,
     problem: Option<Problem>,
-    /// What the file says, restart or not.
+    /// The settings in the file, including those that need a restart.
     wanted: Config,
 }
 
-/// What can be said of the file, for `status`.
+/// The state of the file, for `status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// What is wrong with it.
+    /// The file's error, if any.
     pub problem: Option<Problem>,
-    /// What it says and only a restart brings.
+    /// The names of the settings that need a restart.
     pub needs_restart: Vec<String>,
 }
 
 impl Live {
-    /// What holds from the start: `settings`, as [`layers::load`] made them of these flags and this
-    /// environment. `named` says that the file was named and must exist.
+    /// Starts with `settings`, as [`layers::load`] built them from these flags and this
+    /// environment. `named`: the file was named explicitly and must exist.
     pub fn new(settings: Settings, named: bool, flags: Flags, environment: Environment) -> Self {
         let path = match environment.working_folder() {
             Some(folder) => folder.join(&settings.file),
@@ -126,28 +125,28 @@ impl Live {
             environment,
             current: ArcSwap::from_pointee(settings),
             sink: OnceLock::new(),
-            // What was read at the start is looked at once more: it may have changed since.
+            // Check the file again after the start: it may have changed since.
             state: Mutex::new(State { seen: None, problem: None, wanted }),
             changing: Mutex::default(),
         }
     }
 
-    /// The file, absolute.
+    /// The absolute path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The settings that hold.
+    /// The settings in effect.
     pub fn current(&self) -> Arc<Settings> {
         self.current.load_full()
     }
 
-    /// Says who hears of news from now on; the first one counts.
+    /// Sets the receiver of results. Only the first call has an effect.
     pub fn tell(&self, sink: impl Fn(&Settings, &News) + Send + Sync + 'static) {
         let _ = self.sink.set(Box::new(sink));
     }
 
-    /// How the file stands.
+    /// The state of the file.
     pub fn standing(&self) -> Standing {
         let state = self.state();
         Standing {
@@ -156,12 +155,12 @@ impl Live {
         }
     }
 
-    /// What the file says, those settings included that wait for a restart.
+    /// The settings in the file, including those that need a restart.
     pub fn wanted(&self) -> Config {
         self.state().wanted.clone()
     }
 
-    /// Reads the file and takes what is new in it. The rooms have it when this returns.
+    /// Checks the file and applies what is new. The rooms have the new settings when this returns.
     pub fn look(&self, how: Look) -> News {
         let mut state = self.state();
         let bytes = self.bytes();
@@ -194,13 +193,13 @@ impl Live {
         news
     }
 
-    /// Changes one setting in the file, as [`change::set`] does, and takes the file.
+    /// Changes one setting in the file with [`change::set`] and applies the file.
     ///
     /// # Errors
-    /// [`ChangeError`], and the file is as it was.
+    /// [`ChangeError`]; the file is unchanged.
     pub fn set(&self, name: &str, value: &Value) -> Result<News, ChangeError> {
         let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        // What others wrote meanwhile is told as theirs.
+        // Report earlier changes by others separately.
         self.look(Look::Early);
         change::set(&self.path, name, value)?;
         Ok(self.look(Look::Settled))
@@ -208,7 +207,8 @@ impl Live {
 
     fn take(&self, state: &mut State, mut settings: Settings) -> News {
         let running = self.current();
-        // A vault that flag or environment name is not the file's to change, restart or not.
+        // If a flag or the environment chose the vault, the file cannot change it, even with a
+        // restart.
         if matches!(settings.vault, Some((_, Origin::Flag | Origin::Environment))) {
             settings.config.path.clone_from(&running.config.path);
         }
@@ -218,7 +218,7 @@ impl Live {
         let held = keys::hold_back(&settings.config, &running.config);
         let changed = keys::differences(&held, &running.config);
         let needs_restart = keys::differences(&settings.config, &held);
-        // The vault that is served stays the one that was chosen.
+        // The daemon keeps serving the chosen vault.
         let vault = running.vault.clone();
         self.current.store(Arc::new(Settings { config: held, vault, ..settings }));
         if changed.is_empty() && needs_restart == waited && !mended {
@@ -229,7 +229,7 @@ impl Live {
         News::Reloaded { changed, needs_restart }
     }
 
-    /// The file's bytes; `None` where it is missing and need not be there.
+    /// The file's bytes; `None` if it is missing and may be missing.
     fn bytes(&self) -> Result<Option<Vec<u8>>, ConfigError> {
         match file::bytes(&self.path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -244,8 +244,8 @@ impl Live {
 
     fn settings(&self, bytes: Option<&[u8]>) -> Result<Settings, ConfigError> {
         let loaded = match bytes {
-            // At a start the defaults are safe; here they would replace what holds by the remains
-            // of a save that went wrong.
+            // At the start, the defaults are a safe fallback for an empty file. Here they would
+            // replace the current settings because of an interrupted save.
             Some([]) => {
                 return Err(ConfigError::Fault {
                     path: self.path.clone(),
@@ -262,7 +262,7 @@ impl Live {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whole between two statements, so a panic elsewhere changes nothing.
+        // The state is consistent between any two statements, so a panic elsewhere does no harm.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! How much is logged, and in which form.
+//! The settings of the log.
 
 use std::str::FromStr;
 
@@ -8,35 +8,34 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The least serious messages that are still written; unset is `info` for `steward serve` and
-    /// `warn` for every other command.
+    /// The least severe messages to write. Default: `info` for `steward serve`, `warn` for all
+    /// other commands.
     pub level: Option<Level>,
-    /// How a line is written.
     pub format: Format,
 }
 
-/// How serious a message must be to be written.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(clap::ValueEnum)]
 pub enum Level {
     /// Nothing.
     Off,
-    /// What failed.
+    /// Failures.
     Error,
-    /// What may go wrong later.
+    /// Potential problems.
     Warn,
-    /// What happened: started, stopped, which files were changed. May name files; never note
-    /// contents, never a token.
+    /// Events: started, stopped, which files changed. May name files, but never contains note text
+    /// or a token.
     Info,
-    /// What is needed to find a fault.
+    /// Details for troubleshooting.
     Debug,
     /// Everything.
     Trace,
 }
 
 impl Level {
-    /// The word for it, as in the file and on the command line.
+    /// The word in the file and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -60,14 +59,14 @@ impl FromStr for Level {
     }
 }
 
-/// How a log line is written.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     #[default]
     Human,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 

@@ -1,18 +1,18 @@
-//! What the user chose: settings, folders, and which vault.
+//! The configuration: settings, folders, and the choice of the vault.
 //!
-//! Floor 8. Each room owns its own `Settings`; this room only finds them in the file, lets the
-//! environment and then the flags speak over them, and says clearly what is wrong with any of the
-//! three. It may import every room below; nothing below imports it.
+//! Floor 8. Each room owns its `Settings`; this room reads them from the file, applies the
+//! environment and then the flags, and reports errors in any of the three. It may import every room
+//! below; none imports it.
 //!
-//! Invariants: no file is needed; an unknown key or a value of the wrong type is an error and never
-//! a silent default; nothing here is read from inside the vault except the fact that `.obsidian`
-//! exists.
+//! Invariants: no file is required; an unknown key or a wrong type is an error, never a silent
+//! default; this room reads nothing inside the vault, except whether `.obsidian` exists.
 //!
-//! Reading order: [`environment`] (what the process was given), [`folders`] (where our own files
-//! lie), [`file`](mod@file) (the TOML), [`layers`] (file, then environment, then flags), [`init`]
-//! (the commented file), [`vendor_keys`] and [`keyring`] (of models' vendors), [`keys`] (what is decided about each setting), [`live`] and [`watch`] (new
-//! values while the daemon runs), [`edit`] and [`change`] (one setting in the file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
-//! (the one daemon of a vault).
+//! Reading order: [`environment`], [`folders`] (our own files), [`file`](mod@file) (the TOML),
+//! [`layers`] (file, environment, flags), [`init`] (the commented file), [`vendor_keys`] and
+//! [`keyring`] (keys of model vendors), [`keys`] (the table of settings), [`live`] and [`watch`]
+//! (changes while the daemon runs), [`edit`] and [`change`] (changing one setting in the file),
+//! [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`] (one daemon per
+//! vault).
 
 pub mod change;
 pub mod edit;

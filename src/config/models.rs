@@ -1,35 +1,36 @@
-//! The models that the user has chosen, as the agent asks them: made from the settings and the keys,
-//! and made anew when either changes.
+//! The configured models: built from the settings and the keys, and rebuilt when either changes.
 
+use futures_util::future::BoxFuture;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::heard_keys::HeardKeys;
-use crate::agent::ports::{Later, Model, Models};
+use crate::agent::ports::{Model, Models};
 use crate::config::Environment;
 use crate::config::folders::Folders;
 use crate::config::keyring::Keyring;
 use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::{Address, Connections};
-use crate::llm::settings::{KeyNeed, parted};
+use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::tape::Tape;
 use crate::llm::{Chain, Endpoint, Facts, Key, Origin, Settings, Usage, Wire, facts, setup};
 
-/// The window of a model of which nobody has said it, in tokens: what local servers have at least
-/// where somebody has set it up for work like this.
+/// The context window of a model whose size nobody configured, in tokens: the least that a local
+/// server for this purpose has.
 const UNKNOWN_WINDOW: u64 = 32_768;
 
-/// The window where a recording is played back: large, so that nothing is summarised that was not.
+/// The context window during replay: large, so that nothing is compacted that was not when
+/// recording.
 const REPLAYED_WINDOW: u64 = 1_000_000;
 
-/// How long Ollama is looked for where it is not chosen.
+/// The timeout for detecting Ollama if it is not configured.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A model's name and what is known of it, by whom it is asked.
+/// Models with their origin and capabilities.
 type Known = Vec<(Wire, String, String, String, Facts)>;
 
-/// The models that the settings name. Clones share them.
+/// The configured models. Clones share them.
 #[derive(Clone)]
 pub struct ChosenModels(Arc<Inner>);
 
@@ -44,17 +45,17 @@ struct Inner {
 #[derive(Default)]
 struct State {
     settings: Settings,
-    /// The keys that the chain was made with.
+    /// The keys that the chain was built with.
     keys: Vec<Option<Key>>,
     chosen: Option<Model>,
     known: Known,
-    /// Why there is none, though some are named.
+    /// Why there is no model, although some are configured.
     problem: Option<String>,
 }
 
 impl ChosenModels {
-    /// Those of `settings`, recorded where that is wanted, or what was recorded in their place. The
-    /// keyring is asked where they say so; nothing below `vault` is run for it.
+    /// Builds the models of `settings`, recorded or replayed as `tape` says. Asks the keyring if
+    /// the settings allow it; never runs a program inside `vault`.
     pub fn new(
         settings: &Settings,
         environment: Environment,
@@ -69,7 +70,7 @@ impl ChosenModels {
         models
     }
 
-    /// Takes other settings, from the next turn on.
+    /// Replaces the settings, from the next turn on.
     pub fn set_settings(&self, settings: &Settings) {
         match settings.keyring {
             true => self.0.heard.ask(self.without_key(settings, |_| true)),
@@ -86,19 +87,18 @@ impl ChosenModels {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn key(&self, known: &setup::Known) -> Result<Option<Key>, KeyError> {
+    fn key(&self, known: &setup::ProviderConfig) -> Result<Option<Key>, KeyError> {
         let found = vendor_keys::find(known, &self.0.environment, &self.0.folders)?;
         Ok(found.map(|(key, _)| key).or_else(|| self.0.heard.get(&known.name)))
     }
 
-    /// The providers of the chain that are `wanted` and of which a key is in no place but, perhaps, the
-    /// keyring.
+    /// The providers of the chain that are `wanted` and have no key outside the keyring.
     fn without_key(
         &self,
         settings: &Settings,
-        wanted: impl Fn(&setup::Known) -> bool,
+        wanted: impl Fn(&setup::ProviderConfig) -> bool,
     ) -> Vec<String> {
-        let named = settings.chain.iter().filter_map(|reference| parted(reference));
+        let named = settings.chain.iter().filter_map(|reference| split_reference(reference));
         let known = named.filter_map(|(name, _)| setup::provider(settings, name).ok());
         let (environment, folders) = (&self.0.environment, &self.0.folders);
         known
@@ -109,13 +109,13 @@ impl ChosenModels {
             .collect()
     }
 
-    /// The one that is chosen, with the keys that are known now.
+    /// The configured model, with the keys as of now.
     fn chosen(&self) -> Option<Model> {
         if let Some(provider) = self.0.tape.player() {
             return Some(Model { provider, window: REPLAYED_WINDOW });
         }
         let mut state = self.state();
-        // `steward key set` holds from the next turn on.
+        // A key from `steward key set` takes effect at the next turn.
         let keys = self.keys(&state.settings);
         if keys != state.keys || state.problem.is_some() {
             self.make(&mut state);
@@ -123,10 +123,9 @@ impl ChosenModels {
         state.chosen.clone()
     }
 
-    /// Asks the keyring for the keys without which a model cannot be asked, and waits for it, but not
-    /// longer than its limit.
+    /// Asks the keyring for missing keys and waits for it, at most for its time limit.
     fn ask_keyring(&self, settings: &Settings) {
-        let lacks = |known: &setup::Known| {
+        let lacks = |known: &setup::ProviderConfig| {
             known.need == KeyNeed::Required && self.0.heard.get(&known.name).is_none()
         };
         let lacking = self.without_key(settings, lacks);
@@ -134,19 +133,19 @@ impl ChosenModels {
         self.0.heard.wait(&lacking);
     }
 
-    /// The models that are asked, in their order, as `provider/model`.
+    /// The models in order, as `provider/model`.
     pub fn chain(&self) -> Vec<String> {
         self.state().settings.chain.clone()
     }
 
-    /// The key of a provider, where one can be found.
-    pub fn key_of(&self, known: &setup::Known) -> Option<Key> {
+    /// The key of a provider, if one is found.
+    pub fn key_of(&self, known: &setup::ProviderConfig) -> Option<Key> {
         self.key(known).ok().flatten()
     }
 
-    /// The keys of all that are named, as they are found now.
+    /// The current keys of all configured providers.
     fn keys(&self, settings: &Settings) -> Vec<Option<Key>> {
-        let named = settings.chain.iter().filter_map(|reference| parted(reference));
+        let named = settings.chain.iter().filter_map(|reference| split_reference(reference));
         let key = |(name, _)| {
             let known = setup::provider(settings, name).ok()?;
             self.key(&known).ok().flatten()
@@ -165,7 +164,7 @@ impl ChosenModels {
         (state.chosen, state.problem) = match made {
             Ok(chain) => {
                 let windows = state.known.iter().map(|(.., facts)| facts.window);
-                // Whichever answers must be able to read it.
+                // Any of them may answer, so the smallest window counts.
                 let window = windows.map(|window| window.unwrap_or(UNKNOWN_WINDOW)).min();
                 let window = window.unwrap_or(UNKNOWN_WINDOW);
                 let provider = chain.map(|chain| self.0.tape.around(Arc::new(chain)));
@@ -202,7 +201,7 @@ impl Models for ChosenModels {
                 let provider = self.0.tape.around(Arc::new(chain));
                 Some(Model { provider, window: usual.window })
             }
-            // What is wrong with it is said where the usual ones are made.
+            // The error is reported where the usual models are built.
             Ok(None) | Err(_) => Some(usual),
         }
     }
@@ -211,7 +210,7 @@ impl Models for ChosenModels {
         self.chosen().is_some()
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         let state = self.state();
         let (problem, settings) = (state.problem.clone(), state.settings.clone());
         drop(state);
@@ -259,7 +258,7 @@ impl Models for ChosenModels {
 
 fn known(settings: &Settings) -> Known {
     let named = settings.chain.iter().filter_map(|reference| {
-        let (name, model) = parted(reference)?;
+        let (name, model) = split_reference(reference)?;
         let known = setup::provider(settings, name).ok()?;
         let facts = Facts::of(known.wire, model, &settings.facts);
         let endpoint = known.address.as_str().to_owned();
@@ -268,8 +267,8 @@ fn known(settings: &Settings) -> Known {
     named.collect()
 }
 
-/// A model of an Ollama on this machine, where it listens when nobody says otherwise, or where its
-/// own variable says.
+/// A model of an Ollama on this machine, at its default address or the one that its own environment
+/// variable names.
 async fn ollama(settings: &Settings, host: Option<&str>) -> Option<String> {
     let mut known = setup::provider(settings, "ollama").ok()?;
     if let Some(host) = host {

@@ -1,4 +1,4 @@
-//! The vaults Obsidian itself knows, from its own `obsidian.json`.
+//! The vaults that Obsidian knows, from its `obsidian.json`.
 
 #![expect(clippy::disallowed_methods, reason = "Obsidian's own list, outside every vault")]
 
@@ -10,35 +10,35 @@ use serde_json::Value;
 use crate::config::Environment;
 use crate::config::folders::obsidian_json;
 
-/// One vault that Obsidian knows.
+/// A vault that Obsidian knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownVault {
-    /// The folder's name, which Obsidian shows as the vault's.
+    /// The folder's name, which is the vault's name in Obsidian.
     pub name: String,
-    /// Where it lies.
+    /// The vault's folder.
     pub path: PathBuf,
-    /// Obsidian has it open, or had when it last saved its list.
+    /// The vault is open in Obsidian, or was when Obsidian last saved its list.
     pub open: bool,
-    /// The folder is still there; Obsidian's list outlives its vaults.
+    /// The folder exists; Obsidian's list keeps deleted vaults.
     pub exists: bool,
-    /// When it was last opened, in milliseconds since 1970.
+    /// When it was last opened, in milliseconds since the Unix epoch.
     pub last_opened: Option<i64>,
 }
 
-/// What Obsidian's lists say.
+/// The content of Obsidian's lists.
 #[derive(Debug, Clone, Default)]
 pub struct KnownVaults {
     /// Every vault once, open ones first, then the most recently opened.
     pub vaults: Vec<KnownVault>,
-    /// The lists that were found.
+    /// The lists found.
     pub read: Vec<PathBuf>,
-    /// Lists that are there and could not be used, with the reason.
+    /// Lists that are unusable, and why.
     pub faults: Vec<(PathBuf, String)>,
 }
 
-/// Reads every place where Obsidian may keep its list; a list that cannot be used is reported in
-/// [`KnownVaults::faults`] and never stops anything, since it belongs to another program.
+/// Reads all of Obsidian's lists. An unusable list is reported in [`KnownVaults::faults`] and is
+/// not an error, since it belongs to another program.
 pub fn known_vaults(environment: &Environment) -> KnownVaults {
     let mut known = KnownVaults::default();
     for list in obsidian_json(environment) {
@@ -59,7 +59,7 @@ pub fn known_vaults(environment: &Environment) -> KnownVaults {
 }
 
 impl KnownVaults {
-    /// Adds a vault unless another list, or another spelling, named it already.
+    /// Adds a vault unless it is there already, possibly under another spelling.
     fn add(&mut self, vault: KnownVault) {
         let same = |a: &Path, b: &Path| match (dunce::canonicalize(a), dunce::canonicalize(b)) {
             (Ok(a), Ok(b)) => a == b,
@@ -75,8 +75,7 @@ impl KnownVaults {
     }
 }
 
-/// Takes one list apart: entries that make no sense are left out, a list that makes none is a
-/// fault.
+/// Parses a list. Skips invalid entries; fails if the list itself is invalid.
 fn parse(bytes: &[u8]) -> Result<Vec<KnownVault>, String> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let list: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;

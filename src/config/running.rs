@@ -1,4 +1,4 @@
-//! `daemon.json`: which daemon serves a vault, for the command line and for plugins to find it.
+//! `daemon.json`: tells the command line and plugins which daemon serves a vault.
 
 #![expect(clippy::disallowed_methods, reason = "our own state folder")]
 
@@ -11,38 +11,38 @@ use serde::{Deserialize, Serialize};
 use crate::config::folders::{Folders, same_folder};
 use crate::config::instance;
 
-/// What a running daemon says about itself.
+/// What a running daemon publishes about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Running {
     pub pid: u32,
-    /// The port it listens on, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
-    /// The protocol version it speaks.
+    /// The protocol version.
     pub protocol: u32,
     /// The program's version.
     pub version: String,
     /// The vault's canonical path.
     pub vault: String,
-    /// When it started, RFC 3339.
+    /// The start time, RFC 3339.
     pub started_at: String,
 }
 
 const NAME: &str = "daemon.json";
 
-/// What it is called when the daemon has ended, to keep its room on the disk.
+/// The file's name after the daemon has ended. It keeps its disk space for the next start.
 const ENDED: &str = "daemon.json.ended";
 
 impl Running {
-    /// Writes the record into the vault's state folder, whole or not at all, for this user alone: over
-    /// an earlier one, whose room it has where the disk is full.
+    /// Writes the record into the vault's state folder atomically, private to this user. Reuses the
+    /// file of an earlier daemon, which works even on a full disk.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn publish(&self, state: &Path) -> io::Result<Published> {
         let path = state.join(NAME);
         let beside = state.join(ENDED);
-        // Of one that was killed.
+        // Left behind by a killed daemon.
         let _ = std::fs::rename(&path, &beside);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
@@ -52,24 +52,24 @@ impl Running {
         let record = serde_json::to_vec_pretty(self)?;
         file.write_all(&record)?;
         file.set_len(record.len() as u64)?;
-        // Not made durable, which can take as long as all else at a start: after a crash of the system
-        // it would name a process that is gone.
+        // Not synced to disk, which could dominate the start time: after a system crash the record
+        // would name a dead process anyway.
         drop(file);
         std::fs::rename(&beside, &path)?;
         Ok(Published { path })
     }
 
-    /// The record in a state folder, if one is there, makes sense, and its process lives: what a
-    /// killed daemon left behind is no daemon.
+    /// Reads the record in a state folder. `None` if there is none, it is invalid, or its process
+    /// is dead.
     pub fn read(state: &Path) -> Option<Self> {
         let bytes = std::fs::read(state.join(NAME)).ok()?;
         let running: Self = serde_json::from_slice(&bytes).ok()?;
         instance::is_alive(running.pid, state).then_some(running)
     }
 
-    /// The daemon of the vault at `root`, and its state folder, even when it was started through a
-    /// path that no symlink explains (a bind mount, another spelling): then another state folder
-    /// holds its record.
+    /// The daemon of the vault at `root`, with its state folder. Also finds one that was started
+    /// through another path to the same folder, such as a bind mount, whose record is in another
+    /// state folder.
     pub fn find(folders: &Folders, root: &Path) -> Option<(Self, PathBuf)> {
         let own = folders.of_vault(root);
         if let Some(running) = Self::read(&own) {
@@ -79,7 +79,7 @@ impl Running {
         Self::all(folders).into_iter().find(|(running, _)| is_same(running))
     }
 
-    /// Every daemon of this user that runs, with its state folder, in the order of their vaults' paths.
+    /// All running daemons of this user with their state folders, sorted by vault path.
     pub fn all(folders: &Folders) -> Vec<(Self, PathBuf)> {
         let states = std::fs::read_dir(&folders.state).into_iter().flatten().flatten();
         let running = states.filter_map(|entry| Some((Self::read(&entry.path())?, entry.path())));
@@ -89,7 +89,7 @@ impl Running {
     }
 }
 
-/// A published record; dropping it takes it from its name.
+/// A published record; dropping it unpublishes the record.
 #[derive(Debug)]
 pub struct Published {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! What holds the daemon in, should a fault of its own be turned against its user.
+//! The settings of the daemon's sandbox, which limits what a compromised daemon can do.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Whether the daemon confines itself at start, where the system can (Linux): it may then write
-    /// to its vault and its own folders only, and connect to the ports of models only.
+    /// Whether the daemon sandboxes itself at the start (Linux only): it can then write only to its
+    /// vault and its own folders, and connect only to the ports of models.
     pub landlock: bool,
 }
 

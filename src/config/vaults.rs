@@ -1,8 +1,8 @@
-//! Which vault is meant.
+//! Chooses the vault.
 //!
-//! In this order: named by flag, environment or settings; the nearest folder upward that holds
-//! `.obsidian`; the one vault that Obsidian has open. Guessing further would sooner or later change
-//! the wrong person's notes, so everything else is an error that lists the vaults there are.
+//! In this order: the vault named by flag, environment or settings; the nearest parent folder with
+//! `.obsidian`; the only vault that is open in Obsidian. Anything more would be guessing and could
+//! change the wrong person's notes, so otherwise this returns an error that lists the known vaults.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,7 +18,7 @@ use crate::config::Environment;
 use crate::config::folders::{Folders, same_folder};
 use crate::config::obsidian::{KnownVault, KnownVaults};
 
-/// What led to a vault.
+/// How a vault was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -28,14 +28,14 @@ pub enum Origin {
     Environment,
     /// The settings file.
     Config,
-    /// A folder upward from the working folder.
+    /// The working folder or a folder above it.
     Folder,
-    /// Obsidian has it open.
+    /// The vault is open in Obsidian.
     Obsidian,
 }
 
 impl Origin {
-    /// In words, for messages.
+    /// A description for messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Flag => "named by `--vault`",
@@ -47,40 +47,39 @@ impl Origin {
     }
 }
 
-/// The vault that was chosen.
+/// The chosen vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Its folder, canonical: every alias of a path gives the same.
+    /// Its canonical folder: every alias of a path gives the same one.
     pub root: PathBuf,
-    /// What led to it.
+    /// How it was chosen.
     pub origin: Origin,
-    /// Whether it holds `.obsidian`.
+    /// Whether it contains `.obsidian`.
     pub is_vault: bool,
-    /// What the user should know, though nothing is wrong.
+    /// Hints for the user that are not errors.
     pub notices: Vec<String>,
 }
 
-/// Why no vault could be chosen.
+/// Why no vault was chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum NoVault {
-    /// The one that was named cannot be one.
+    /// The named one is not usable.
     #[error("the vault `{}` ({}) {reason}", path.display(), origin.words())]
     Named {
-        /// The path as named.
+        /// The path as given.
         path: PathBuf,
         /// Where it was named.
         origin: Origin,
-        /// What is wrong with it.
         reason: String,
         known: Vec<KnownVault>,
     },
-    /// Several have the name that was given.
+    /// Several vaults have the given name.
     #[error("{} vaults are called `{name}`", known.len())]
     Ambiguous { name: String, known: Vec<KnownVault> },
-    /// Nothing was named and nothing found.
+    /// No vault was named or found.
     #[error("no vault found")]
     None { known: Vec<KnownVault> },
-    /// Several are open in Obsidian.
+    /// Several vaults are open in Obsidian.
     #[error("{} vaults are open in Obsidian, and none was named", known.iter().filter(|v| v.open).count())]
     Several { known: Vec<KnownVault> },
 }
@@ -95,13 +94,13 @@ impl NoVault {
         }
     }
 
-    /// What to do about it, with the known vaults a line each.
+    /// What to do about it, with one line for each known vault.
     pub fn hint(&self) -> String {
         let known = self.known();
         let first = match self {
             Self::None { .. } => "run this inside a vault or pass `--vault PATH`",
             Self::Ambiguous { .. } => "pass `--vault PATH`",
-            _ => "pass `--vault PATH`, or the name of a vault",
+            _ => "pass `--vault PATH`, or a name that `steward vaults` lists",
         };
         if known.is_empty() {
             return first.to_owned();
@@ -129,11 +128,11 @@ pub fn marks(vault: &KnownVault) -> &'static str {
     }
 }
 
-/// Chooses the vault: `named` is what flag, environment or settings say, the strongest one; a path, or the
-/// name of a vault that Obsidian knows or that was served before.
+/// Chooses the vault. `named`: the value from flag, environment or settings, whichever is
+/// strongest; a path, or the name of a vault that Obsidian knows or that was served before.
 ///
 /// # Errors
-/// [`NoVault`] when the named one cannot be a vault, or when nothing or too much was found.
+/// [`NoVault`] if the named one is not usable, or if none or several were found.
 pub fn choose(
     named: Option<(PathBuf, Origin)>,
     environment: &Environment,
@@ -203,7 +202,7 @@ fn named(
     Ok(Choice { root, origin, is_vault, notices })
 }
 
-/// The folder of the vault that is called so; `None` where `name` is a path, or nothing is called so. A
+/// The folder of the vault called `name`; `None` if `name` is a path or no vault has that name. A
 /// folder of that name in the working folder comes first.
 fn called(
     name: &Path,
@@ -228,8 +227,8 @@ fn called(
     }
 }
 
-/// The vaults that are there and can be named by their name alone: those that Obsidian knows, and those that
-/// were served before.
+/// The existing vaults that can be chosen by name: those known to Obsidian, and those served
+/// before.
 pub fn with_names(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
     let mut found: Vec<_> = known.vaults.iter().filter(|vault| vault.exists).cloned().collect();
     for (_, owner) in folders.remembered() {
@@ -249,8 +248,7 @@ pub fn with_names(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
     found
 }
 
-/// Whether a folder that is no vault is more than anybody means to serve: the home folder, or one of the
-/// system's.
+/// Whether a folder without `.obsidian` is too broad to serve: the home folder or a system folder.
 pub fn is_everybodys(root: &Path, environment: &Environment) -> bool {
     const SYSTEM: &[&str] = &[
         "/bin",
@@ -280,7 +278,7 @@ pub fn is_everybodys(root: &Path, environment: &Environment) -> bool {
     too_wide(root, environment) || SYSTEM.iter().any(|folder| Path::new(folder) == root)
 }
 
-/// The nearest folder upward that holds `.obsidian`.
+/// The nearest folder with `.obsidian`, upward from the working folder.
 fn upward(environment: &Environment) -> Option<PathBuf> {
     let start = dunce::canonicalize(environment.working_folder()?).ok()?;
     start
@@ -290,8 +288,8 @@ fn upward(environment: &Environment) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// `/` and the home folder are never taken without being named: a stray `.obsidian` there would
-/// hand over everything the user has.
+/// `/` and the home folder are never chosen implicitly: a stray `.obsidian` there would expose
+/// everything the user has.
 fn too_wide(folder: &Path, environment: &Environment) -> bool {
     folder.parent().is_none() || environment.home().is_some_and(|home| same_folder(home, folder))
 }

@@ -1,8 +1,8 @@
-//! Where a vendor's key is found, and the file it is kept in.
+//! Finds vendors' API keys, and stores them in files.
 //!
-//! The first that has one: the environment, the service manager's credentials, a file of this user
-//! alone beside the settings; where the user wants that, the system's keyring. Never the settings
-//! themselves, never a vault.
+//! The first source with a key wins: the environment, the service manager's credentials, a private
+//! file next to the settings, and, if enabled, the system's keyring. Keys are never in the settings
+//! or in a vault.
 
 #![expect(clippy::disallowed_methods, reason = "our own key files, beside the settings")]
 
@@ -16,16 +16,16 @@ use crate::config::Environment;
 use crate::config::folders::Folders;
 use crate::config::keyring::{Keyring, KeyringError};
 use crate::llm::key::{Key, MAX_BYTES, NoKey};
-use crate::llm::setup::{Known, SetupError};
+use crate::llm::setup::{ProviderConfig, SetupError};
 use crate::server::private::{self, NotPrivate};
 
 /// Where a key was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Source {
-    /// A variable of the environment.
+    /// An environment variable.
     Environment { variable: String },
-    /// A credential that systemd handed over.
+    /// A systemd credential.
     Credential { path: PathBuf },
     /// The file that `steward key set` writes.
     File { path: PathBuf },
@@ -33,15 +33,14 @@ pub enum Source {
     Keyring,
 }
 
-/// Why a key cannot be had. Never shows one.
+/// Why a key is not available. Never shows a key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// What was found there is no key.
+    /// The value found is not a valid key.
     #[error("what `{place}` holds is no key: {reason}")]
     NoKey {
         /// The variable or the file.
         place: String,
-        /// Why not.
         reason: NoKey,
     },
     /// Others could read or change it.
@@ -49,22 +48,20 @@ pub enum KeyError {
     Unsafe {
         /// The file or its folder.
         path: PathBuf,
-        /// What is wrong with it.
         reason: NotPrivate,
     },
-    /// The file system said no.
+    /// A file operation failed.
     #[error("could not {doing} the key file `{}`: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The verb: what failed.
         doing: &'static str,
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
-    /// The keyring cannot be used.
+    /// The keyring failed.
     #[error(transparent)]
     Keyring(#[from] KeyringError),
-    /// There is no such provider, or its settings are wrong.
+    /// The provider is unknown or misconfigured.
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
@@ -86,22 +83,22 @@ impl KeyError {
     }
 }
 
-/// The name under which systemd is given a provider's key with `LoadCredential=`.
+/// The credential name for a provider's key, for systemd's `LoadCredential=`.
 pub fn credential(provider: &str) -> String {
     format!("vault-steward.{provider}")
 }
 
-/// The file that keeps a provider's key.
+/// The file for a provider's key.
 pub fn file(folders: &Folders, provider: &str) -> PathBuf {
     folders.config.join("keys").join(provider)
 }
 
-/// Looks for a provider's key everywhere, last of all in `keyring` where one is given. Blocks.
+/// Looks for a provider's key everywhere, in `keyring` last, if given. Blocks.
 ///
 /// # Errors
-/// As [`find`], and what the keyring says.
+/// As [`find`], and errors of the keyring.
 pub fn find_anywhere(
-    known: &Known,
+    known: &ProviderConfig,
     environment: &Environment,
     folders: &Folders,
     keyring: Option<&Keyring>,
@@ -113,13 +110,13 @@ pub fn find_anywhere(
     Ok(keyring.get(&known.name)?.map(|key| (key, Source::Keyring)))
 }
 
-/// Looks for a provider's key, but in the keyring.
+/// Looks for a provider's key everywhere except in the keyring.
 ///
 /// # Errors
-/// [`KeyError`] where something is there that cannot be used: the next place is not tried then,
-/// since that would be another key than the user thinks.
+/// [`KeyError`] if a source has an unusable value. Later sources are not tried then, since they
+/// would give another key than the user expects.
 pub fn find(
-    known: &Known,
+    known: &ProviderConfig,
     environment: &Environment,
     folders: &Folders,
 ) -> Result<Option<(Key, Source)>, KeyError> {
@@ -146,7 +143,7 @@ pub fn find(
     Ok(read(&path)?.map(|key| (key, Source::File { path })))
 }
 
-/// Keeps a key in its file, for this user alone, in the place of one that was there.
+/// Stores a key in its file, private to this user, and replaces an existing one.
 ///
 /// # Errors
 /// [`KeyError::Unsafe`] or [`KeyError::Io`].
@@ -188,13 +185,13 @@ fn read(path: &Path) -> Result<Option<Key>, KeyError> {
         Err(error) => return Err(failed("open", path)(error)),
     };
     let mut bytes = Vec::new();
-    // One more than a key may have, so that a longer one is seen.
+    // Read more than a key may have, to detect a longer one.
     file.take(MAX_BYTES as u64 + 64).read_to_end(&mut bytes).map_err(failed("read", path))?;
     key(&String::from_utf8_lossy(&bytes), &path.to_string_lossy()).map(Some)
 }
 
 fn write_new(path: &Path, key: &Key) -> io::Result<()> {
-    // What an earlier run of the same number left behind.
+    // Left behind by an earlier process with the same number.
     let _ = fs::remove_file(path);
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

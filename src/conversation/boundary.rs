@@ -1,26 +1,25 @@
-//! Where one conversation ends and the next begins.
+//! Decides where one conversation ends and the next begins.
 
 use std::time::Duration;
 
 use super::record::EndKind;
 
-/// A moment on the steward's own time line: milliseconds since it started, negative for what was
-/// before. Made by a [`Timeline`], never of the wall clock alone.
+/// A moment in milliseconds since the steward started; negative for moments before. Created by a
+/// [`Timeline`], never from the wall clock alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(i64);
 
 impl Moment {
-    /// How long before `later` this was; nothing where it was after it.
+    /// The time from this moment to `later`; zero if `later` is earlier.
     pub fn until(self, later: Self) -> Duration {
         Duration::from_millis(later.0.saturating_sub(self.0).try_into().unwrap_or(0))
     }
 }
 
-/// Lays what was before the start and what comes after it on one line that no jump of the wall clock
-/// bends.
+/// Maps times before and after the start to one scale that wall clock jumps do not affect.
 ///
-/// Within one run only a clock that never jumps counts. What an earlier run left is placed once, at
-/// the start, by the wall clock: it is all that survives a restart.
+/// Within a run, only the monotonic clock counts. Times that an earlier run stored are converted
+/// once, relative to the wall clock at the start, since only the wall clock survives a restart.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeline {
     wall: i64,
@@ -28,25 +27,25 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Begins at this reading of both clocks: the wall clock in milliseconds since the Unix epoch,
-    /// the one that never jumps since any moment.
+    /// Starts at this reading of both clocks: the wall clock in milliseconds since the Unix epoch,
+    /// and the monotonic clock since any moment.
     pub fn begin(wall: i64, running: Duration) -> Self {
         Self { wall, running }
     }
 
-    /// The moment at this reading of the clock that never jumps.
+    /// The moment at this reading of the monotonic clock.
     pub fn at(&self, running: Duration) -> Moment {
         Moment(milliseconds(running).saturating_sub(milliseconds(self.running)))
     }
 
-    /// What the wall clock would say at this reading, had nobody set it since the beginning; for what
-    /// is noted for another run.
+    /// The wall clock time at this reading if nobody had set the clock since the start; for values
+    /// stored for a later run.
     pub fn noted(&self, running: Duration) -> i64 {
         self.wall.saturating_add(self.at(running).0)
     }
 
-    /// The moment of something that an earlier run noted by the wall clock. What would lie in the
-    /// future was just now: a clock that was set back makes nothing old and nothing young for ever.
+    /// The moment of a wall clock time that an earlier run stored. A time in the future counts as
+    /// the start, so that setting the clock back makes nothing too old or permanently new.
     pub fn earlier(&self, wall: i64) -> Moment {
         Moment(wall.saturating_sub(self.wall).min(0))
     }
@@ -56,26 +55,26 @@ fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How long a conversation goes on by itself.
+/// The time limits of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// After so long without a word the next message begins another; zero: time ends none.
+    /// After this much silence the next message starts a new conversation; zero: never.
     pub idle: Duration,
-    /// So long a question waits for its answer, if that is longer.
+    /// An open question extends the idle limit to this, if it is longer.
     pub waiting: Duration,
 }
 
-/// Where a message belongs.
+/// Which conversation a message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary {
-    /// To the conversation that goes on.
+    /// The current conversation.
     Continue,
-    /// To the next one; the old one ends for this reason.
+    /// A new one; the current one ends for this reason.
     Begin(EndKind),
 }
 
-/// Decides where a message belongs that arrives now, after `last_activity` in the conversation that
-/// goes on; `is_waiting` says whether a question waits in it.
+/// Decides where a message that arrives now belongs, given the current conversation's last
+/// activity. `is_waiting`: it has an open question.
 pub fn decide(now: Moment, last_activity: Moment, is_waiting: bool, limits: Limits) -> Boundary {
     let elapsed = last_activity.until(now);
     if limits.idle.is_zero() || elapsed < limits.idle {
@@ -88,7 +87,8 @@ pub fn decide(now: Moment, last_activity: Moment, is_waiting: bool, limits: Limi
     }
 }
 
-/// Whether a question that waits since `since` is still one; later the conversation merely goes on.
+/// Whether a question asked at `since` still counts as open. After that, a message simply continues
+/// the conversation.
 pub fn is_question_fresh(now: Moment, since: Moment, limits: Limits) -> bool {
     since.until(now) < limits.waiting
 }

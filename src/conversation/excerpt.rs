@@ -1,16 +1,16 @@
-//! What is looked for in what was said, and the part of a text that is shown of it.
+//! Parses search queries and cuts excerpts around matches.
 
 use super::title::plain;
 
-/// Terms of one query; more are left out.
+/// The most terms of a query; further ones are ignored.
 const TERMS: usize = 16;
 
-/// The terms of a query: words, and what stands in double quotes as a whole. Nothing else has a
-/// meaning, so that every text can be looked for as it is written.
+/// The terms of a query: words, and phrases in double quotes. There is no other syntax, so any text
+/// can be searched for literally.
 pub fn terms(query: &str) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     for (part, text) in query.split('"').enumerate() {
-        // Between an odd quote and an even one; a last one that is not closed counts as closed.
+        // Odd parts are quoted. A missing closing quote is implied.
         let quoted = part % 2 == 1;
         let found: Vec<String> = match quoted {
             true => vec![plain(text)],
@@ -25,8 +25,8 @@ pub fn terms(query: &str) -> Vec<String> {
     terms
 }
 
-/// The part of `text` around the first of the terms that is in it, on one line of at most about
-/// `characters`; its beginning where none is.
+/// About `characters` characters of `text` around the first term found, on one line; the beginning
+/// if no term occurs.
 pub fn excerpt(text: &str, terms: &[String], characters: usize) -> String {
     let line: Vec<char> = plain(text).chars().collect();
     if line.len() <= characters {
@@ -46,7 +46,7 @@ pub fn excerpt(text: &str, terms: &[String], characters: usize) -> String {
     format!("{before}{}{after}", shown.trim())
 }
 
-/// A character without its case, one for one.
+/// The lower case of a character, always exactly one character.
 fn folded(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }

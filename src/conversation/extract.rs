@@ -1,37 +1,37 @@
-//! A title and a summary without a model: out of what was said and done.
+//! Derives a title and a summary from a conversation without a model.
 
 use super::title::{Titled, first_sentences, first_words, plain, shortened, title_of};
 
-/// What a conversation came to, as far as its title and summary need it.
+/// The parts of a conversation that a title and summary need.
 #[derive(Debug, Clone, Default)]
 pub struct Digest {
-    /// What the person said, in order.
+    /// The person's messages, in order.
     pub asked: Vec<String>,
-    /// What the tools were called for, in order.
+    /// The tool calls, in order.
     pub actions: Vec<Action>,
-    /// The last thing that was said to the person.
+    /// The last message to the person.
     pub outcome: Option<String>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
     pub tool: String,
-    /// The path it was called for, where there is one.
+    /// The path it was about, if any.
     pub path: Option<String>,
 }
 
-/// Words of a title.
+/// The most words of a title.
 const WORDS: usize = 8;
-/// A message with fewer words is a greeting rather than a topic.
+/// A message with fewer words counts as a greeting, not a topic.
 const TOPIC_WORDS: usize = 3;
-/// Characters of what was asked and of what came out.
+/// The most characters quoted from the question and from the outcome.
 const QUOTED: usize = 160;
-/// Tools and paths that are named.
+/// The most tools and paths named.
 const NAMED: usize = 3;
 
 impl Digest {
-    /// Puts a title and a summary together. There always is one.
+    /// Derives title and summary. Both are never empty.
     pub fn titled(&self) -> Titled {
         let asked: Vec<String> = self.asked.iter().map(|text| plain(text)).collect();
         let topic = topic(&asked);
@@ -61,7 +61,7 @@ impl Digest {
         Titled { title, summary: sentences.join(" ") }
     }
 
-    /// Which tools were used, on what.
+    /// A sentence about the tools used and their paths.
     fn done(&self) -> Option<String> {
         let mut tools: Vec<(&str, usize)> = Vec::new();
         let mut paths: Vec<&str> = Vec::new();
@@ -91,11 +91,11 @@ impl Digest {
     }
 }
 
-/// The first message that is more than a greeting, else the first.
+/// The first message that is more than a greeting, otherwise the first.
 fn topic(asked: &[String]) -> Option<&str> {
     let says = |text: &&String| text.chars().any(char::is_alphanumeric);
     let long = |text: &&String| {
-        // Scripts without blanks say much in one word.
+        // In scripts without spaces, one "word" can be a sentence.
         text.split(' ').count() >= TOPIC_WORDS || text.chars().count() >= 4 && !text.is_ascii()
     };
     let mut with_words = asked.iter().filter(says);

@@ -1,16 +1,16 @@
-//! A conversation as values: what was said, in which turn, where one conversation ends and the next
-//! begins, and what it is called afterwards.
+//! Conversations as values: items, turns, where one conversation ends and the next begins, titles
+//! and summaries.
 //!
-//! Floor 1; imports nothing of ours. No I/O and no clock: times are handed in. It knows no model
-//! either: what a model has to be given again is kept in an item as JSON that this room never reads.
+//! Floor 1; imports nothing of ours. No I/O and no clock: callers pass times in. It knows no model:
+//! whatever a model needs back is stored in an item as JSON, which this room never parses.
 //!
-//! Invariants: an item never changes once it is kept, and a conversation only grows; a history is
-//! the items of one branch and of those it came from, in order; the boundary is decided when a
-//! message arrives, before any model is asked, and never by a wall clock that jumped.
+//! Invariants: a stored item never changes, and a conversation only grows; a history is the items
+//! of one branch and of the branches it forked from, in order; the boundary is decided when a
+//! message arrives, before any model is asked, and is unaffected by wall clock jumps.
 //!
 //! Reading order: [`record`] (conversation, turn, item), [`boundary`], [`title`] (titles and
-//! summaries), [`extract`] (both of them without a model), [`question`] (what an answer ends with),
-//! [`excerpt`] (what is shown of something found).
+//! summaries), [`extract`] (both without a model), [`question`] (whether an answer ends with a
+//! question), [`excerpt`] (search results).
 
 pub mod boundary;
 pub mod excerpt;

@@ -1,10 +1,10 @@
-//! Whether an answer ends with a question.
+//! Detects whether an answer ends with a question.
 
-/// Marks that end a question, in any script that has one of its own.
+/// Question marks of all scripts.
 const MARKS: [char; 5] = ['?', '？', '؟', '⁇', '⁉'];
 
-/// The question that a text ends with: its last paragraph. Emphasis, brackets, quotation marks and
-/// emoji may follow the mark; what stands in code or is quoted as a whole line is nobody's question.
+/// The last paragraph, if the text ends with a question. Emphasis, brackets, quotation marks and
+/// emoji may follow the question mark. Questions in code or in a quoted line do not count.
 pub fn at_end(text: &str) -> Option<&str> {
     let text = text.trim();
     let end = text.trim_end_matches(|c: char| {

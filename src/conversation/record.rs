@@ -1,23 +1,24 @@
-//! What is kept of a conversation: itself, its turns, its items.
+//! The stored records: conversations, turns and items.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of a conversation, shown as `12`. Never given twice.
+/// A conversation's number, such as `12`. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ConversationId(pub i64);
 
-/// The number of a turn, shown as `34`. Counted over all conversations.
+/// A turn's number, such as `34`. Counted across all conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TurnId(pub i64);
 
-/// The number of a branch in its conversation. The first is 1.
+/// A branch's number within its conversation. The first is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BranchId(pub i64);
 
-/// The number of an item in its conversation, from 1, over all branches. Later ones are larger.
+/// An item's number within its conversation, from 1, across all branches. Later items have larger
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ItemNumber(pub i64);
 
@@ -32,7 +33,7 @@ macro_rules! number {
         impl FromStr for $name {
             type Err = NotANumber;
 
-            /// Digits alone, as it is shown; nothing else is a number of ours.
+            /// Accepts only digits, as numbers are displayed.
             fn from_str(text: &str) -> Result<Self, NotANumber> {
                 let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 match text.parse() {
@@ -45,23 +46,23 @@ macro_rules! number {
 }
 number!(ConversationId, TurnId, BranchId, ItemNumber);
 
-/// A text that is no number of a conversation, a turn or an item.
+/// The error for a text that is not a valid number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a number", .0.escape_debug())]
 pub struct NotANumber(pub String);
 
-/// Makes the words of an enum that are kept and shown.
+/// Implements the stored and displayed words of an enum.
 macro_rules! words {
     ($name:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
         impl $name {
-            /// The word that is kept and shown.
+            /// The word for storage and display.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+
                 }
             }
 
-            /// The one with this word.
+            /// Parses the word.
             pub fn parse(word: &str) -> Option<Self> {
                 match word {
                     $($word => Some(Self::$variant),)+
@@ -72,49 +73,47 @@ macro_rules! words {
     };
 }
 
-/// A conversation: the turns between two boundaries.
+/// A conversation: a series of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
     pub id: ConversationId,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub began: i64,
-    /// When something was last said in it, in milliseconds since the Unix epoch.
+    /// The last activity, in milliseconds since the Unix epoch.
     pub last_active: i64,
-    /// Its end, if it has ended. It can be resumed.
+    /// The end, if it has ended. It can be resumed.
     pub ended: Option<End>,
-    /// What it is called; none only while it goes on and nobody has named it.
+    /// The title; `None` only before its end.
     pub title: Option<String>,
-    /// What it was about, in two or three sentences; none only while it goes on.
+    /// Two or three sentences about the topic; `None` only before its end.
     pub summary: Option<String>,
-    /// Who gave it the title.
     pub titled_by: Option<TitleOrigin>,
-    /// Where its first message came from: `chat`, `voice`, `cli`.
+    /// The source of its first message: `chat`, `voice`, `cli`.
     pub source: String,
-    /// The branch that is gone on with.
+    /// The live branch.
     pub branch: BranchId,
-    /// The question that the person was asked and has not answered.
+    /// The open question to the person.
     pub waiting: Option<Waiting>,
-    /// Whether a turn is at work in it.
+    /// Whether a turn is running in it.
     pub is_working: bool,
-    /// How many items its live branch and the archived ones hold together.
+    /// The number of items on all branches.
     pub items: u64,
-    /// What its client chose for it.
     pub chosen: Chosen,
 }
 
-/// What the client of a conversation chose for it alone.
+/// Choices that the client made for this conversation alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// The folder that the client said it works in.
+    /// The client's working folder.
     pub cwd: Option<String>,
-    /// How far its calls are trusted, where that is less than all others are: a mode's word.
+    /// The name of a more restrictive mode for its calls.
     pub mode: Option<String>,
-    /// The model that is asked first, as `provider/model`.
+    /// The model to ask first, as `provider/model`.
     pub model: Option<String>,
 }
 
 impl Conversation {
-    /// How it stands.
+    /// Derived from its end and its open question.
     pub fn state(&self) -> State {
         match (&self.ended, &self.waiting) {
             (Some(_), _) => State::Ended,
@@ -123,7 +122,7 @@ impl Conversation {
         }
     }
 
-    /// What a person is shown of how it stands.
+    /// The state to display.
     pub fn shown(&self) -> Shown {
         match (self.is_working, self.state()) {
             (true, _) => Shown::Working,
@@ -133,106 +132,103 @@ impl Conversation {
     }
 }
 
-/// How a conversation stands.
+/// The state of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// The next message may belong to it.
+    /// It is open; the next message may belong to it.
     Open,
-    /// Open, and the person was asked something.
+    /// It is open, with a question to the person.
     Waiting,
-    /// Over.
+    /// Closed; it can be resumed.
     Ended,
 }
 
 words!(State { Open => "open", Waiting => "waiting", Ended => "ended" });
 
-/// What a person is shown of how a conversation stands.
+/// The state of a conversation to display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// A turn is at work.
+    /// A turn is running.
     Working,
-    /// The person is asked something.
+    /// The person has to answer a question.
     Waiting,
-    /// What was asked for is done.
+    /// The work is done.
     Done,
 }
 
 words!(Shown { Working => "working", Waiting => "waiting_for_you", Done => "done" });
 
-/// A question that waits for the person.
+/// An open question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// Since when, in milliseconds since the Unix epoch.
+    /// When it was asked, in milliseconds since the Unix epoch.
     pub since: i64,
-    /// What was asked.
     pub question: String,
 }
 
 /// The end of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// When, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub at: i64,
     pub kind: EndKind,
-    /// Why, for people; may be empty.
+    /// The reason for people; may be empty.
     pub reason: String,
 }
 
-/// What ends a conversation.
+/// What ended a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
-    /// Nothing was said for as long as the settings allow.
+    /// Nobody wrote for as long as the settings allow.
     Idle,
-    /// A question was not answered for as long as the settings allow.
+    /// A question stayed unanswered for as long as the settings allow.
     Unanswered,
-    /// The model.
+    /// The model ended it.
     Agent,
     Person,
 }
 
 words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person" });
 
-/// Who gave a conversation its title and summary.
+/// The origin of a conversation's title and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleOrigin {
-    /// They were put together from what was said.
+    /// Extracted from the items.
     Extract,
     Model,
-    /// A person gave the title; the summary is another's.
+    /// A person gave the title; the summary has another origin.
     Person,
 }
 
 words!(TitleOrigin { Extract => "extract", Model => "model", Person => "person" });
 
-/// A turn: from a person's message to the model's last word.
+/// A turn: from a person's message to the model's final answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     pub id: TurnId,
     pub conversation: ConversationId,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub began: i64,
-    /// When it ended.
+    /// Milliseconds since the Unix epoch.
     pub ended: Option<i64>,
-    /// How it stands.
     pub state: TurnState,
-    /// Why it ended, for people; empty while it runs.
+    /// The reason for its end, for people; empty while it runs.
     pub reason: String,
 }
 
-/// How a turn stands.
+/// The state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
-    /// At work.
     Running,
-    /// Ended by itself.
+    /// It finished.
     Done,
-    /// Ended with a question to the person.
+    /// It finished with a question to the person.
     Waiting,
-    /// A person withdrew it.
+    /// A person cancelled it.
     Cancelled,
-    /// The steward ended while it was at work.
+    /// The steward stopped while it was running.
     Interrupted,
-    /// It could not go on.
+    /// An error stopped it.
     Failed,
 }
 
@@ -245,45 +241,44 @@ words!(TurnState {
     Failed => "failed",
 });
 
-/// One recorded thing of a conversation. It never changes.
+/// A recorded item of a conversation. Immutable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Its number in the conversation.
+    /// The number within the conversation.
     pub number: ItemNumber,
     pub conversation: ConversationId,
-    /// The turn it belongs to; none for what belongs to the conversation as a whole.
+    /// The turn it belongs to; `None` if it belongs to the whole conversation.
     pub turn: Option<TurnId>,
-    /// The branch it was said in.
     pub branch: BranchId,
-    /// When, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub time: i64,
     pub kind: ItemKind,
-    /// What it says in plain words; this is what search finds.
+    /// The plain text, which search uses.
     pub text: String,
-    /// The rest, as JSON that only its writer reads.
+    /// Further data as JSON, which only its writer parses.
     pub body: Option<String>,
 }
 
-/// What kind of thing an item is.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ItemKind {
-    /// What the person said.
+    /// A message from the person.
     User,
-    /// What the model answered, with the calls it made.
+    /// The model's answer, with its calls.
     Assistant,
-    /// What the tools answered.
+    /// The results of tool calls.
     ToolResults,
-    /// News that nobody said: the date, the active note.
+    /// Information nobody wrote: the date, the active note.
     Notice,
-    /// A message to the person, sent while the turn went on.
+    /// A message to the person during a turn.
     Message,
     /// A message that waits for an answer.
     Question,
-    /// What stands for an earlier part that is no longer given to the model.
+    /// A summary that replaces earlier items for the model.
     Compaction,
-    /// The conversation's end, as the model said it.
+    /// The model's reason to end the conversation.
     Ended,
-    /// A look back at the conversation, made after its end.
+    /// A retrospection, written after the end.
     Note,
 }
 

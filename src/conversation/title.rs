@@ -1,6 +1,6 @@
-//! A title and a summary out of what somebody wrote, or nothing where it is none.
+//! Parses a title and summary from text, and rejects text that is neither.
 
-/// What a conversation is called, and what it was about.
+/// The title and summary of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Titled {
     /// At most eight words, on one line.
@@ -9,27 +9,27 @@ pub struct Titled {
     pub summary: String,
 }
 
-/// Words of a title.
+/// The most words of a title.
 const TITLE_WORDS: usize = 8;
-/// Characters of a title: what scripts without spaces have in place of words.
+/// The most characters of a title, for scripts without spaces.
 const TITLE_CHARACTERS: usize = 80;
-/// Sentences of a summary.
+/// The most sentences of a summary.
 const SENTENCES: usize = 3;
-/// Characters of a summary.
+/// The most characters of a summary.
 const SUMMARY_CHARACTERS: usize = 600;
-/// The longest line that can be a title at all; more is an answer to something else.
+/// A longer line is not a title, but an answer to something else.
 const LONGEST_LINE: usize = 200;
 
-/// Reads a model's answer: an object with `title` and `summary`, two labelled parts, or a line and
-/// the rest. Nothing where one of the two is missing or makes no sense.
+/// Parses a model's answer: an object with `title` and `summary`, two labelled parts, or a first
+/// line and the rest. `None` if a part is missing or not sensible.
 pub fn parse(answer: &str) -> Option<Titled> {
     let answer = without_fence(answer.trim());
     let (title, summary) = as_object(answer).or_else(|| as_lines(answer))?;
     Some(Titled { title: title_of(&title)?, summary: summary_of(&summary)? })
 }
 
-/// One title out of a line: without marks, quotes and a full stop, at most eight words. Nothing
-/// where it says nothing, or far too much.
+/// Cleans up a title: no markup, quotes or full stop, at most eight words. `None` if it is empty or
+/// far too long.
 pub fn title_of(line: &str) -> Option<String> {
     let line = plain(line);
     if line.chars().count() > LONGEST_LINE {
@@ -42,7 +42,8 @@ pub fn title_of(line: &str) -> Option<String> {
     (letters >= 2).then_some(title)
 }
 
-/// One summary: at most three sentences on one line. Nothing where it has fewer than three words.
+/// Cleans up a summary: at most three sentences on one line. `None` if it has fewer than three
+/// words.
 pub fn summary_of(text: &str) -> Option<String> {
     let text = plain(text);
     let text = bare_start(&text);
@@ -53,12 +54,12 @@ pub fn summary_of(text: &str) -> Option<String> {
     says_something.then_some(summary)
 }
 
-/// One word of a script that has words, which is no sentence.
+/// A single ASCII word is not a sentence.
 fn is_one_word(text: &str) -> bool {
     !text.contains(' ') && text.is_ascii()
 }
 
-/// One line: every run of blanks is one blank, and what cannot be seen is gone.
+/// One line, with single spaces and without hidden characters.
 pub fn plain(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -74,8 +75,8 @@ pub fn plain(text: &str) -> String {
     line
 }
 
-/// Whether a character cannot be seen but steers how others are shown: controls, marks of direction,
-/// of no width, tags.
+/// Whether a character is invisible but affects how others are displayed: control, directional,
+/// zero-width and tag characters.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -84,7 +85,7 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The first words of a line, in at most so many characters; whole words where there are any.
+/// The first words of a line, at most `characters` characters. Cuts a word only if it is the first.
 pub(super) fn first_words(line: &str, words: usize, characters: usize) -> String {
     let mut taken = String::new();
     for word in line.split(' ').take(words) {
@@ -103,8 +104,8 @@ pub(super) fn first_words(line: &str, words: usize, characters: usize) -> String
     taken
 }
 
-/// The first sentences of a line. A full stop ends one where a blank follows, those of scripts
-/// without blanks anywhere.
+/// The first sentences of a line. In scripts with spaces, a full stop ends a sentence only before a
+/// space.
 pub(super) fn first_sentences(line: &str, most: usize) -> &str {
     let mut found = 0;
     let mut characters = line.char_indices().peekable();
@@ -125,7 +126,7 @@ pub(super) fn first_sentences(line: &str, most: usize) -> &str {
     line
 }
 
-/// At most so many characters, cut at a word where there is one near, and marked.
+/// At most `characters` characters, cut at a nearby word boundary, with an ellipsis.
 pub(super) fn shortened(line: &str, characters: usize) -> String {
     let Some((cut, _)) = line.char_indices().nth(characters) else { return line.to_owned() };
     let end = line.char_indices().nth(characters.saturating_sub(1)).map_or(cut, |(at, _)| at);
@@ -147,7 +148,7 @@ fn as_object(answer: &str) -> Option<(String, String)> {
 }
 
 fn as_lines(answer: &str) -> Option<(String, String)> {
-    // Half an object is no pair of lines.
+    // A truncated object is not a pair of lines.
     if answer.starts_with(['{', '[', '<']) {
         return None;
     }
@@ -157,7 +158,7 @@ fn as_lines(answer: &str) -> Option<(String, String)> {
     Some((title.to_owned(), summary.to_owned()))
 }
 
-/// `**Title:** Words` without what stands before the words.
+/// Removes a label and its markup from the beginning of a line.
 fn without_label<'a>(line: &'a str, label: &str) -> &'a str {
     let bare = bare_start(line.trim_start());
     match bare.get(..label.len()) {
@@ -172,7 +173,7 @@ fn without_label<'a>(line: &'a str, label: &str) -> &'a str {
     }
 }
 
-/// Without the marks that lists and headings begin with.
+/// Removes list and heading marks from the beginning of a line.
 fn bare_start(line: &str) -> &str {
     line.trim_start_matches(['#', '*', '_', '-', '>', ' '])
 }

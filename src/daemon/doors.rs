@@ -1,9 +1,10 @@
 //! The way from the agent to clients.
 
+use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::agent::ports::{Audience, Later, Told, What};
+use crate::agent::ports::{TurnUpdate, Update, UpdateSink};
 use crate::agent::toolbox::Person;
 use crate::agent::turn::Show;
 use crate::calls::{Answerer, Decision, Question};
@@ -13,7 +14,7 @@ use crate::server::approvals::{Approvals, Patience};
 use crate::server::events::{Event, Events};
 
 /// Told of what happens in turns.
-type Hearer = Box<dyn Fn(&Told) + Send + Sync>;
+type Hearer = Box<dyn Fn(&TurnUpdate) + Send + Sync>;
 
 /// The way from the agent to clients; leads nowhere until the server is there.
 #[derive(Default)]
@@ -31,7 +32,7 @@ impl Doors {
     }
 
     /// Has `hear` told of everything that happens in turns; it must be quick.
-    pub fn tell_too(&self, hear: Box<dyn Fn(&Told) + Send + Sync>) {
+    pub fn tell_too(&self, hear: Box<dyn Fn(&TurnUpdate) + Send + Sync>) {
         let _ = self.hearer.set(hear);
     }
 
@@ -42,7 +43,7 @@ impl Doors {
 }
 
 impl Person for Doors {
-    fn ask(&self, question: &Question, call: String) -> Later<(Decision, Answerer)> {
+    fn ask(&self, question: &Question, call: String) -> BoxFuture<'static, (Decision, Answerer)> {
         let Some((_, approvals)) = self.server.get() else {
             return Box::pin(std::future::ready((Decision::Late, Answerer::default())));
         };
@@ -53,13 +54,13 @@ impl Person for Doors {
     }
 }
 
-impl Audience for Doors {
-    fn tell(&self, told: Told) {
+impl UpdateSink for Doors {
+    fn tell(&self, told: TurnUpdate) {
         if let Some(hear) = self.hearer.get() {
             hear(&told);
         }
         let Some((events, _)) = self.server.get() else { return };
-        let Told { conversation, turn, what } = told;
+        let TurnUpdate { conversation, turn, what } = told;
         let (turn, from) = (turn.to_string(), speaker(&what));
         for told in shown(&turn, what, &self.root) {
             let (session, turn) = (conversation.to_string(), Some(turn.clone()));
@@ -68,9 +69,9 @@ impl Audience for Doors {
     }
 }
 
-fn speaker(what: &What) -> Option<u64> {
+fn speaker(what: &Update) -> Option<u64> {
     match what {
-        What::Show(Show::User(said)) => said.from,
+        Update::Show(Show::User(said)) => said.from,
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::doors::Doors;
 use crate::agent::ConversationEvent;
-use crate::agent::ports::{Audience, Told, What};
+use crate::agent::ports::{TurnUpdate, Update, UpdateSink};
 use crate::agent::toolbox::turn_name;
 use crate::agent::turn::{End, Reason, Show};
 use crate::calls::Calls;
@@ -58,15 +58,15 @@ impl Hooked {
     }
 }
 
-impl Audience for Hooked {
-    fn tell(&self, told: Told) {
-        let Told { conversation, turn, what } = &told;
+impl UpdateSink for Hooked {
+    fn tell(&self, told: TurnUpdate) {
+        let TurnUpdate { conversation, turn, what } = &told;
         match what {
-            What::Show(Show::User(said)) => {
+            Update::Show(Show::User(said)) => {
                 let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
                 asked.entry(*turn).or_insert_with(|| said.text.clone());
             }
-            What::Ended { end } => self.ended(*conversation, *turn, end),
+            Update::Ended { end } => self.ended(*conversation, *turn, end),
             _ => {}
         }
         self.doors.tell(told);

@@ -12,6 +12,7 @@ mod handles;
 mod heap;
 pub mod hooked;
 mod opening;
+pub mod organizer;
 mod signals;
 mod spoken;
 pub mod surroundings;
@@ -29,13 +30,14 @@ pub use error::StartError;
 use fresh::Fresh;
 use hooked::Hooked;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
-use opening::{instructions, not_recovered, open_both, tool_settings};
+use opening::{instructions, not_recovered, open_both, settle_jobs, tool_settings};
+use organizer::Organizer;
 use surroundings::Surroundings;
 use voice::Voice;
 
 use crate::agent::memory::StoredMemory;
 use crate::agent::toolbox::VaultToolbox;
-use crate::agent::{Agent, Conversations, Left, Ports, Summaries};
+use crate::agent::{Agent, Conversations, Ports, Summaries, Undelivered};
 use crate::calls::Calls;
 use crate::calls::run::{Runner, blocking_threads};
 use crate::config::folders::{self, Folders};
@@ -62,7 +64,9 @@ use crate::server::token::TokenKeeper;
 use crate::server::{Backend, Server, ServerError};
 use crate::smarthole::SmartHole;
 use crate::store::is_full;
+use crate::tools::News as ToolNews;
 use crate::vault::{Vault, make_system_trash, system_trash};
+use crate::workflows::Workflows;
 
 /// How long a start waits for another process that is just finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -75,6 +79,10 @@ const LAST_WORK: Duration = Duration::from_millis(500);
 /// How long hooks may still hear of what was done, where that leaves the whole end within its time.
 const LAST_HOOKS: Duration = Duration::from_secs(4);
 const WHOLE_END: Duration = Duration::from_millis(9_600);
+
+/// How long after the start the journal's database is looked through, where nobody changes anything before: not
+/// among the first answers.
+const LOOK: Duration = Duration::from_millis(300);
 
 /// How long after the start room is made for what is going to be written: not among the first calls.
 const ROOM: Duration = Duration::from_secs(5);
@@ -168,6 +176,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         }
         recovered => recovered.map_err(not_recovered)?,
     };
+    settle_jobs(&context);
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let calls = calls(context, &state, &config);
@@ -237,7 +246,7 @@ pub fn prepare_places(root: &Path, settings: &Path) {
 struct AgentParts {
     talk: Arc<Talk>,
     /// What was received and not heard before this start.
-    left: Left,
+    left: Undelivered,
     models: ChosenModels,
     doors: Arc<Doors>,
     host: Arc<HostDoor>,
@@ -271,7 +280,7 @@ fn agent(
     let left = agent.recover().unwrap_or_else(|error| {
         // Tools go on; a message is refused for as long as it cannot be kept.
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
-        Left::default()
+        Undelivered::default()
     });
     let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
     voice.set_retry_seconds(config.smarthole.retry_seconds);
@@ -304,6 +313,7 @@ fn services(
         models: agent.models.clone(),
         conversations,
         voice: Arc::clone(&agent.voice) as _,
+        workflows: Workflows::new(calls.clone(), context.journal.store(), context.clock),
         confinement,
         warnings,
     }
@@ -401,6 +411,11 @@ async fn serve(
     let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
     let _naming = Following(tokio::spawn(summaries.run()));
     journal.subscribe(Box::new(move |set| events.publish(methods::events::applied(set))));
+    let tell = server.events();
+    let listeners = calls.context().listeners.clone();
+    listeners.subscribe(Box::new(move |news| {
+        methods::events::organized(news).into_iter().for_each(|event| tell.publish(event));
+    }));
     let seen = Arc::clone(&agent.surroundings);
     vault.subscribe(Box::new(move |change| seen.changed(change)));
     let seen = agent.surroundings;
@@ -410,6 +425,18 @@ async fn serve(
         let vault = vault.clone();
         move || vault.watch()
     });
+    let organizer = Arc::new(Organizer::new(calls.clone(), Arc::clone(&agent.host)));
+    let hears = Arc::clone(&organizer);
+    vault.subscribe(Box::new(move |change| {
+        hears.hear(change, chrono::Utc::now().timestamp_millis());
+    }));
+    let hears = Arc::clone(&organizer);
+    listeners.subscribe(Box::new(move |news| {
+        if *news == ToolNews::Rules {
+            hears.wake();
+        }
+    }));
+    let _organizing = Following(tokio::spawn(organizer.run()));
     let fresh = Arc::new(Fresh::default());
     let hears = Arc::clone(&fresh);
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
@@ -506,10 +533,12 @@ async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
     }
 }
 
-/// Copies the journal's database and lets old texts go, once a day.
+/// Looks through the journal's database after the start; copies it and lets old texts go, once a day.
 async fn look_after(journal: Journal, conversations: Conversations) {
-    tokio::time::sleep(ROOM).await;
     let store = conversations.store().clone();
+    tokio::time::sleep(LOOK).await;
+    store.database.look_through();
+    tokio::time::sleep(ROOM - LOOK).await;
     if tokio::task::spawn_blocking(move || store.database.make_room()).await.is_err() {
         return;
     }

@@ -90,9 +90,11 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
         most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),
+        rules: Vec::new(),
         gate: None,
         conversations: Some(Arc::new(conversations)),
         host: None,
+        listeners: Default::default(),
         clock: tools::Clock::System,
     }
 }
@@ -134,7 +136,7 @@ pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
 
 /// What the tools are to go by.
 pub(super) fn tool_settings(config: &Config) -> tools::Settings {
-    tools::Settings { search: config.search.clone() }
+    tools::Settings { search: config.search.clone(), organize: config.organize.clone() }
 }
 
 /// Ends what a crash left half-done, for whoever holds the vault alone; before anything is changed.
@@ -142,7 +144,16 @@ pub(super) fn tool_settings(config: &Config) -> tools::Settings {
 /// # Errors
 /// [`StartError::Journal`]; nothing may be changed then.
 pub fn recover(context: &Context) -> Result<Recovered, StartError> {
-    context.journal.recover().map_err(not_recovered)
+    let recovered = context.journal.recover().map_err(not_recovered)?;
+    settle_jobs(context);
+    Ok(recovered)
+}
+
+/// Marks jobs that ran when the program ended, once the journal is whole.
+pub(super) fn settle_jobs(context: &Context) {
+    if let Err(error) = tools::settle(context) {
+        tracing::error!(%error, "jobs that ran are not marked as interrupted");
+    }
 }
 
 pub(super) fn not_recovered(error: JournalError) -> StartError {

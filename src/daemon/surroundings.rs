@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, FixedOffset, Utc};
 
-use crate::agent::ports::Place;
-use crate::agent::prompt::Moment;
+use crate::agent::ports::VaultContext;
+use crate::agent::prompt::Situation;
 use crate::calls::Calls;
 use crate::conversation::ConversationId;
 use crate::journal::ListedSet;
@@ -127,12 +127,12 @@ impl Surroundings {
     }
 }
 
-impl Place for Surroundings {
+impl VaultContext for Surroundings {
     fn vault(&self) -> String {
         self.vault().name().to_owned()
     }
 
-    fn moment(&self, conversation: ConversationId, scope: Scope) -> Moment {
+    fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation {
         let vault = self.vault().seen_through(self.calls.view(scope));
         let mut news = self.news();
         let count = news.count;
@@ -153,7 +153,7 @@ impl Place for Surroundings {
         drop(news);
         let now = self.calls.context().clock.now();
         let (active_note, as_of) = self.active_note(now, &vault);
-        Moment { now, active_note, as_of, news: told }
+        Situation { now, active_note, as_of, news: told }
     }
 
     fn note(&self, path: &str, scope: Scope) -> Option<(String, String)> {

@@ -15,10 +15,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::spoken;
-use crate::agent::entry::Said;
-use crate::agent::ports::{MemoryError, Told, What};
+use crate::agent::entry::UserMessage;
+use crate::agent::ports::{MemoryError, TurnUpdate, Update};
 use crate::agent::turn::{MessageKind, Reason, Show};
-use crate::agent::{Agent, Answered, Answering, Conversations, PromptError};
+use crate::agent::{Agent, Conversations, MessageOutcome, PendingOutcome, PromptError};
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::ErrorKind;
 use crate::methods::inbox;
@@ -146,12 +146,12 @@ impl Voice {
     }
 
     /// Hears what happens in conversations, to tell the person who speaks. Never waits.
-    pub fn hear(&self, told: &Told) {
-        let What::Show(show) = &told.what else { return };
+    pub fn hear(&self, told: &TurnUpdate) {
+        let Update::Show(show) = &told.what else { return };
         let mut at_work = lock(&self.at_work);
         let Some(at_work) = at_work.as_mut() else { return };
         match show {
-            Show::User(said) | Show::Again(said) if said.number == at_work.number => {
+            Show::User(said) | Show::Resumed(said) if said.number == at_work.number => {
                 at_work.turn = Some(told.turn);
             }
             _ if at_work.turn != Some(told.turn) => {}
@@ -312,13 +312,13 @@ impl Voice {
             return;
         }
         match answered {
-            Ok(Answered { reason: Some(Reason::Failed), words, cause, .. }) => {
+            Ok(MessageOutcome { reason: Some(Reason::Failed), words, cause, .. }) => {
                 self.failed(&row, &words, cause).await;
             }
-            Ok(Answered { reason: None, .. }) => {
+            Ok(MessageOutcome { reason: None, .. }) => {
                 self.failed(&row, "its turn was cut short", None).await;
             }
-            Ok(Answered { reason: Some(reason), answer, .. }) => {
+            Ok(MessageOutcome { reason: Some(reason), answer, .. }) => {
                 let told = lock(&self.at_work).as_ref().map(|one| one.told.clone());
                 self.answered(&row, reason, answer, &told.unwrap_or_default()).await;
             }
@@ -353,9 +353,9 @@ impl Voice {
         &self,
         row: &InboxRow,
         resumed: Option<ConversationId>,
-    ) -> Result<Answering, PromptError> {
+    ) -> Result<PendingOutcome, PromptError> {
         let how = inbox::how(row);
-        let said = Said {
+        let said = UserMessage {
             number: row.id,
             text: row.text.clone(),
             to: None,
@@ -363,7 +363,7 @@ impl Voice {
             scope: Scope::Voice,
             from: None,
             client_id: None,
-            attached: crate::agent::attached::Attached::default(),
+            attached: crate::agent::attachments::Attachments::default(),
             note: Some(spoken::note(&how)),
         };
         if let Some(conversation) = resumed {

@@ -1,47 +1,53 @@
-//! The one way for changes on their way to the journal.
+//! The one path by which changes reach the journal.
+
+use std::collections::BTreeSet;
 
 use super::error::EditsError;
-use super::gate::{self, Gate};
+use super::gate::{self, Gate, Whole};
 use super::links::{self, Followed};
 use super::rights::ReadOnly;
 use super::since::Since;
 use crate::index::Index;
+use crate::index::links::names::NameChange;
+use crate::index::links::rewrite;
 use crate::journal::{
-    Applied, Change, ChangeSet, Follow, Journal, JournalError, NameStep, Origin, Restored, Review,
-    Target, TrashItem, UndoError, Undone,
+    Applied, Change, ChangeSet, Follow, Journal, JournalError, ListedSet, NameStep, Origin,
+    Restored, Review, Target, TrashItem, UndoError, Undone,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, Vault, VaultError};
+use crate::vault::{Before, Cancel, Vault, VaultError};
 
 /// How often a change is planned anew because a note with links to rewrite changed meanwhile, as
 /// when Obsidian rewrites the same links.
 const ATTEMPTS: usize = 6;
 
-/// Makes changes in a caller's name.
+/// Makes changes on behalf of a caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Editor<'a> {
-    /// The vault, as the caller may see it.
+    /// The vault, as far as the caller may see it.
     pub vault: &'a Vault,
-    /// The way to change it.
     pub journal: &'a Journal,
     pub index: &'a Index,
-    /// Decides on changes before they are made; without it all are.
+    /// Judges changes before they are made; `None` permits all.
     pub gate: Option<&'a dyn Gate>,
-    /// Who asks for them.
+    /// Who requests the changes.
     pub origin: &'a Origin,
-    /// Set when the caller does not want them any more.
+    /// Set when the caller cancels.
     pub cancel: &'a Cancel,
+    /// What a person agrees to, if that is more than these changes.
+    pub whole: Option<Whole<'a>>,
 }
 
 impl Editor<'_> {
-    /// Applies changes that go together; links stay as they are.
+    /// Applies changes as one set; leaves links as they are.
     ///
     /// # Errors
-    /// The gate's refusal, or the journal's error; all is as it was.
+    /// The gate's refusal or the journal's error; nothing has changed.
     pub fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, EditsError> {
         let set = ChangeSet { title, changes };
         let Some(gate) = self.gate else { return Ok(self.journal.apply(&set, self.origin)?) };
-        let proposal = gate::changes(self.vault, &set.title, &set.changes);
+        let mut proposal = gate::changes(self.vault, &set.title, &set.changes);
+        proposal.whole = self.whole;
         gate.check(&proposal).map_err(EditsError::Refused)?;
         let applied = self.journal.apply(&set, self.origin);
         match &applied {
@@ -52,11 +58,27 @@ impl Editor<'_> {
         Ok(applied?)
     }
 
-    /// Applies changes that go together, and with them the rewriting of every link that would lead
-    /// elsewhere for them. The outcomes of `changes` come first in what was applied.
+    /// Submits changes, with the links that follow them, to the gate without applying them. For
+    /// work that is applied in several parts: each part is then judged as such, by an editor whose
+    /// [`Whole::is_part`] is set.
     ///
     /// # Errors
-    /// As [`Editor::apply`] and [`Editor::preview`]; all is as it was.
+    /// As [`Editor::apply`] and [`Editor::preview`].
+    pub fn propose(&self, title: &str, changes: Vec<Change>) -> Result<Followed, EditsError> {
+        let mut followed = self.preview(&changes, ReadOnly::Refuse)?;
+        let Some(gate) = self.gate else { return Ok(followed) };
+        let changes = followed.merge_into(changes);
+        let mut proposal = gate::changes(self.vault, title, &changes);
+        proposal.whole = self.whole;
+        gate.check(&proposal).map_err(EditsError::Refused)?;
+        Ok(followed)
+    }
+
+    /// Applies changes as one set, and rewrites every link that they would redirect. The outcomes
+    /// of `changes` come first.
+    ///
+    /// # Errors
+    /// As [`Editor::apply`] and [`Editor::preview`]; nothing has changed.
     pub fn apply_with_links(
         &self,
         title: String,
@@ -87,21 +109,50 @@ impl Editor<'_> {
         }
     }
 
-    /// What [`Editor::apply_with_links`] would do to links; nothing is changed.
+    /// The effect of [`Editor::apply_with_links`] on links, without changing anything.
     ///
     /// # Errors
-    /// The caller withdrew; what the system would refuse.
+    /// The caller cancelled; the system would refuse.
     pub fn preview(&self, changes: &[Change], read_only: ReadOnly) -> Result<Followed, EditsError> {
         links::follow(self.vault, self.index, self.cancel, changes, read_only)
     }
 
-    /// Takes a change set or one change back, and lets links follow.
+    /// Copies a file: makes a new file at `to` with the content of the one at `from`. Links in it
+    /// lead where those of the original lead; links in other files keep their targets. With
+    /// `dry_run` nothing changes.
     ///
     /// # Errors
-    /// The gate's refusal, or the journal's error; all is as it was.
+    /// As [`Editor::apply_with_links`].
+    pub fn copy(
+        &self,
+        (from, to): (&VaultPath, &VaultPath),
+        content: Vec<u8>,
+        dry_run: bool,
+    ) -> Result<(Option<Applied>, Followed), EditsError> {
+        let mut names = NameChange::default();
+        names.comes(to.clone());
+        let (content, own) = rewrite::copied(self.vault, &names, (from, to), content);
+        let changes = vec![Change::Write { path: to.clone(), content, before: Before::Absent }];
+        let (applied, mut followed) = match dry_run {
+            true => (None, self.preview(&changes, ReadOnly::Refuse)?),
+            false => {
+                let title = format!("copy `{from}` to `{to}`");
+                let done = self.apply_with_links(title, changes, ReadOnly::Refuse)?;
+                (Some(done.0), done.1)
+            }
+        };
+        followed.plan.rewrites.splice(0..0, own.rewrites);
+        followed.plan.stuck.splice(0..0, own.stuck);
+        Ok((applied, followed))
+    }
+
+    /// Undoes a change set or one change, and lets links follow.
+    ///
+    /// # Errors
+    /// The gate's refusal or the journal's error; nothing has changed.
     pub fn undo(&self, target: Target, force: bool) -> Result<(Undone, Followed), EditsError> {
-        // What stands in the way is told with its text, so it is only looked for where it may be
-        // seen.
+        // An obstacle is reported with its text, so the undo is only tried where the caller may see
+        // it.
         let set = self.journal.history().change_set(target.set())?;
         if set.as_ref().is_some_and(|set| !set.is_seen_through(self.vault.view())) {
             return Err(UndoError::Unknown(target).into());
@@ -113,10 +164,27 @@ impl Editor<'_> {
         self.reviewed(&format!("undo {target}"), since, run, |done| &done.applied)
     }
 
-    /// Brings a deleted thing back, and lets links follow.
+    /// Undoes the changes of a set with the numbers `only`, all or none, and lets links follow.
     ///
     /// # Errors
-    /// The gate's refusal, or the journal's error; all is as it was.
+    /// As [`Editor::undo`].
+    pub fn undo_some(
+        &self,
+        title: &str,
+        set: &ListedSet,
+        only: &BTreeSet<u32>,
+    ) -> Result<(Undone, Followed), EditsError> {
+        let since = Some(Since::undone(Target::Set(set.id), set));
+        let run = |follow: Follow<'_>, review: Review<'_>| {
+            self.journal.undo_some(set.id, only, self.origin, follow, review)
+        };
+        self.reviewed(title, since, run, |done| &done.applied)
+    }
+
+    /// Restores a deleted file or folder, and lets links follow.
+    ///
+    /// # Errors
+    /// The gate's refusal or the journal's error; nothing has changed.
     pub fn restore(
         &self,
         item: &TrashItem,
@@ -134,8 +202,8 @@ impl Editor<'_> {
         self.reviewed(&format!("restore `{place}`"), since, run, |done| &done.applied)
     }
 
-    /// Runs an undo or a restoration whose plan, with the texts that follow, is judged like any
-    /// other change before anything is done.
+    /// Runs an undo or a restoration. The gate judges its plan, with the texts that follow, like
+    /// any other change before anything is done.
     fn reviewed<T>(
         &self,
         title: &str,
@@ -145,10 +213,11 @@ impl Editor<'_> {
     ) -> Result<(T, Followed), EditsError> {
         let (mut proposal, mut refused) = (None, None);
         let done = self.following(since, |follow| {
-            run(follow, &mut |prospects| {
+            run(follow, &mut |steps| {
                 let Some(gate) = self.gate else { return true };
-                let prospects = gate::prospects(self.vault, self.journal, title, prospects);
-                refused = gate.check(proposal.insert(prospects)).err();
+                let mut steps = gate::preview(self.vault, self.journal, title, steps);
+                steps.whole = self.whole;
+                refused = gate.check(proposal.insert(steps)).err();
                 refused.is_none()
             })
         });
@@ -167,9 +236,9 @@ impl Editor<'_> {
         }
     }
 
-    /// Runs an undo or a restoration, and with it the rewriting of every link that would lead
-    /// elsewhere for it, in the same change set. A text that it puts back itself stays as it was
-    /// then, and so does one that is older than what is taken back, as far as `since` tells.
+    /// Runs an undo or a restoration, and rewrites in the same change set every link that it would
+    /// redirect. A text that the undo itself puts back stays as it was, and so does one that is
+    /// older than what is undone, as far as `since` tells.
     fn following<T>(
         &self,
         since: Option<Since>,
@@ -195,7 +264,8 @@ impl Editor<'_> {
         }
     }
 
-    /// Finds what is not where it was: where no watcher tells, nobody knows its new name yet.
+    /// Rescans the vault for a file that is not where it was: without a watcher nobody knows its
+    /// new name yet.
     fn look_again(&self, error: &VaultError) {
         if matches!(error, VaultError::Stale { current: None, .. } | VaultError::Renamed { .. })
             && let Err(error) = self.vault.rescan()
@@ -205,7 +275,7 @@ impl Editor<'_> {
     }
 }
 
-/// The file that somebody changed, or took away, since it was looked at.
+/// The file that somebody changed or removed since it was read.
 fn met(error: &VaultError) -> Option<&VaultPath> {
     match error {
         VaultError::Stale { path, .. } | VaultError::Renamed { path, .. } => Some(path),

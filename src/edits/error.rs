@@ -1,4 +1,4 @@
-//! Why changes were not made.
+//! The errors of this room.
 
 use serde_json::{Value, json};
 
@@ -7,35 +7,34 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::Refusal;
 
-/// Files named in a message, and in the facts.
+/// Maximum number of files named in a message, and in the JSON details.
 const MAX_NAMED: (usize, usize) = (10, 100);
 
-/// Why changes were not made; everything is as it was, as far as the journal's errors say.
+/// Why changes were not made. Nothing has changed, except as the journal's errors say.
 #[derive(Debug, thiserror::Error)]
 pub enum EditsError {
-    /// The caller withdrew.
+    /// The caller cancelled.
     #[error("the call was withdrawn before it ended; nothing was changed")]
     Withdrawn,
-    /// The gate refused.
     #[error("{}", .0.reason)]
     Refused(Refusal),
-    /// The links in these files would have to follow, and may not be written.
+    /// Links in these files have to follow, but the files are read-only.
     #[error("{}", not_writable(.seen, *.total))]
     NotWritable {
-        /// Those whose names the caller may see, each with the reason.
+        /// The files that the caller may see, each with the reason.
         seen: Vec<(VaultPath, String)>,
         total: usize,
     },
-    /// The journal did not apply them.
+    /// The journal did not apply the changes.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The journal did not take them back.
+    /// The journal did not undo the changes.
     #[error(transparent)]
     Undo(#[from] UndoError),
 }
 
 impl EditsError {
-    /// The stable word for programs.
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Withdrawn => ErrorCode::Cancelled,
@@ -46,7 +45,7 @@ impl EditsError {
         }
     }
 
-    /// What to do about it, as a sentence without its full stop.
+    /// Advice, as a sentence without its full stop.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Withdrawn => None,
@@ -63,7 +62,7 @@ impl EditsError {
         }
     }
 
-    /// The facts as JSON, for programs.
+    /// The details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         match self {
             Self::Withdrawn => None,

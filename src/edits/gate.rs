@@ -1,64 +1,82 @@
-//! What a call is about to change, shown to whoever decides before it is done.
+//! The changes that a call is about to make, shown to the gate that judges them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
-use crate::journal::{Change, ChangeSetId, Journal, JournalError, Prospect, Prospected};
+use crate::journal::{Change, ChangeSetId, Journal, JournalError, PreviewAction, PreviewStep};
 use crate::note::extent;
 use crate::note::path::VaultPath;
 use crate::policy::active::{self, Find, Format};
 use crate::policy::{Action, Effect, Refusal};
-use crate::vault::{Before, Catalogue, Kind, Vault};
+use crate::vault::{Before, Catalogue, Kind, Vault, is_temp_path};
 
-/// Decides on changes at the moment they are to be made, on the paths on which they would be.
+/// Judges changes at the moment they are to be made, on their final paths.
 pub trait Gate: Send + Sync + fmt::Debug {
-    /// Looks at what is about to be done.
+    /// Judges a proposal.
     ///
     /// # Errors
-    /// Why it is not done.
+    /// The refusal.
     fn check(&self, proposal: &Proposal) -> Result<(), Refusal>;
 
-    /// The journal has refused it as more than one turn may change; nothing was done.
+    /// Called if the journal refused because of the limits of one turn; nothing has changed.
     fn limited(&self, proposal: &Proposal, limit: &JournalError);
 
-    /// It was done, as this change set.
+    /// Called when the proposal was applied, as this change set.
     fn applied(&self, change_set: ChangeSetId);
 }
 
-/// What a call is about to do.
+/// The changes that a call is about to make.
 #[derive(Debug)]
 pub struct Proposal<'a> {
-    /// What it does, for people.
+    /// What the call does, for people.
     pub title: &'a str,
     pub changes: Vec<Proposed<'a>>,
+    /// What a person agrees to, if that is more than these changes.
+    pub whole: Option<Whole<'a>>,
 }
 
-/// One change that is about to be made.
+/// A whole that a person agrees to: a plan, or the undo of a job.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole<'a> {
+    /// Identifies the whole, links included; `None` if a person agrees to just these changes.
+    pub identity: Option<&'a str>,
+    /// The whole in a few lines, since the list of changes is too long to read.
+    pub outline: &'a str,
+    /// Why a person has to agree in any case, if so.
+    pub reason: Option<&'a str>,
+    /// Whether the changes are a part of it, after [`Editor::propose`](super::Editor::propose)
+    /// submitted the whole.
+    pub is_part: bool,
+}
+
+/// One proposed change.
 #[derive(Debug)]
 pub struct Proposed<'a> {
-    /// What it does to what.
+    /// The action and its path.
     pub effect: Effect,
     text: Option<Bytes<'a>>,
-    /// Of what is deleted, what it is and holds at this moment.
+    /// For a deletion, a hash of what is there now.
     state: Option<blake3::Hash>,
 }
 
-/// Of a file that is written, the bytes that are there, if any, and the new ones.
+/// For a write, the current content, if the file exists, and the new content.
 type Bytes<'a> = (Option<Cow<'a, [u8]>>, Cow<'a, [u8]>);
 
 impl Proposed<'_> {
-    /// Its text before and after, where it is a file that is written.
+    /// For a write, the content before and after.
     pub fn content(&self) -> Option<(&[u8], &[u8])> {
         let (old, new) = self.text.as_ref()?;
         Some((old.as_deref().unwrap_or_default(), new))
     }
 
-    /// Whether it is a file that was not there.
+    /// Whether it creates a file.
     pub fn is_new(&self) -> bool {
         matches!(&self.text, Some((None, _)))
     }
 
-    /// What tells this change from any other: the same only if the same would be done to the same.
+    /// Hashes what identifies this change: the hash is the same only for the same effect on the
+    /// same content.
     pub fn identity(&self, hash: &mut blake3::Hasher) {
         hash.update(format!("{:?}", self.effect).as_bytes());
         if let Some((old, new)) = &self.text {
@@ -71,8 +89,12 @@ impl Proposed<'_> {
     }
 }
 
-/// What these changes would do.
+/// The proposal that these changes make.
 pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) -> Proposal<'a> {
+    let hidden = over_hidden_names(changes.iter().filter_map(|change| match change {
+        Change::Move { from, to } => Some((from, to)),
+        _ => None,
+    }));
     let one = |change: &'a Change| match change {
         Change::Write { path, content, before } => {
             let old: Option<Cow<'a, [u8]>> = match before {
@@ -92,6 +114,7 @@ pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) 
             Proposed { effect, text: None, state: None }
         }
         Change::Move { from, to } => {
+            let from = hidden.get(from).copied().unwrap_or(from);
             let (folder, files) = size(vault, from);
             let active = if folder { Vec::new() } else { renamed(vault, from, to) };
             let effect = Effect {
@@ -109,51 +132,74 @@ pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) 
             Proposed { effect, text: None, state: Some(state(vault, path)) }
         }
     };
-    Proposal { title, changes: changes.iter().map(one).collect() }
+    let shown = changes
+        .iter()
+        .filter(|change| !matches!(change, Change::Move { to, .. } if hidden.contains_key(to)));
+    Proposal { title, changes: shown.map(one).collect(), whole: None }
 }
 
-/// What an undo or a restoration would do, as the journal has planned it.
-pub(super) fn prospects<'a>(
+/// The moves to hidden names, which free a path for another file: from hidden name to origin. Each
+/// is shown as one move together with the one that leads on.
+fn over_hidden_names<'a>(
+    moves: impl Iterator<Item = (&'a VaultPath, &'a VaultPath)>,
+) -> HashMap<&'a VaultPath, &'a VaultPath> {
+    moves.filter(|(_, to)| is_temp_path(to)).map(|(from, to)| (to, from)).collect()
+}
+
+/// The proposal that an undo or a restoration makes, as the journal has planned it.
+pub(super) fn preview<'a>(
     vault: &Vault,
     journal: &Journal,
     title: &'a str,
-    prospects: Vec<Prospect>,
+    steps: Vec<PreviewStep>,
 ) -> Proposal<'a> {
-    let changes = prospects.into_iter().map(|one| prospect(vault, journal, one)).collect();
-    Proposal { title, changes }
+    let mut steps = steps;
+    let moves = steps.iter().filter_map(|one| one.from.as_ref().map(|from| (from, &one.path)));
+    let hidden: HashMap<VaultPath, VaultPath> = over_hidden_names(moves)
+        .into_iter()
+        .map(|(hidden, from)| (hidden.clone(), from.clone()))
+        .collect();
+    steps.retain(|one| one.from.is_none() || !hidden.contains_key(&one.path));
+    for one in &mut steps {
+        if let Some(first) = one.from.as_ref().and_then(|from| hidden.get(from)) {
+            one.from = Some(first.clone());
+        }
+    }
+    let changes = steps.into_iter().map(|one| proposed_step(vault, journal, one)).collect();
+    Proposal { title, changes, whole: None }
 }
 
-fn prospect(vault: &Vault, journal: &Journal, one: Prospect) -> Proposed<'static> {
+fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed<'static> {
     // The links that follow are a part of it, like those of a move.
     let action = if one.follows { Action::Write } else { Action::Restore };
-    let shown = match one.deed {
-        Prospected::Write | Prospected::BringBack => action,
-        Prospected::Folder => Action::CreateFolder,
-        Prospected::Move => Action::Move,
-        Prospected::Delete | Prospected::RemoveFolder => Action::Delete,
+    let shown = match one.action {
+        PreviewAction::Write | PreviewAction::BringBack => action,
+        PreviewAction::Folder => Action::CreateFolder,
+        PreviewAction::Move => Action::Move,
+        PreviewAction::Delete | PreviewAction::RemoveFolder => Action::Delete,
     };
     let base = Effect { shown, was_gone: one.was_gone, ..effect(action, &one.path) };
-    let effect = match one.deed {
-        Prospected::Write | Prospected::BringBack => Effect { folder: one.folder, ..base },
-        Prospected::Folder | Prospected::RemoveFolder => Effect { files: 0, ..base },
-        Prospected::Move => {
+    let effect = match one.action {
+        PreviewAction::Write | PreviewAction::BringBack => Effect { folder: one.folder, ..base },
+        PreviewAction::Folder | PreviewAction::RemoveFolder => Effect { files: 0, ..base },
+        PreviewAction::Move => {
             let (folder, files) = one.from.as_ref().map_or((false, 1), |from| size(vault, from));
             Effect { from: one.from, folder, files, ..base }
         }
-        Prospected::Delete => {
+        PreviewAction::Delete => {
             let (folder, files) = size(vault, &one.path);
             Effect { folder, files, ..base }
         }
     };
     let old = one.old.and_then(|text| text.load(journal));
-    let mut active = match (&effect.from, one.deed) {
-        (Some(from), Prospected::Move) if !effect.folder => renamed(vault, from, &one.path),
+    let mut active = match (&effect.from, one.action) {
+        (Some(from), PreviewAction::Move) if !effect.folder => renamed(vault, from, &one.path),
         _ => Vec::new(),
     };
     let (mut bytes, mut changed, mut text) = (0, 0, None);
     for (path, new) in &one.new {
         let Some(new) = new.load(journal) else {
-            // What Obsidian would show and nobody could look at may hold anything.
+            // A file that Obsidian renders and that cannot be read may contain anything.
             if Format::of(path).is_some() || one.folder {
                 let text = format!("the text of `{path}`, which could not be looked at");
                 active.push(Find { line: 1, text });
@@ -173,19 +219,19 @@ fn prospect(vault: &Vault, journal: &Journal, one: Prospect) -> Proposed<'static
         }
     }
     let files = if one.folder { one.new.len().max(effect.files) } else { effect.files };
-    let deletes = matches!(one.deed, Prospected::Delete);
+    let deletes = matches!(one.action, PreviewAction::Delete);
     let state = deletes.then(|| state(vault, &effect.path));
     Proposed { effect: Effect { active, bytes, changed, files, ..effect }, text, state }
 }
 
-/// What the new text of the file at `path` loads or runs by itself that the old one did not.
+/// What the new text of the file at `path` loads or runs by itself that the old text did not.
 fn added(old: Option<&[u8]>, new: &[u8], path: &VaultPath) -> Vec<Find> {
     let Some(format) = Format::of(path) else { return Vec::new() };
     let old = old.map(String::from_utf8_lossy);
     active::added(old.as_deref().map(|old| (format, old)), (format, &String::from_utf8_lossy(new)))
 }
 
-/// The same of a file whose new name has Obsidian read it in another way.
+/// The same for a file that Obsidian interprets differently under its new name.
 fn renamed(vault: &Vault, from: &VaultPath, to: &VaultPath) -> Vec<Find> {
     let (before, Some(after)) = (Format::of(from), Format::of(to)) else { return Vec::new() };
     if before == Some(after) {
@@ -199,7 +245,7 @@ fn renamed(vault: &Vault, from: &VaultPath, to: &VaultPath) -> Vec<Find> {
     active::added(before.map(|before| (before, &*text)), (after, &text))
 }
 
-/// What is at `path` at this moment: of every file in it, what changes when the file does.
+/// A hash of the metadata of every file at or below `path`.
 fn state(vault: &Vault, path: &VaultPath) -> blake3::Hash {
     let mut hash = blake3::Hasher::new();
     let mut add = |path: &VaultPath| {
@@ -232,7 +278,8 @@ fn effect(action: Action, path: &VaultPath) -> Effect {
     }
 }
 
-/// Whether it is a folder, and the files that it is or holds. Counts what cannot be seen too.
+/// Whether `path` is a folder, and how many files it is or contains, including those hidden from
+/// the caller.
 fn size(vault: &Vault, path: &VaultPath) -> (bool, usize) {
     let found = vault.stat(path).map(|meta| meta.kind);
     let seen = vault.catalogue();
@@ -240,7 +287,7 @@ fn size(vault: &Vault, path: &VaultPath) -> (bool, usize) {
     let kind = match found {
         Ok(kind) => Some(kind),
         Err(error) if error.is_absence() => None,
-        // What cannot be looked at for a moment is what it was.
+        // A file that cannot be read for a moment is taken to be what the catalogue says.
         Err(_) => whole.get(path.as_str()).map(|entry| entry.kind),
     };
     if kind != Some(Kind::Folder) {

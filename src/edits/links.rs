@@ -1,6 +1,6 @@
-//! The links that follow a change of names, and the texts in which they stand.
+//! The link rewrites that follow a change of names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::error::EditsError;
 use super::rights::{self, ReadOnly};
@@ -10,13 +10,14 @@ use crate::index::links::names::NameChange;
 use crate::index::links::rewrite::{self, Plan};
 use crate::journal::{Change, Journal, NameStep};
 use crate::note::path::VaultPath;
+use crate::note::path_map::PathMap;
 use crate::vault::{Before, Cancel, Vault};
 
-/// A change of names, and what follows it.
+/// A change of names and the link rewrites that follow it.
 #[derive(Debug, Default)]
 pub struct Followed {
     pub names: NameChange,
-    /// What becomes of links. Once it is applied, the new texts are in the change set alone.
+    /// The link rewrites. Once applied, the new texts are only in the change set.
     pub plan: Plan,
 }
 
@@ -26,16 +27,21 @@ impl Followed {
         self.plan.rewrites.iter().map(|rewrite| rewrite.path.clone()).collect()
     }
 
-    /// Moves the rewritten texts into `changes`: into those that they write themselves, or behind.
+    /// Moves the rewritten texts into `changes`: replaces the content of files that `changes`
+    /// write, appends writes for the others.
     pub(super) fn merge_into(&mut self, mut changes: Vec<Change>) -> Vec<Change> {
+        let mut own = HashMap::new();
+        for (at, change) in changes.iter().enumerate() {
+            if let Change::Write { path, .. } = change {
+                own.entry(path.clone()).or_insert(at);
+            }
+        }
         for rewrite in &mut self.plan.rewrites {
             let (path, new) = (&rewrite.path, std::mem::take(&mut rewrite.content));
             let Some(revision) = rewrite.revision else {
-                let mut written = changes.iter_mut().filter_map(|change| match change {
-                    Change::Write { path: same, content, .. } if same == path => Some(content),
-                    _ => None,
-                });
-                if let Some(content) = written.next() {
+                if let Some(Change::Write { content, .. }) =
+                    own.get(path).and_then(|at| changes.get_mut(*at))
+                {
                     *content = new;
                 }
                 continue;
@@ -47,7 +53,7 @@ impl Followed {
     }
 }
 
-/// The change of names that these changes are.
+/// The change of names that these changes make.
 pub fn names(vault: &Vault, changes: &[Change]) -> NameChange {
     let catalogue = vault.catalogue();
     let mut names = NameChange::default();
@@ -64,10 +70,10 @@ pub fn names(vault: &Vault, changes: &[Change]) -> NameChange {
     names
 }
 
-/// What follows these changes.
+/// Plans the link rewrites that follow these changes.
 ///
 /// # Errors
-/// The caller withdrew; what the system would refuse.
+/// The caller cancelled; the system would refuse.
 pub(super) fn follow(
     vault: &Vault,
     index: &Index,
@@ -78,25 +84,25 @@ pub(super) fn follow(
     rights::check_seen(vault, changes)?;
     rights::check_moves(vault, changes)?;
     let names = names(vault, changes);
-    // The vault is not read for the sake of a new note with a new name.
+    // A new note with a new name affects no link, so the vault is not read.
     if names.is_empty() || names.only_adds_new_names(&vault.catalogue()) {
         return Ok(Followed { names, plan: Plan::default() });
     }
     index.links.refresh(cancel).map_err(|_| EditsError::Withdrawn)?;
-    let written = |wanted: &VaultPath| {
-        changes.iter().find_map(|change| match change {
-            Change::Write { path, content, .. } if path == wanted => Some(content.clone()),
-            _ => None,
-        })
-    };
+    let texts = changes.iter().rev().filter_map(|change| match change {
+        Change::Write { path, content, .. } => Some((path, content)),
+        _ => None,
+    });
+    let texts: HashMap<&VaultPath, &Vec<u8>> = texts.collect();
+    let written = |wanted: &VaultPath| texts.get(wanted).map(|content| (*content).clone());
     let mut plan =
         rewrite::follow(&index.links, &names, vault.obsidian().link_format, vault.view(), &written);
     rights::check(vault, &mut plan, read_only)?;
     Ok(Followed { names, plan })
 }
 
-/// The links that follow what an undo does to names, in files that it does not write itself and that
-/// were written since.
+/// Plans the link rewrites that follow an undo, in files that the undo does not write itself and
+/// that were written since.
 pub(super) fn follow_back(
     vault: &Vault,
     journal: &Journal,
@@ -105,24 +111,24 @@ pub(super) fn follow_back(
     steps: &[NameStep],
 ) -> Followed {
     let mut names = NameChange::default();
-    let mut written: HashSet<VaultPath> = HashSet::new();
+    let mut written = PathMap::default();
     {
         let catalogue = vault.catalogue();
         for step in steps {
             match step {
                 NameStep::Written(path) => {
                     names.written(&catalogue, path);
-                    written.insert(path.clone());
+                    written.insert(path.clone(), ());
                 }
                 NameStep::Goes(path) => names.goes(&catalogue, path),
                 NameStep::Moves { from, to } => {
                     names.moves(&catalogue, from, to);
-                    let moved = |path: VaultPath| match path.relative_to(from) {
-                        Some("") => Some(to.clone()),
-                        Some(below) => VaultPath::from_disk(&format!("{}/{below}", to.as_str())),
-                        None => Some(path),
-                    };
-                    written = written.into_iter().filter_map(moved).collect();
+                    for (path, ()) in written.take_within(from) {
+                        let below = path.relative_to(from).unwrap_or_default();
+                        to.join_all(below).into_iter().for_each(|path| {
+                            written.insert(path, ());
+                        });
+                    }
                 }
             }
         }
@@ -130,12 +136,12 @@ pub(super) fn follow_back(
     if names.is_empty() || names.only_adds_new_names(&vault.catalogue()) {
         return Followed { names, plan: Plan::default() };
     }
-    // Whoever undoes waits for it: a plan without the links would break them.
+    // The undo waits for the index: a plan without the links would break them.
     let refreshed = index.links.refresh(&Cancel::default());
     debug_assert!(refreshed.is_ok(), "nobody can withdraw");
     let format = vault.obsidian().link_format;
     let mut plan = rewrite::follow(&index.links, &names, format, vault.view(), &|_| None);
-    let stays = |path: &VaultPath| names.after(path).is_none_or(|path| !written.contains(path));
+    let stays = |path: &VaultPath| names.after(path).is_none_or(|path| written.get(path).is_none());
     plan.rewrites.retain(|rewrite| stays(&rewrite.path));
     plan.stuck.retain(|stuck| stays(&stuck.path));
     plan.unknown.retain(|unknown| stays(&unknown.path));
@@ -149,7 +155,6 @@ pub(super) fn follow_back(
     Followed { names, plan }
 }
 
-/// Whether one of the changes writes this file.
 pub(super) fn writes(changes: &[Change], wanted: &VaultPath) -> bool {
     changes.iter().any(|change| matches!(change, Change::Write { path, .. } if path == wanted))
 }

@@ -1,15 +1,16 @@
-//! Changes made in a caller's name: judged first, with the links that follow them.
+//! Changes made on behalf of a caller: judged first, and applied together with the links that
+//! follow.
 //!
-//! Floor 4: imports `note`, `vault`, `journal`, `index` and the values of `policy`. It knows no
-//! tool, so that whatever makes changes can use it: a tool now, a plan later.
+//! Floor 4: imports `note`, `vault`, `journal`, `index` and the values of `policy`. Knows no tool,
+//! so that anything that makes changes can use it.
 //!
 //! Invariants:
-//! - Nothing is applied before the [`Gate`], where there is one, has seen all of it.
-//! - Links that a change of names would turn are rewritten in the same change set, each text on the
-//!   revision it was planned on; what was written meanwhile is planned anew.
-//! - What the system would refuse is refused as a whole, before a person is asked.
+//! - If there is a [`Gate`], nothing is applied before the gate has seen all of it.
+//! - Links that a change of names would break are rewritten in the same change set. Each rewrite
+//!   names the revision it is based on; if a text changed meanwhile, everything is planned anew.
+//! - If the system would refuse a part, the whole is refused, before a person is asked.
 //!
-//! In reading order: [`Editor`], `links` (what follows a change of names), `rights` (whether it may
+//! Reading order: [`Editor`], `links` (what follows a change of names), `rights` (whether files may
 //! be written), `since` (what an undo leaves alone), [`Gate`], [`EditsError`].
 
 mod editor;
@@ -21,6 +22,6 @@ mod since;
 
 pub use editor::Editor;
 pub use error::EditsError;
-pub use gate::{Gate, Proposal, Proposed};
+pub use gate::{Gate, Proposal, Proposed, Whole};
 pub use links::{Followed, names};
 pub use rights::ReadOnly;

@@ -1,5 +1,5 @@
-//! Whether what is planned may be done, asked before it is: so that a dry run and the change itself say
-//! the same, and nobody is asked to agree to what then fails.
+//! Checks beforehand whether planned changes are permitted, so that a dry run and the change itself
+//! say the same, and nobody is asked to approve what would then fail.
 
 use super::error::EditsError;
 use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
@@ -7,25 +7,27 @@ use crate::journal::{Change, JournalError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::Refusal;
-use crate::vault::{Vault, VaultError};
+use crate::vault::{Vault, VaultError, is_temp_path};
 
-/// What becomes of a change where a file may not be written whose links would have to follow.
+/// What to do if a file whose links have to follow is read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReadOnly {
-    /// It is not made.
+    /// Refuse the change.
     #[default]
     Refuse,
-    /// It is made, and these links lead elsewhere then.
+    /// Make the change; the links in that file then lead elsewhere.
     Leave,
 }
 
-/// Refuses what is to be where the caller may not look: what would become of links there tells which
+/// Refuses changes where the caller may not look: the effect on links there would reveal which
 /// names are taken.
 ///
 /// # Errors
 /// [`EditsError::Refused`].
 pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsError> {
     let is_hidden = |change: &Change| match change {
+        // A later move takes it from there to a path that is checked.
+        Change::Move { to, .. } if is_temp_path(to) => false,
         Change::Move { to, .. } => !vault.view().holds(to),
         Change::Write { path, .. }
         | Change::CreateFolder { path }
@@ -41,10 +43,10 @@ pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsE
     }
 }
 
-/// Refuses moves that the system would.
+/// Refuses moves that the system would refuse.
 ///
 /// # Errors
-/// As the move itself would: `permission_denied`, `protected_path`, another disk. Other errors are left
+/// As the move itself: `permission_denied`, `protected_path`, another disk. Other errors are left
 /// to the move.
 pub(super) fn check_moves(vault: &Vault, changes: &[Change]) -> Result<(), EditsError> {
     for change in changes {
@@ -58,7 +60,7 @@ pub(super) fn check_moves(vault: &Vault, changes: &[Change]) -> Result<(), Edits
     Ok(())
 }
 
-/// Refuses a plan that rewrites links in files that may not be written, or leaves those files.
+/// Refuses a plan that rewrites links in read-only files, or drops those rewrites.
 ///
 /// # Errors
 /// [`EditsError::NotWritable`].
@@ -80,7 +82,7 @@ pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Resu
     }
     if read_only == ReadOnly::Refuse {
         let total = blocked.len();
-        // Who may not see a file is not told its name.
+        // A caller who may not see a file must not learn its name.
         blocked.retain(|(path, _)| vault.view().shows(path));
         return Err(EditsError::NotWritable { seen: blocked, total });
     }
@@ -90,7 +92,8 @@ pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Resu
     Ok(())
 }
 
-/// Whether a change would surely fail so; what is gone or changed meanwhile is planned anew.
+/// Whether a change would certainly fail with this error. What is missing or changed is planned
+/// anew instead.
 fn is_refusal(error: &VaultError) -> bool {
     matches!(error.code(), ErrorCode::PermissionDenied | ErrorCode::ProtectedPath)
         || matches!(error, VaultError::OtherDisk { .. })

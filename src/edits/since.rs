@@ -1,9 +1,9 @@
-//! Which texts are older than what is taken back.
+//! Determines which texts are older than a change that is being undone.
 //!
-//! A link that was written before a change means what it meant then: once the change is taken back
-//! it leads there again by itself, and is left alone. One that was written since means what it leads
-//! to now. No system says when a link was written, so a text is taken as a whole: by its file's
-//! times, and by what the journal saw of it.
+//! A link that was written before a change means what it meant then: once the change is undone it
+//! leads there again, and is left alone. A link that was written since means what it leads to now.
+//! No system records when a link was written, so a text is judged as a whole: by its file's times,
+//! and by what the journal recorded of it.
 
 use std::collections::HashSet;
 
@@ -14,30 +14,29 @@ use crate::journal::{Action, ChangeSetId, Journal, ListedSet, Query, SetKind, Ta
 use crate::note::path::VaultPath;
 use crate::vault::{Revision, Vault};
 
-/// Change sets looked through, the newest.
+/// Maximum number of change sets to read, newest first.
 const MOST_SETS: usize = 2_000;
 
-/// How far the time that a file system gives a file may be behind: a tick of the system's clock,
+/// How far a file's timestamp may lag: a tick of the system's clock,
 const BEHIND: TimeDelta = TimeDelta::milliseconds(20);
-/// or where it keeps times coarsely, as FAT and exFAT do, two seconds.
+/// or two seconds where the file system stores coarse times, as FAT and exFAT do.
 const COARSELY_BEHIND: TimeDelta = TimeDelta::seconds(2);
-/// Nanoseconds that coarse times are multiples of; of others hardly one is.
+/// Coarse timestamps are multiples of this many nanoseconds; fine ones hardly ever are.
 const COARSE: i64 = 10_000_000;
 
-/// How long before the change the journal's texts are looked at, for files that were written just
-/// before it.
+/// How long before the change to start reading the journal, for files written just before it.
 const BEFORE: TimeDelta = TimeDelta::seconds(60);
 
-/// What is taken back: texts that were there before it are older.
+/// The change that is undone: texts from before it are older.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Since {
-    /// Its change set, and the number of its change in it; 0: all.
+    /// Its change set, and its number in the set; 0: the whole set.
     change: Option<(ChangeSetId, u32)>,
     time: DateTime<Utc>,
 }
 
 impl Since {
-    /// An undo's target, whose change set is `set`.
+    /// The target of an undo, whose change set is `set`.
     pub fn undone(target: Target, set: &ListedSet) -> Self {
         let number = match target {
             Target::Set(_) => 0,
@@ -46,15 +45,16 @@ impl Since {
         Self { change: Some((set.id, number)), time: set.time }
     }
 
-    /// The deletion of what is restored, and the change set that did it, which knows the time best: a
-    /// trash keeps whole seconds, and what lies there may have been changed. `None` where it is not known.
+    /// The deletion of an item that is restored. The time of its change set is the most exact: a
+    /// trash keeps whole seconds, and the item may have been changed there. `None` if the time is
+    /// unknown.
     pub fn deleted(item: &TrashItem, set: Option<&ListedSet>) -> Option<Self> {
         let change = item.change.map(|change| (change.set, change.number));
         let time = set.map(|set| set.time).or(item.deleted)?;
         Some(Self { change, time })
     }
 
-    /// Those of `paths` whose text is older. `names` is what taking it back does to names.
+    /// The members of `paths` whose text is older. `names` is how undoing the change affects names.
     pub fn older(
         &self,
         vault: &Vault,
@@ -69,7 +69,7 @@ impl Since {
         }
         let texts = self.texts(journal, names);
         older.extend(doubtful.into_iter().filter(|path| {
-            // Of a file that moves every link counts, whatever it names.
+            // In a file that moves every link counts, whatever its target.
             let moves = names.moved().contains_key(path);
             let meant = if moves { texts.came } else { texts.came_by_name };
             let content = vault.read(path);
@@ -78,7 +78,8 @@ impl Since {
         older
     }
 
-    /// Whether the file was written and made before. One that came later may bring an older time.
+    /// Whether the file was both written and created before the change. A file that arrived later
+    /// may carry an older modification time.
     fn is_before(&self, vault: &Vault, path: &VaultPath) -> bool {
         let Ok(meta) = vault.stat(path) else { return false };
         let newest = meta.created.unwrap_or_default().max(meta.modified);
@@ -87,7 +88,7 @@ impl Since {
         time.is_some_and(|time| newest < time)
     }
 
-    /// What the journal saw.
+    /// What the journal recorded about texts and names.
     fn texts(&self, journal: &Journal, names: &NameChange) -> Texts {
         let mut texts = Texts::default();
         let Some(since) = self.change else { return texts };
@@ -98,7 +99,7 @@ impl Since {
         });
         let (mut written, mut gone) = (HashSet::new(), HashSet::new());
         for set in sets.iter().rev() {
-            // What was undone, and what undid it, is as if it had not been.
+            // What was undone, and its undo, count as if they had not happened.
             let undoes_later = matches!(set.kind, SetKind::Undo(target) if target.set() >= since.0);
             for change in &set.changes {
                 if (set.id, change.id.number) < since {
@@ -124,27 +125,27 @@ impl Since {
     }
 }
 
-/// Whether the path, or a folder it is in, is among those that were taken away.
+/// Whether the path, or a folder above it, was removed.
 fn was_there(gone: &HashSet<VaultPath>, path: &VaultPath) -> bool {
     std::iter::successors(Some(path.clone()), VaultPath::parent).any(|path| gone.contains(&path))
 }
 
-/// What the journal saw of texts and names before and since.
+/// What the journal recorded about texts and names before and since the change.
 #[derive(Default)]
 struct Texts {
-    /// Texts that were there before.
+    /// Texts from before the change.
     before: HashSet<Revision>,
-    /// Texts that were there when the steward wrote over them later, and that it had not written.
+    /// Texts by others that the steward overwrote later.
     met: HashSet<Revision>,
-    /// Whether a file came since that was not there before.
+    /// Whether a file appeared since that did not exist before.
     came: bool,
-    /// Whether one came that a link can mean for one that comes or goes now.
+    /// Whether a file appeared that a link could mean instead of one that comes or goes now.
     came_by_name: bool,
 }
 
 impl Texts {
-    /// Whether a text is older. Of one that others wrote nobody knows whether they did so before:
-    /// it is taken to mean what came since, if anything did (`meant`).
+    /// Whether a text is older. Nobody knows when others wrote theirs: if a file appeared since
+    /// (`meant`), their links are taken to mean it.
     fn is_older(&self, text: &Revision, meant: bool) -> bool {
         self.before.contains(text) || (!meant && self.met.contains(text))
     }

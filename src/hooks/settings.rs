@@ -67,6 +67,10 @@ pub enum Kind {
     ConversationStarted,
     /// A conversation ended.
     ConversationEnded,
+    /// A step of a workflow is about to begin. May be refused.
+    BeforeStep,
+    /// A step of a workflow has ended.
+    AfterStep,
 }
 
 impl Kind {
@@ -81,12 +85,17 @@ impl Kind {
             Self::TurnEnded => "turn_ended",
             Self::ConversationStarted => "conversation_started",
             Self::ConversationEnded => "conversation_ended",
+            Self::BeforeStep => "before_step",
+            Self::AfterStep => "after_step",
         }
     }
 
     /// Whether a hook is waited for, and may refuse.
     pub fn may_refuse(self) -> bool {
-        matches!(self, Self::BeforeToolCall | Self::BeforeChange | Self::MessageReceived)
+        matches!(
+            self,
+            Self::BeforeToolCall | Self::BeforeChange | Self::MessageReceived | Self::BeforeStep
+        )
     }
 
     /// Whether a hook may replace the event's input.

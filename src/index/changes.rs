@@ -231,13 +231,21 @@ impl Listener {
         }
         for entry in folders.iter().flat_map(|folder| catalogue.within(folder)) {
             let path = entry.path().to_path();
-            if self.wants(&entry) && seen.insert(path.clone()) {
+            if self.wants(&entry) && !seen.contains(&path) {
+                if folders.len() > 1 {
+                    // One of them may lie in another.
+                    seen.insert(path.clone());
+                }
                 let stamp = Some((entry.size, entry.modified));
                 changed.push(Changed { path, stamp, named: false });
             }
         }
         let known = known.filter(|path| folders.iter().any(|folder| path.is_within(folder)));
-        let gone = known.map(PathRef::to_path).filter(|path| seen.insert(path.clone()));
+        let is_there = |path: &PathRef<'_>| {
+            catalogue.get(path.as_str()).is_some_and(|entry| self.wants(&entry))
+        };
+        let gone = known.filter(|path| !is_there(path)).map(PathRef::to_path);
+        let gone = gone.filter(|path| seen.insert(path.clone()));
         changed.extend(gone.map(|path| Changed { path, stamp: None, named: false }));
         changed
     }

@@ -74,6 +74,12 @@ impl<K: Keeper> Fresh<K> {
         self.kept.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Forgets all that is kept for `kept`, which knows of no file yet: every file is read again.
+    pub fn begin_anew(&self, kept: K) {
+        *self.kept_mut() = kept;
+        self.changes.reset();
+    }
+
     /// Whether something of it changed since this was asked before.
     pub fn take_unsaved(&self) -> bool {
         self.is_unsaved.swap(false, Ordering::Relaxed)

@@ -1,8 +1,9 @@
 //! Finding things by what is in them. Derived from the vault and safe to lose.
 //!
-//! May import `note` and `vault`. [`search`] reads the files each time; [`text`] answers the same from
+//! May import `note`, `bases` and `vault`. [`search`] reads the files each time; [`text`] answers the same from
 //! signatures and texts that it keeps; [`links`] keeps what every note links to and its tags, [`names`] what
-//! every file is called, both built at first use and kept true from then on (`fresh`). What lives from run to run is
+//! every file is called, [`properties`] what the frontmatter of every note says, all built at first use and kept true
+//! from then on (`fresh`). What lives from run to run is
 //! `sealed`. All listen to one feed
 //! of the vault's changes, `changes`. An [`Index`] is the handle to what is kept; clones share it.
 
@@ -11,6 +12,7 @@ mod fresh;
 mod lasting;
 pub mod links;
 pub mod names;
+pub mod properties;
 mod sealed;
 pub mod search;
 pub mod text;
@@ -19,6 +21,7 @@ use crate::vault::Vault;
 use changes::Feed;
 use links::Links;
 use names::Names;
+use properties::Properties;
 use text::Text;
 
 /// Everything that is kept about a vault beside its catalogue. A cheap clone.
@@ -28,6 +31,8 @@ pub struct Index {
     pub links: Links,
     /// What every file is called.
     pub names: Names,
+    /// The properties of every note.
+    pub properties: Properties,
     /// What finds text.
     pub text: Text,
 }
@@ -39,6 +44,7 @@ impl Index {
         Self {
             links: Links::new(vault.clone(), &feed),
             names: Names::new(vault.clone(), &feed),
+            properties: Properties::new(vault.clone(), &feed),
             text: Text::new(vault, &feed),
         }
     }

@@ -1,54 +1,55 @@
-//! The order of every change: look, keep, record, do, record.
+//! Applies changes: check, store texts, record the intent, execute, record the end.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
 
 use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Target};
 use super::error::JournalError;
-use super::execute::{Ended, Failed, detail_after, execute, failure, finish, take_back};
+use super::execute::{Ended, Failed, detail_after, execute, failure, finish, revert};
 use super::listing::{History, ListedSet};
-use super::marks::Marks;
 use super::parts::Parts;
-use super::plan::{self, Texts};
+use super::plan::{self, TextBatch};
 use super::recovery::{self, Recovered, recover_unfinished, undo_marks};
+use super::rename_counts::RenameCounts;
 use super::rollback::Rollback;
 use super::settings::Settings;
-use super::step::{Act, Recorded, Step};
+use super::step::{Act, RecordedStep, Step};
 use super::{lock, now};
 use crate::store::journal::{NewSet, StepResult};
 use crate::store::{Database, Store};
 use crate::vault::Writer;
 
-/// Below so many notes the share of the vault does not count.
-const FEW: usize = 10;
+/// The percentage limit always allows at least this many files.
+const ALWAYS_ALLOWED: usize = 10;
 
-/// Something to be done and recorded.
+/// A planned operation to execute and record.
 pub(super) struct Job<'a> {
     pub kind: &'static str,
     pub title: &'a str,
     pub origin: &'a Origin,
-    /// Whether it belongs to the turn that the origin names.
+    /// Whether it joins the change set of the origin's turn.
     pub joins_turn: bool,
     pub undoes: Option<Target>,
     pub steps: &'a [Step],
-    /// Recorded steps that this undoes.
+    /// The recorded steps that it undoes.
     pub undone: &'a [i64],
 }
 
-/// Hears of every change set that was applied or undone.
+/// Called with every change set that was applied, undone or restored.
 pub type Sink = Box<dyn Fn(&ListedSet) + Send + Sync>;
 
-/// Does what is planned, one after the other, and records it.
+/// Executes planned operations one at a time, and records them.
 pub(super) struct Executor {
     pub parts: Parts,
     pub history: History,
     pub database: Database,
-    pub marks: Mutex<Marks>,
+    pub rename_counts: Mutex<RenameCounts>,
     pub settings: ArcSwap<Settings>,
     /// Held while a change set is applied.
     turn: Mutex<()>,
-    /// Operations that were taken back and whose end could not be recorded: nothing new is begun
+    /// Operations that were rolled back but whose end could not be recorded. Nothing new begins
     /// before it is.
     unrecorded: Mutex<Vec<i64>>,
     pub sinks: RwLock<Vec<Sink>>,
@@ -61,7 +62,7 @@ impl Executor {
             history: History::new(rows.changes.clone(), blobs.clone()),
             parts: Parts { writer, rows, blobs },
             database: store.database.clone(),
-            marks: Mutex::default(),
+            rename_counts: Mutex::default(),
             settings: ArcSwap::from_pointee(settings),
             turn: Mutex::default(),
             unrecorded: Mutex::default(),
@@ -69,16 +70,17 @@ impl Executor {
         }
     }
 
-    /// Waits until nobody else changes the vault. Its folder stays the one that it is for as long.
-    pub fn alone(&self) -> impl Sized {
+    /// Waits for exclusive access. While the guard is held, the vault's folder is not replaced
+    /// either.
+    pub fn exclusive(&self) -> impl Sized {
         let turn = lock(&self.turn);
         (self.parts.vault().hold(), turn)
     }
 
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
-        let _alone = self.alone();
-        self.ready()?;
-        let mut texts = Texts::new(&self.parts.blobs);
+        let _guard = self.exclusive();
+        self.check_ready()?;
+        let mut texts = TextBatch::new(&self.parts.blobs);
         let steps = plan::steps(&self.parts, set, &mut texts)?;
         self.check_limits(&steps, origin)?;
         texts.finish(&steps)?;
@@ -95,8 +97,8 @@ impl Executor {
         Ok(Applied { change_set, outcomes: outcomes(set, &steps, &ends) })
     }
 
-    /// Whether anything can be recorded; ends what an earlier failure left open in the store.
-    pub fn ready(&self) -> Result<(), JournalError> {
+    /// Checks that the store can record, and ends what an earlier failure left open.
+    pub fn check_ready(&self) -> Result<(), JournalError> {
         self.database.check()?;
         let mut unrecorded = lock(&self.unrecorded);
         while let Some(operation) = unrecorded.last() {
@@ -104,9 +106,9 @@ impl Executor {
             unrecorded.pop();
         }
         drop(unrecorded);
-        // What failed and could be taken back in part only, or was ended by a panic.
+        // Left by a partial rollback or a panic.
         if self.parts.rows.operations.has_unfinished()? {
-            // On a disk that is gone another attempt would only give up.
+            // If the disk is gone, another attempt would only give up.
             self.parts.vault().check_root()?;
             let mut recovered = Recovered::default();
             recover_unfinished(&self.parts, &mut recovered)?;
@@ -115,7 +117,8 @@ impl Executor {
         Ok(())
     }
 
-    /// Records, does, records. The texts are durable already; the caller holds [`Self::alone`].
+    /// Records the intent, executes, records the end. The texts are durable already; the caller
+    /// holds [`Self::exclusive`].
     pub fn run(&self, job: &Job) -> Result<(ChangeSetId, Vec<Ended>), JournalError> {
         let rows: Vec<_> = job.steps.iter().map(Step::row).collect();
         let set = NewSet {
@@ -135,44 +138,54 @@ impl Executor {
         let change_set = ChangeSetId(intent.set.cast_unsigned());
         let writer = &self.parts.writer;
         let mut done = Vec::new();
-        let ends = match execute(writer, job.steps, &mut done) {
+        let mut ends = match execute(writer, job.steps, &mut done) {
             Ok(ends) => ends,
             Err(failed) => {
-                let mut left = self.settle(&failed, intent.operation);
-                left.extend(take_back(writer, done));
-                self.end_taking_back(intent.operation, &left);
+                let mut left = self.roll_back_failed_step(&failed, intent.operation);
+                left.extend(revert(writer, done));
+                self.record_rollback(intent.operation, &left);
                 return Err(failure(failed.error, left));
             }
         };
-        if job.undoes.is_some() && ends.iter().all(|ended| ended.nothing) {
-            // Nothing was changed, so there is nothing to remember.
-            self.end_taking_back(intent.operation, &[]);
+        if job.undoes.is_some() && ends.iter().all(|ended| ended.no_op) {
+            // Nothing was changed, so nothing is recorded.
+            self.record_rollback(intent.operation, &[]);
             return Ok((change_set, ends));
         }
         let results: Vec<StepResult> = intent
             .steps
             .iter()
             .zip(rows.iter().zip(&ends))
-            .map(|(step, (row, ended))| StepResult {
-                step: *step,
-                detail: detail_after(&row.row.detail, ended),
-                drop: ended.nothing,
+            .filter_map(|(step, (row, ended))| {
+                let detail = detail_after(&row.row.detail, ended);
+                let is_told = ended.no_op || detail.is_some();
+                let detail = detail.unwrap_or_default();
+                is_told.then_some(StepResult { step: *step, detail, drop: ended.no_op })
             })
             .collect();
-        let acted = |step: i64| {
-            let mut steps = job.steps.iter().zip(&ends);
-            steps.any(|(act, ended)| act.undoes == Some(step) && !ended.nothing)
-        };
+        let done_steps = job.steps.iter().zip(&ends).filter(|(_, ended)| !ended.no_op);
+        let acted: HashSet<i64> = done_steps.filter_map(|(step, _)| step.undoes).collect();
+        let acted = |step: i64| acted.contains(&step);
         let recorded = undo_marks(&self.parts, job.undone, &acted, intent.set).and_then(|marks| {
             self.parts.rows.operations.finish(intent.operation, &results, &marks, now())
         });
         if let Err(error) = recorded {
-            let left = take_back(writer, done);
-            self.end_taking_back(intent.operation, &left);
+            let left = revert(writer, done);
+            self.record_rollback(intent.operation, &left);
             return Err(failure(error, left));
         }
         finish(writer, done);
-        lock(&self.marks).note(intent.operation, self.parts.vault().renames());
+        // Only now have the displaced versions gone that kept folders from being empty. A folder
+        // that is needed again is made anew.
+        for (step, ended) in job.steps.iter().zip(&mut ends) {
+            if let (Act::RemoveFolder { path }, Outcome::FolderRemoved(false)) =
+                (&step.act, &ended.outcome)
+                && matches!(writer.remove_empty_folder(path), Ok(true))
+            {
+                ended.outcome = Outcome::FolderRemoved(true);
+            }
+        }
+        lock(&self.rename_counts).record(intent.operation, self.parts.vault().renames());
         tracing::info!(
             %change_set,
             title = job.title,
@@ -191,36 +204,32 @@ impl Executor {
         Ok((change_set, ends))
     }
 
-    /// Takes back the step that failed as far as it came: an error does not say that nothing
-    /// happened. Gives what could not be taken back.
-    fn settle(&self, failed: &Failed, operation: i64) -> Vec<String> {
+    /// Rolls the failed step back as far as it got: an error does not mean that nothing happened.
+    /// Returns what could not be rolled back.
+    fn roll_back_failed_step(&self, failed: &Failed, operation: i64) -> Vec<String> {
         let Some(at) = failed.at else { return Vec::new() };
         if let Err(error) = self.parts.vault().check_root() {
             return vec![error.to_string()];
         }
-        let step = self
-            .parts
-            .rows
-            .operations
-            .unfinished_steps(operation)
-            .and_then(|rows| rows.into_iter().nth(at).map(Recorded::read).transpose());
+        let steps = self.parts.rows.operations.unfinished_steps(operation);
         let mut left = Vec::new();
-        match step {
-            Ok(Some(step)) => {
-                let mut rollback = Rollback { parts: &self.parts, left: &mut left };
-                rollback.failed(&step, &failed.error);
+        match steps.and_then(RecordedStep::read_all) {
+            Ok(steps) => {
+                let mut rollback = Rollback { parts: &self.parts, steps: &steps, left: &mut left };
+                if let Some(step) = steps.get(at) {
+                    rollback.roll_back_failed(step, &failed.error);
+                }
             }
-            Ok(None) => {}
             Err(error) => left.push(format!("how far it came is not known: {error}")),
         }
         left
     }
 
-    /// Records that an operation was taken back, if all of it was. Else it stays unfinished: the
-    /// next change, or the next start, takes back the rest.
-    fn end_taking_back(&self, operation: i64, left: &[String]) {
+    /// Records that an operation was rolled back, if all of it was. Otherwise it stays unfinished,
+    /// and the next change or start rolls back the rest.
+    fn record_rollback(&self, operation: i64, left: &[String]) {
         if left.is_empty() && self.parts.vault().check_disk().is_err() {
-            // Whatever was found, it was not the disk that answered.
+            // The disk was gone, so an empty `left` proves nothing.
             tracing::error!(
                 "the vault's disk is gone: the next change or start takes back the rest"
             );
@@ -232,17 +241,13 @@ impl Executor {
         }
     }
 
-    /// Ends what a crash left half-done.
     pub fn recover(&self, warnings: Vec<String>) -> Result<Recovered, JournalError> {
         lock(&self.unrecorded).clear();
         recovery::recover(&self.parts, warnings)
     }
 
-    /// Refuses what goes beyond the limits of one turn.
+    /// Refuses an operation beyond the limits of one turn.
     fn check_limits(&self, steps: &[Step], origin: &Origin) -> Result<(), JournalError> {
-        if origin.confirmed {
-            return Ok(());
-        }
         let (mut deleted, mut moved) = (0, 0);
         for step in steps {
             match &step.act {
@@ -251,8 +256,18 @@ impl Executor {
                 _ => {}
             }
         }
+        self.check_counts(deleted, moved, origin)
+    }
+
+    /// Refuses this many deletions and moves if they exceed the limits of one turn.
+    pub fn check_counts(
+        &self,
+        mut deleted: usize,
+        mut moved: usize,
+        origin: &Origin,
+    ) -> Result<(), JournalError> {
         let (deletes, moves) = (deleted > 0, moved > 0);
-        if !deletes && !moves {
+        if origin.confirmed || (!deletes && !moves) {
             return Ok(());
         }
         let mut gone = 0;
@@ -272,7 +287,7 @@ impl Executor {
             return Err(JournalError::Limit { action: "move", count: moved, limit });
         }
         let notes = self.parts.vault().catalogue().counts().notes + gone;
-        let limit = FEW.max(notes * settings.max_percent / 100);
+        let limit = ALWAYS_ALLOWED.max(notes * settings.max_percent / 100);
         let count = deleted + moved;
         if settings.max_percent > 0 && count > limit {
             return Err(JournalError::Limit { action: "delete or move", count, limit });
@@ -281,15 +296,15 @@ impl Executor {
     }
 }
 
-/// What became of each change, from what became of its steps.
+/// The outcome of each change, from the outcomes of its steps.
 fn outcomes(set: &ChangeSet, steps: &[Step], ends: &[Ended]) -> Vec<Outcome> {
-    let of = |change: usize| {
-        let own = steps.iter().zip(ends).filter(move |(step, _)| step.change == change);
-        own.map(|(_, ended)| &ended.outcome)
-    };
-    let each = set.changes.iter().enumerate().map(|(change, asked)| match asked {
+    let mut own: Vec<Vec<&Outcome>> = vec![Vec::new(); set.changes.len()];
+    for (step, ended) in steps.iter().zip(ends) {
+        own[step.change].push(&ended.outcome);
+    }
+    let each = set.changes.iter().zip(own).map(|(asked, own)| match asked {
         Change::CreateFolder { .. } => Outcome::Folders(
-            of(change)
+            own.into_iter()
                 .filter_map(|outcome| match outcome {
                     Outcome::Folders(made) => Some(made.clone()),
                     _ => None,
@@ -297,9 +312,12 @@ fn outcomes(set: &ChangeSet, steps: &[Step], ends: &[Ended]) -> Vec<Outcome> {
                 .flatten()
                 .collect(),
         ),
-        _ => of(change)
+        // The steps of a move over a hidden name belong to the move that led there.
+        Change::Move { .. } => Outcome::Moved,
+        _ => own
+            .into_iter()
             .find(|outcome| !matches!(outcome, Outcome::Folders(_)))
-            .expect("every change but a folder has a step of its own")
+            .expect("every write and deletion has a step of its own")
             .clone(),
     });
     each.collect()

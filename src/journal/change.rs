@@ -1,4 +1,4 @@
-//! Changes as values: what can be asked for, who asks, and what came of it.
+//! Changes as values: the request, who makes it, and the outcome.
 
 use std::str::FromStr;
 
@@ -7,62 +7,61 @@ use serde::{Deserialize, Serialize};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Saved, Trashed};
 
-/// Changes that go together: applied all or not at all, and later undone as one.
+/// Changes that are applied all or not at all, and can be undone as one.
 #[derive(Debug, Clone)]
 pub struct ChangeSet {
-    /// What it does, for people: "edit `Projects/Garden.md`".
+    /// What the set does, for people: "edit `Projects/Garden.md`".
     pub title: String,
-    /// The changes. Paths are those before the set is applied: writes come first, then moves, then
-    /// deletions.
+    /// Paths are as before the set. Writes are applied first, then moves, then deletions.
     pub changes: Vec<Change>,
 }
 
-/// One change of the vault, as a value.
+/// One change of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A file gets this content; missing folders are made.
+    /// Gives a file new content; makes missing folders.
     Write {
-        /// Its path, as spelt on disk where it exists.
+        /// The path, spelt as on disk if the file exists.
         path: VaultPath,
-        /// All of its new bytes.
+        /// The whole new content.
         content: Vec<u8>,
         /// What must be there now.
         before: Before,
     },
-    /// A folder and those above it exist.
+    /// Makes a folder and its missing parents.
     CreateFolder { path: VaultPath },
-    /// A file or folder gets another path; missing folders are made, nothing is replaced.
+    /// Moves a file or folder; makes missing folders, replaces nothing.
     Move {
-        /// Its path now.
+        /// The path now.
         from: VaultPath,
-        /// Its path afterwards.
+        /// The path afterwards.
         to: VaultPath,
     },
-    /// A file, link or folder goes where the vault's settings say.
+    /// Deletes a file, link or folder to where the vault's settings say.
     Delete {
         path: VaultPath,
         /// For a file, what must be there now.
         before: Before,
-        /// Whether it goes past the trash, into our own keeping alone.
+        /// Whether to bypass the trash: only the steward's own recovery copies remain.
         past_trash: bool,
     },
 }
 
-/// Who asks for a change; kept with it.
+/// Who requests a change; recorded with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The program that asks: `steward`, or the name a client gave of itself.
+    /// The requesting program: `steward`, or the name that a client gave.
     pub caller: String,
-    /// The conversation it was asked for in.
+    /// The conversation that led to it.
     pub conversation: Option<String>,
-    /// The turn it belongs to. All that is applied in one turn is one change set; without a turn
-    /// each call of [`super::Journal::apply`] is.
+    /// The turn. All changes of one turn form one change set; without a turn, each call of
+    /// [`super::Journal::apply`] is its own set.
     pub turn: Option<String>,
-    /// Whether a person has agreed to go beyond the limits of [`super::Settings`].
+    /// Whether a person has agreed to exceed the limits of [`super::Settings`].
     pub confirmed: bool,
 }
 
-/// The number of a change set: what a person or a program says to undo it.
+/// The number of a change set, by which people and programs undo it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ChangeSetId(pub u64);
@@ -77,23 +76,23 @@ impl std::fmt::Display for ChangeSetId {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     pub change_set: ChangeSetId,
-    /// What became of each change, in their order.
+    /// The outcome of each change, in the order of the set.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What became of one change.
+/// The outcome of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// A file was written.
     Written(Saved),
-    /// Folders were made, outermost first; none if the folder was there.
+    /// The folders made, outermost first; empty if the folder existed.
     Folders(Vec<VaultPath>),
-    /// It has its new path.
+    /// The file or folder has its new path.
     Moved,
     Deleted(Trashed),
-    /// It was brought back, to this path.
+    /// Back from a trash, at this path: the former one unless that was taken.
     Restored(VaultPath),
-    /// A folder was taken away that was empty; `false` if it was not, and stays.
+    /// Whether an empty folder was removed; `false`: it was not empty and stays.
     FolderRemoved(bool),
 }
 
@@ -101,7 +100,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChangeId {
     pub set: ChangeSetId,
-    /// Which of its changes, from 1.
+    /// The number of the change in its set, from 1.
     pub number: u32,
 }
 
@@ -120,7 +119,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The change set it is, or belongs to.
+    /// The change set itself, or the one that the change belongs to.
     pub fn set(self) -> ChangeSetId {
         match self {
             Self::Set(set) | Self::Change(ChangeId { set, .. }) => set,
@@ -137,7 +136,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// A text that names no change.
+/// A text that names no change set and no change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no change: say `17` for a change set, `17.2` for one change of it")]
 pub struct NoTarget(String);

@@ -1,4 +1,4 @@
-//! What was deleted: listed, brought back.
+//! Lists and restores deleted files and folders.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -6,31 +6,31 @@ use super::apply::{Executor, Job};
 use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
 use super::follow::Follow;
+use super::inverse::{bring_back, undelete};
 use super::merging;
-use super::opposite::{bring_back, undelete};
 use super::parts::Parts;
-use super::prospect::{Review, prospects};
-use super::step::{Deed, Place, Recorded, Thing};
+use super::preview::{Review, preview};
+use super::step::{FileIdentity, RecordedAct, RecordedStep, TrashRecord};
 use super::trashed::{find_deleted, is_deleted};
-use super::undoing::Undoing;
+use super::undo_plan::UndoPlan;
 use crate::note::path::VaultPath;
 use crate::vault::{InTrash, Kind, Trashed};
 
-/// Where a deleted thing lies.
+/// Where a deleted file or folder is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrashPlace {
     /// In the vault's `.trash/`.
     Local,
     /// In the system's trash.
     System,
-    /// In the steward's own keeping.
+    /// In the steward's own `kept` folder.
     Kept,
-    /// In no trash any more; its text is still kept by the journal.
+    /// In no trash any more; the journal still stores its text.
     Text,
 }
 
 impl TrashPlace {
-    /// The word for it: `local`, `system`, `kept`, `text`.
+    /// The stable word: `local`, `system`, `kept`, `text`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -41,54 +41,53 @@ impl TrashPlace {
     }
 }
 
-/// A deleted thing that can be brought back.
+/// A deleted file or folder that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrashItem {
-    /// What names it to [`Trash::restore`] and [`super::Journal::empty_trash`]: `.trash/Note 2.md` for
-    /// what lies there, else the change that deleted it, as `17.2`.
+    /// The name for [`Trash::restore`] and [`super::Journal::empty_trash`]: for an item in the
+    /// vault's trash its path, `.trash/Note 2.md`; otherwise the change that deleted it, `17.2`.
     pub id: String,
-    /// Where it lies.
     pub place: TrashPlace,
-    /// Where exactly: a path in the vault or on this machine; none where it lies in no trash.
+    /// The path in the vault or on this machine; `None` if it is in no trash.
     pub location: Option<String>,
-    /// Where it was in the vault; none for what others put into `.trash/`.
+    /// The path before the deletion; `None` if somebody else put it into `.trash/`.
     pub was: Option<VaultPath>,
     pub kind: Kind,
     /// Bytes of a file; 0 for folders.
     pub size: u64,
-    /// When it was deleted, or changed since where it lies, as far as that is known.
+    /// When it was deleted, or last changed in the trash, if known.
     pub deleted: Option<DateTime<Utc>>,
-    /// The change that deleted it; none for what others put into `.trash/`.
+    /// The change that deleted it; `None` if somebody else put it into `.trash/`.
     pub change: Option<ChangeId>,
 }
 
-/// Something that was brought back.
+/// A restored file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The change set that did it, which can be undone.
+    /// The change set of the restoration, which can be undone.
     pub applied: Applied,
-    /// Where it is now.
+    /// The path now.
     pub path: VaultPath,
-    /// What a person should hear, one sentence each.
+    /// Messages for a person, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What was deleted and can be brought back.
+/// Deleted files and folders that can be restored.
 pub struct Trash<'a>(pub(super) &'a Executor);
 
 impl Trash<'_> {
-    /// What can be brought back, newest first: what this journal deleted, wherever it lies, and
-    /// whatever else lies in `.trash/`.
+    /// Everything that can be restored, newest first: what this journal deleted, wherever it is,
+    /// and everything else in `.trash/`.
     pub fn list(&self) -> Result<Vec<TrashItem>, JournalError> {
         Ok(deleted(&self.0.parts)?.into_iter().map(|(item, ..)| item).collect())
     }
 
-    /// Brings a deleted thing back to where it was, or to `to`, its whole new path. Where the name
-    /// is taken it comes beside it, as `name (restored).md`. What others put into `.trash/` comes
-    /// to the vault's root, since nobody knows where it was.
+    /// Restores an item to its former path or to the full path `to`. If the name is taken, it
+    /// becomes `name (restored).md` beside it. What others put into `.trash/` goes to the vault's
+    /// root, since its former path is unknown.
     ///
     /// # Errors
-    /// [`UndoError`]; it is where it was then.
+    /// [`UndoError`]; the item stays where it is.
     pub fn restore(
         &self,
         item: &str,
@@ -98,8 +97,8 @@ impl Trash<'_> {
         self.restore_with(item, to, origin, &mut |_| Vec::new(), &mut |_| true)
     }
 
-    /// As [`Self::restore`], and writes with it what `follow` gives, in the same change set, if
-    /// `review` lets it.
+    /// Like [`Self::restore`], and writes what `follow` returns in the same change set. Runs only
+    /// if `review` returns `true`.
     ///
     /// # Errors
     /// As [`Self::restore`], and [`UndoError::Refused`].
@@ -111,16 +110,16 @@ impl Trash<'_> {
         follow: Follow<'_>,
         review: Review<'_>,
     ) -> Result<Restored, UndoError> {
-        let _alone = self.0.alone();
-        self.0.ready()?;
+        let _guard = self.0.exclusive();
+        self.0.check_ready()?;
         let unknown = || UndoError::NotInTrash {
             path: VaultPath::from_disk(item).unwrap_or_else(VaultPath::root),
         };
         let found = deleted(&self.0.parts)?.into_iter().find(|(one, ..)| one.is_called(item));
         let (_, step, place) = found.ok_or_else(unknown)?;
-        let mut undoing = Undoing::new(&self.0.parts, &self.0.marks, false);
+        let mut plan = UndoPlan::new(&self.0.parts, &self.0.rename_counts, false);
         let path = match (&step, place) {
-            (Some(step), _) => undelete(&mut undoing, step, to)?,
+            (Some(step), _) => undelete(&mut plan, step, to)?,
             (None, Some(place)) => {
                 let meta = self.0.parts.writer.look_at_trashed(&place).ok_or_else(unknown)?;
                 let root = VaultPath::root();
@@ -131,23 +130,23 @@ impl Trash<'_> {
                 let wanted = match to {
                     Some(to) => to.clone(),
                     None => {
-                        undoing.notes.push(
+                        plan.notes.push(
                             "where it was is not known, so it is in the vault's root".to_owned(),
                         );
                         root.join(name).ok_or_else(unknown)?
                     }
                 };
-                bring_back(&mut undoing, place.clone(), Thing::of(&meta), &wanted)
+                bring_back(&mut plan, place.clone(), FileIdentity::of(&meta), &wanted)
             }
             (None, None) => return Err(unknown()),
         };
-        let following = merging::follow(&mut undoing, follow)?;
-        let (steps, notes) = undoing.finish()?;
-        let undone: Vec<Recorded> = step.into_iter().collect();
-        if !review(prospects(&self.0.parts.writer, &steps, following, &undone)) {
+        let following = merging::follow(&mut plan, follow)?;
+        let (steps, notes) = plan.finish()?;
+        let undone: Vec<RecordedStep> = step.into_iter().collect();
+        if !review(preview(&self.0.parts.writer, &steps, following, &undone)) {
             return Err(UndoError::Refused);
         }
-        // Not where it was: who may see only where it is now is told the title too.
+        // Not the former path: a caller who may see only the new path reads the title too.
         let title = format!("restore `{path}`");
         let job = Job {
             kind: "restore",
@@ -159,32 +158,32 @@ impl Trash<'_> {
             undone: &undone.iter().map(|step| step.row.id).collect::<Vec<_>>(),
         };
         let (change_set, ends) = self.0.run(&job)?;
-        let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
+        let outcomes = ends.into_iter().map(|ended_at| ended_at.outcome).collect();
         Ok(Restored { applied: Applied { change_set, outcomes }, path, notes })
     }
 }
 
-/// The items, each with the step that deleted it and where it lies.
+/// The items, each with the step that deleted it and its place.
 pub(super) fn deleted(parts: &Parts) -> Result<Vec<Deleted>, JournalError> {
     let writer = &parts.writer;
-    let mut lying = writer.trashed();
+    let mut in_trashes = writer.trashed();
     let mut found: Vec<Deleted> = Vec::new();
     for row in parts.rows.changes.deletions()? {
-        // One that is damaged hides no other.
-        let step = match row.and_then(Recorded::read) {
+        // A damaged row must not hide the others.
+        let step = match row.and_then(RecordedStep::read) {
             Ok(step) => step,
             Err(error) => {
                 tracing::warn!(%error, "a deletion cannot be listed");
                 continue;
             }
         };
-        let Deed::Delete { thing } = step.deed else { continue };
-        let (place, deleted) = match lies(parts, &step, thing, &lying) {
+        let RecordedAct::Delete { identity } = step.act else { continue };
+        let (place, deleted) = match find_listed(parts, &step, identity, &in_trashes) {
             Some((place, since)) => (Some(place), since),
-            None => (None, ended(&step)),
+            None => (None, ended_at(&step)),
         };
         if let Some(place) = &place {
-            lying.retain(|one| one.place != *place);
+            in_trashes.retain(|one| one.place != *place);
         }
         let known = |one: &Deleted| match &one.1 {
             Some(other) => other.path == step.path && other.row.before == step.row.before,
@@ -194,10 +193,10 @@ pub(super) fn deleted(parts: &Parts) -> Result<Vec<Deleted>, JournalError> {
         if place.is_none() && (!has_text || found.iter().any(known)) {
             continue;
         }
-        found.push((item(&step, thing, place.as_ref(), deleted), Some(step), place));
+        found.push((item(&step, identity, place.as_ref(), deleted), Some(step), place));
     }
-    // What Obsidian or a person put there; our own keeping holds nothing of theirs.
-    for one in lying {
+    // What Obsidian or a person put there. The steward's `kept` folder holds nothing of theirs.
+    for one in in_trashes {
         let Trashed::Local { path, .. } = &one.place else { continue };
         let item = TrashItem {
             id: path.as_str().to_owned(),
@@ -215,50 +214,51 @@ pub(super) fn deleted(parts: &Parts) -> Result<Vec<Deleted>, JournalError> {
     Ok(found)
 }
 
-/// Where a deleted thing lies, by what is lying about, and since when it lies there as it is.
-fn lies(
+/// Where a deleted file or folder is, given the list of what is in the trashes, and since when.
+fn find_listed(
     parts: &Parts,
-    step: &Recorded,
-    thing: Thing,
-    lying: &[InTrash],
+    step: &RecordedStep,
+    identity: FileIdentity,
+    in_trashes: &[InTrash],
 ) -> Option<(Trashed, Option<DateTime<Utc>>)> {
-    let known = step.detail.place.as_ref().and_then(Place::trashed)?;
+    let known = step.detail.place.as_ref().and_then(TrashRecord::trashed)?;
     if let Trashed::System { .. } = known {
-        return Some((find_deleted(parts, step, thing)?, ended(step)));
+        return Some((find_deleted(parts, step, identity)?, ended_at(step)));
     }
-    let one = lying.iter().find(|one| one.place == known)?;
+    let one = in_trashes.iter().find(|one| one.place == known)?;
     let touched = one.touched.map(DateTime::from_timestamp_nanos);
-    // Where nothing has happened to a file since, its text need not be read.
-    let untouched = (thing.kind(), one.meta.kind) == (Kind::File, Kind::File)
-        && thing.is_unchanged(one.meta.size, one.meta.modified)
-        && matches!((touched, ended(step)), (Some(touched), Some(ended)) if touched <= ended + SOON);
-    let same = untouched || is_deleted(parts, step, thing, &known, &one.meta);
-    // Who took it out, wrote in it and put it back has deleted it then.
-    same.then(|| (known, touched.map(|touched| ended(step).map_or(touched, |at| at.max(touched)))))
+    // If nothing has happened to a file since, its text need not be read.
+    let untouched = (identity.kind(), one.meta.kind) == (Kind::File, Kind::File)
+        && identity.is_unchanged(one.meta.size, one.meta.modified)
+        && matches!((touched, ended_at(step)), (Some(touched), Some(ended_at)) if touched <= ended_at + TIME_TOLERANCE);
+    let same = untouched || is_deleted(parts, step, identity, &known, &one.meta);
+    // If somebody took it out, edited it and put it back, that is its deletion time.
+    same.then(|| {
+        (known, touched.map(|touched| ended_at(step).map_or(touched, |at| at.max(touched))))
+    })
 }
 
-/// How much later than a deletion ended the file system may say that it was: FAT keeps every
-/// second second.
-const SOON: TimeDelta = TimeDelta::seconds(2);
+/// How much later than the end of a deletion the file system's time may be: FAT stores times in
+/// steps of two seconds.
+const TIME_TOLERANCE: TimeDelta = TimeDelta::seconds(2);
 
-/// When the operation of a step ended.
-fn ended(step: &Recorded) -> Option<DateTime<Utc>> {
+fn ended_at(step: &RecordedStep) -> Option<DateTime<Utc>> {
     step.row.ended.and_then(DateTime::from_timestamp_millis)
 }
 
-/// A deleted thing, the step that deleted it, and where it lies.
-pub(super) type Deleted = (TrashItem, Option<Recorded>, Option<Trashed>);
+/// An item, the step that deleted it, and its place.
+pub(super) type Deleted = (TrashItem, Option<RecordedStep>, Option<Trashed>);
 
 impl TrashItem {
-    /// Whether this is what a caller means: its id, or the change that deleted it.
+    /// Whether `name` is its id or the change that deleted it.
     pub fn is_called(&self, name: &str) -> bool {
         self.id == name || self.change.is_some_and(|change| change.to_string() == name)
     }
 }
 
 fn item(
-    step: &Recorded,
-    thing: Thing,
+    step: &RecordedStep,
+    identity: FileIdentity,
     place: Option<&Trashed>,
     deleted: Option<DateTime<Utc>>,
 ) -> TrashItem {
@@ -269,10 +269,10 @@ fn item(
             (path.as_str().to_owned(), TrashPlace::Local, Some(path.as_str().to_owned()))
         }
         Some(other @ Trashed::System { .. }) => {
-            (change.to_string(), TrashPlace::System, Place::of(other).shown())
+            (change.to_string(), TrashPlace::System, TrashRecord::of(other).shown())
         }
         Some(other @ Trashed::Kept { .. }) => {
-            (change.to_string(), TrashPlace::Kept, Place::of(other).shown())
+            (change.to_string(), TrashPlace::Kept, TrashRecord::of(other).shown())
         }
         None => (change.to_string(), TrashPlace::Text, None),
     };
@@ -281,8 +281,8 @@ fn item(
         place,
         location,
         was: Some(step.path.clone()),
-        kind: thing.kind(),
-        size: if thing.kind() == Kind::Folder { 0 } else { thing.size },
+        kind: identity.kind(),
+        size: if identity.kind() == Kind::Folder { 0 } else { identity.size },
         deleted,
         change: Some(change),
     }

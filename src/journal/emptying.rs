@@ -1,4 +1,4 @@
-//! What was deleted, removed for good.
+//! Removes deleted files and folders for good.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,19 +9,19 @@ use super::change::{ChangeId, ChangeSetId};
 use super::deleted::{TrashItem, deleted};
 use super::error::JournalError;
 use super::parts::Parts;
-use super::step::{Deed, Detail, Recorded};
+use super::step::{Detail, RecordedAct, RecordedStep};
 use super::trashed::is_deleted;
 use crate::store::journal::StepResult;
 use crate::store::{BlobHash, StoreError};
 use crate::vault::Trashed;
 
-/// What is to be removed for good.
+/// What to remove for good.
 #[derive(Debug, Clone)]
 pub enum Empty {
-    /// These, by [`TrashItem::id`] or the change that deleted them, however new, and out of the
-    /// journal too.
+    /// These items, by [`TrashItem::id`] or the change that deleted them, however new, and their
+    /// texts in the journal.
     Named(Vec<String>),
-    /// All that was deleted before this time.
+    /// Everything deleted before this time.
     Older(DateTime<Utc>),
 }
 
@@ -29,18 +29,17 @@ pub enum Empty {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Emptied {
     pub items: Vec<TrashItem>,
-    /// Bytes that they had on the disk.
+    /// Bytes freed on disk.
     pub bytes: u64,
-    /// What a person should hear of texts that the journal still has, one sentence each.
+    /// Messages about texts that the journal still stores, one sentence each.
     pub notes: Vec<String>,
     /// What could not be removed, one sentence each.
     pub left: Vec<String>,
 }
 
-/// Removes deleted things for good.
 pub(super) fn empty(executor: &Executor, what: &Empty) -> Result<Emptied, JournalError> {
-    let _alone = executor.alone();
-    executor.ready()?;
+    let _guard = executor.exclusive();
+    executor.check_ready()?;
     let mut emptied = Emptied::default();
     let all = deleted(&executor.parts)?;
     if let Empty::Named(names) = what {
@@ -60,7 +59,7 @@ pub(super) fn empty(executor: &Executor, what: &Empty) -> Result<Emptied, Journa
                 emptied.left.push(format!("`{}` {why}", item.id));
                 continue;
             }
-            // The journal alone has it.
+            // Only the journal has it.
             (Empty::Named(_), None) => Ok(item.size),
             (Empty::Older(_), None | Some(Trashed::System { .. })) => continue,
             (Empty::Older(than), Some(place))
@@ -88,35 +87,37 @@ pub(super) fn empty(executor: &Executor, what: &Empty) -> Result<Emptied, Journa
     Ok(emptied)
 }
 
-/// Whether what lies in a trash is what this step deleted, to its last letter, and nobody has
-/// touched it since that time: looked at once more, because it is going for good.
+/// Whether the item in a trash is exactly what this step deleted, and nobody has touched it since
+/// that time. Checked again here because the removal is final.
 fn is_still_older(
     parts: &Parts,
-    step: Option<&Recorded>,
+    step: Option<&RecordedStep>,
     place: &Trashed,
     than: DateTime<Utc>,
 ) -> bool {
     let Some(one) = parts.writer.in_trash(place) else { return false };
     let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
-    let same = match step.map(|step| (step, &step.deed)) {
-        Some((step, Deed::Delete { thing })) => is_deleted(parts, step, *thing, place, &one.meta),
+    let same = match step.map(|step| (step, &step.act)) {
+        Some((step, RecordedAct::Delete { identity })) => {
+            is_deleted(parts, step, *identity, place, &one.meta)
+        }
         _ => true,
     };
     same && one.touched.is_some_and(is_old)
 }
 
-/// Lets the texts of a deletion go; gives what is to be said where other changes have them too.
-/// `listed`: the deletions that can be brought back by themselves.
+/// Removes the texts of a deletion; returns a message if other changes need some of them. `listed`:
+/// the deletions that the trash lists.
 fn forget(
     parts: &Parts,
-    deletion: Recorded,
+    deletion: RecordedStep,
     listed: &BTreeSet<i64>,
 ) -> Result<Option<String>, JournalError> {
     let path = deletion.path.clone();
     let mut steps = vec![deletion];
-    // Of several deletions of one text at one path only the newest is listed, for all of them.
+    // Of several deletions of one text at one path only the newest is listed, and stands for all.
     for row in parts.rows.changes.deletions()? {
-        let Ok(step) = row.and_then(Recorded::read) else { continue };
+        let Ok(step) = row.and_then(RecordedStep::read) else { continue };
         let (first, row) = (&steps[0].row, &step.row);
         let same = row.before.is_some() && (&row.path, row.before) == (&first.path, first.before);
         if same && row.texts_kept && !listed.contains(&row.id) {
@@ -128,8 +129,8 @@ fn forget(
         texts.extend(step.row.before);
         texts.extend(parts.rows.changes.files(step.row.id)?.into_iter().filter_map(|file| file.1));
     }
-    // First the rows, then the texts: a row never promises what is not there.
-    let emptied = |step: &Recorded| StepResult {
+    // Rows first, then texts: a row never promises a text that is missing.
+    let emptied = |step: &RecordedStep| StepResult {
         step: step.row.id,
         detail: Detail { emptied: true, ..step.detail.clone() }.json(),
         drop: false,

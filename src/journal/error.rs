@@ -1,4 +1,4 @@
-//! Why the journal did not do what it was asked.
+//! The journal's errors.
 
 use serde_json::{Value, json};
 
@@ -11,36 +11,36 @@ use crate::vault::VaultError;
 /// Why a change set was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// A change could not be made; everything is as it was.
+    /// A change was impossible; nothing has changed.
     #[error(transparent)]
     Change(#[from] VaultError),
-    /// A change could not be made, and some of those before it could not be taken back.
+    /// A change failed, and some of the changes before it could not be rolled back.
     #[error("{error}; and {} of the changes before it could not be taken back: {}", left.len(), left.join("; "))]
     Half {
-        /// What stopped the set.
+        /// The error that stopped the set.
         #[source]
         error: Box<JournalError>,
-        /// What was left as it should not be, one sentence each.
+        /// What was left in a wrong state, one sentence each.
         left: Vec<String>,
     },
-    /// The journal could not record it; everything is as it was.
+    /// The journal could not record the change; nothing has changed.
     #[error("the change was not made, because it could not be recorded: {0}")]
     Store(#[from] StoreError),
-    /// More notes and attachments than one turn may delete or move without a person's agreement;
-    /// everything is as it was.
+    /// One turn would delete or move more files than allowed without a person's agreement; nothing
+    /// has changed.
     #[error("this would {action} {count} files in one turn; the limit is {limit}")]
     Limit {
         /// `delete`, `move`, or `delete or move` for the share of the vault.
         action: &'static str,
-        /// How many it would be, those of the same turn before it included.
+        /// The number, including earlier calls of the same turn.
         count: usize,
-        /// How many may be.
+        /// The number allowed.
         limit: usize,
     },
 }
 
 impl JournalError {
-    /// The stable word for programs.
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Change(error) => error.code(),
@@ -52,7 +52,7 @@ impl JournalError {
         }
     }
 
-    /// What to do about it, as a sentence without its full stop.
+    /// Advice, as a sentence without its full stop.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Change(error) => error.hint(),
@@ -68,7 +68,7 @@ impl JournalError {
         }
     }
 
-    /// The facts as JSON, for programs.
+    /// The details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         match self {
             Self::Change(error) => error.data(),
@@ -79,81 +79,77 @@ impl JournalError {
     }
 }
 
-/// Why something was not undone; nothing was changed then.
+/// Why something was not undone. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// There is no such change.
     #[error("there is no change `{0}`")]
     Unknown(Target),
     #[error("`{target}` was undone already, by change set {by}")]
     AlreadyUndone {
-        /// What was to be undone.
+        /// The target of the undo.
         target: Target,
-        /// What undid it.
+        /// The change set that undid it.
         by: ChangeSetId,
     },
-    /// The vault holds nothing of it any more: others took it back, or what it made is in use.
+    /// The vault has nothing left to undo: others have reverted it, or a folder that the change
+    /// made is in use.
     #[error("there is nothing left to undo of `{target}`{}", list(.notes))]
     Nothing {
-        /// What was to be undone.
+        /// The target of the undo.
         target: Target,
         /// What was found instead, one sentence each.
         notes: Vec<String>,
     },
-    /// The file is not as the change left it.
+    /// The file differs from what the change left.
     #[error("`{path}` has changed since{}{}", .by.map(|by| format!(", by change set {by}")).unwrap_or_default(), .clash.map(|line| format!(", in the same lines as that change: see line {line}")).unwrap_or_default())]
     Changed {
         path: VaultPath,
-        /// What was changed since, as a unified diff; one sentence where there is none.
+        /// What changed since, as a unified diff; a sentence if there is none.
         diff: String,
         by: Option<ChangeSetId>,
-        /// Where both changed the same lines, or lines next to each other: a line of the file as it
-        /// is now, from 1. None where the texts cannot be compared, and for a file that would go.
+        /// A line of the current file, from 1, where both edited the same or adjacent lines. `None`
+        /// if the texts cannot be compared, and for a file that would be deleted.
         clash: Option<usize>,
     },
-    /// The thing is not where the change left it.
+    /// The file or folder is not where the change left it.
     #[error("`{path}` is no longer there{}", .now.as_ref().map(|now| format!("; it is now `{now}`")).unwrap_or_default())]
     NotThere {
-        /// Where it should be.
+        /// The expected path.
         path: VaultPath,
-        /// Where it is, as far as the journal knows.
+        /// Where it is now, as far as the journal knows.
         now: Option<VaultPath>,
-        /// The change that moved or deleted it since, if it was one.
+        /// The later change that moved or deleted it, if any.
         by: Option<ChangeId>,
-        /// Whether force would write its earlier text anew.
+        /// Whether `force` would write its earlier text anew.
         anew: bool,
     },
-    /// Another thing is where it should go back to.
+    /// Another file or folder occupies the path to restore to.
     #[error("`{path}` cannot {}: another one is there", back_to(.path, .taken))]
     Taken {
-        /// What is to go back.
+        /// The current path of what is to go back.
         path: VaultPath,
-        /// Where it was, or what is there under a name that differs in its case.
+        /// The occupied path, or the path of the other file if it differs only in case.
         taken: VaultPath,
     },
-    /// Its text is no longer kept, or damaged.
+    /// The earlier text is no longer stored, or damaged.
     #[error("the earlier text of `{path}` is not there any more: {reason}")]
-    NotKept {
-        path: VaultPath,
-        /// Why.
-        reason: String,
-    },
-    /// What was deleted is neither in its trash nor kept.
+    NotKept { path: VaultPath, reason: String },
+    /// The deleted item is in no trash, and its text is not stored.
     #[error("`{path}` is no longer in the trash, and was not kept otherwise")]
     NotInTrash {
-        /// What was deleted.
+        /// The former path.
         path: VaultPath,
     },
-    /// What was deleted was removed for good, because somebody named it.
+    /// The deleted item was removed for good, because somebody named it.
     #[error("`{path}` was removed from the trash for good")]
     Emptied {
-        /// What was deleted.
+        /// The former path.
         path: VaultPath,
     },
-    /// Whoever looked at what would be done said no; everything is as it was.
+    /// The reviewer of the preview refused; nothing has changed.
     #[error("it was refused before anything was done")]
     Refused,
-    /// The undo could not be made; everything is as it was, as far as the error says.
+    /// The undo failed; nothing has changed except as the error says.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -184,7 +180,7 @@ impl From<VaultError> for UndoError {
 }
 
 impl UndoError {
-    /// Says of what is not there whether force would write it anew.
+    /// Sets on [`Self::NotThere`] whether `force` would write the text anew.
     pub(super) fn with_anew(mut self, can: bool) -> Self {
         if let Self::NotThere { anew, .. } = &mut self {
             *anew = can;
@@ -192,7 +188,7 @@ impl UndoError {
         self
     }
 
-    /// The stable word for programs.
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown(_)
@@ -208,7 +204,7 @@ impl UndoError {
         }
     }
 
-    /// The facts as JSON, for programs.
+    /// The details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         Some(match self {
             Self::AlreadyUndone { by, .. } => json!({ "by": by }),
@@ -233,7 +229,7 @@ impl UndoError {
         })
     }
 
-    /// What to do about it, as a sentence without its full stop.
+    /// Advice, as a sentence without its full stop.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown(_) => "list_changes shows what can be undone".to_owned(),

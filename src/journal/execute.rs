@@ -1,15 +1,15 @@
-//! Doing the steps, and taking them back when one fails.
+//! Executes steps, and reverts them when one fails.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::change::Outcome;
 use super::error::JournalError;
-use super::step::{Act, Detail, Old, Place, Step};
+use super::step::{Act, Detail, Old, Step, TrashRecord};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Staged, Trashed, VaultError, Writer, temp_name};
 
-/// What was done, to be taken back in reverse.
+/// A completed action, to be reverted in reverse order.
 pub(super) enum Done {
     Write(Staged),
     Folder(VaultPath),
@@ -19,31 +19,34 @@ pub(super) enum Done {
     Restore(VaultPath, Trashed),
 }
 
-/// How a step ended.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub outcome: Outcome,
-    /// There was nothing to do: the row goes.
-    pub nothing: bool,
+    /// There was nothing to do: the row is removed.
+    pub no_op: bool,
 }
 
-/// What stopped a set.
+/// The error that stopped a set.
 pub(super) struct Failed {
     pub error: VaultError,
-    /// Which step it was, where that one may have come half-way.
+    /// The index of the failed step, if it may be partly done.
     pub at: Option<usize>,
 }
 
-/// Does the steps in their order. Writes that follow each other are all staged before the first of
-/// them is put in place.
+/// Executes the steps in order; they are durable when this returns. Consecutive writes are staged
+/// together and made durable before the first is put in place; all are durable in place before the
+/// next step.
 ///
 /// # Errors
-/// What stopped it; `done` has what must be taken back.
+/// The error that stopped it; `done` has what must be reverted.
 pub(super) fn execute(
     writer: &Writer,
     steps: &[Step],
     done: &mut Vec<Done>,
 ) -> Result<Vec<Ended>, Failed> {
+    let files = steps.iter().filter(|step| matches!(step.act, Act::Write { .. } | Act::Delete(_)));
+    let together = writer.together(files.count());
+    let sync = || together.sync().map_err(|error| Failed { error, at: None });
     let mut ends = Vec::with_capacity(steps.len());
     let mut rest = steps;
     while let Some(step) = rest.first() {
@@ -55,20 +58,23 @@ pub(super) fn execute(
         });
         let writes = writes.count();
         if writes > 0 {
-            write(writer, &rest[..writes], done, &mut ends)?;
+            execute_writes(writer, &rest[..writes], &sync, done, &mut ends)?;
             rest = &rest[writes..];
+            sync()?;
             continue;
         }
-        let ended = one(writer, &step.act, done);
+        let ended = execute_step(writer, &step.act, done);
         ends.push(ended.map_err(|error| Failed { error, at: Some(ends.len()) })?);
         rest = &rest[1..];
     }
+    sync()?;
     Ok(ends)
 }
 
-fn write(
+fn execute_writes(
     writer: &Writer,
     steps: &[Step],
+    sync: &dyn Fn() -> Result<(), Failed>,
     done: &mut Vec<Done>,
     ends: &mut Vec<Ended>,
 ) -> Result<(), Failed> {
@@ -84,23 +90,24 @@ fn write(
             staged.push(one.map_err(|error| Failed { error, at: None })?);
         }
     }
+    sync()?;
     for mut staged in staged {
         let saved = writer.commit(&mut staged);
         let saved = saved.map_err(|error| Failed { error, at: Some(ends.len()) })?;
         done.push(Done::Write(staged));
-        ends.push(Ended { outcome: Outcome::Written(saved), nothing: false });
+        ends.push(Ended { outcome: Outcome::Written(saved), no_op: false });
     }
     Ok(())
 }
 
-fn one(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultError> {
-    let mut nothing = false;
+fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultError> {
+    let mut no_op = false;
     let outcome = match act {
         Act::Folder { path } => {
             let made = writer.create_folders(path)?;
             done.extend(made.iter().cloned().map(Done::Folder));
-            // Somebody else was faster: then it is not ours to take away.
-            nothing = made.is_empty();
+            // Somebody else made it first, so it is not ours to remove.
+            no_op = made.is_empty();
             Outcome::Folders(made)
         }
         Act::RemoveFolder { path } => {
@@ -111,7 +118,7 @@ fn one(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultE
             if removed {
                 done.push(Done::RemovedFolder(path.clone()));
             }
-            nothing = !removed;
+            no_op = !removed;
             Outcome::FolderRemoved(removed)
         }
         Act::Move { from, to, .. } => {
@@ -131,10 +138,10 @@ fn one(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultE
         }
         Act::Write { .. } => unreachable!("writes are done together"),
     };
-    Ok(Ended { outcome, nothing })
+    Ok(Ended { outcome, no_op })
 }
 
-/// The end of what was done and recorded: displaced versions go, trashes forget.
+/// Cleans up after a recorded operation: removes displaced versions and trash entries.
 pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
     for done in done {
         match done {
@@ -145,9 +152,10 @@ pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
     }
 }
 
-/// Takes everything back, in reverse; says what could not be.
-pub(super) fn take_back(writer: &Writer, done: Vec<Done>) -> Vec<String> {
+/// Reverts everything in reverse order; returns what could not be reverted.
+pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
     let mut left = Vec::new();
+    let together = writer.together(0);
     for done in done.into_iter().rev() {
         let result = match done {
             Done::Write(staged) => writer.revert(staged),
@@ -167,10 +175,11 @@ pub(super) fn take_back(writer: &Writer, done: Vec<Done>) -> Vec<String> {
             left.push(error.to_string());
         }
     }
+    left.extend(together.sync().err().map(|error| error.to_string()));
     left
 }
 
-/// The error of a set that failed, with what could not be taken back.
+/// The error of a failed set, with what could not be reverted.
 pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> JournalError {
     match left.is_empty() {
         true => error.into(),
@@ -178,10 +187,10 @@ pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> Jour
     }
 }
 
-/// A row's detail with what is known after its step was done.
-pub(super) fn detail_after(intended: &str, ended: &Ended) -> String {
-    let Outcome::Deleted(trashed) = &ended.outcome else { return intended.to_owned() };
+/// A row's detail with what became known by executing its step; `None` if nothing did.
+pub(super) fn detail_after(intended: &str, ended: &Ended) -> Option<String> {
+    let Outcome::Deleted(trashed) = &ended.outcome else { return None };
     let mut detail: Detail = serde_json::from_str(intended).unwrap_or_default();
-    detail.place = Some(Place::of(trashed));
-    detail.json()
+    detail.place = Some(TrashRecord::of(trashed));
+    Some(detail.json())
 }

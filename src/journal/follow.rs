@@ -1,32 +1,31 @@
-//! Texts that are written with an undo or a restoration, because of the names it changes.
+//! Link rewrites that accompany an undo or a restoration.
 //!
-//! Whoever undoes knows nothing of links; who does is told beforehand what will happen to the
-//! vault's names, and gives the writes that belong with it. They are part of the same change set.
+//! The journal knows nothing of links. The caller does: it is told beforehand how the undo will
+//! change the vault's names, and returns the writes that belong with it. They are applied in the
+//! same change set.
+
+use std::collections::HashMap;
 
 use super::change::Change;
-use super::step::{Act, Step, Thing};
+use super::step::{Act, FileIdentity, Step};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 
-/// What an undo or a restoration does to a name. In the order in which it is done, each with the
-/// paths of its moment.
+/// What an undo or a restoration does to a name. In execution order, each with the paths at its
+/// moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameStep {
-    /// A file or folder gets another path.
-    Moves {
-        from: VaultPath,
-        /// Its new one.
-        to: VaultPath,
-    },
-    /// A file is written, or brought back, with the links that it is to have. Not told of one in
-    /// which somebody's own lines stay: its links follow as they are.
+    /// A file or folder moves.
+    Moves { from: VaultPath, to: VaultPath },
+    /// A file is written or restored with its final links. Not reported for a merged text that
+    /// keeps somebody else's lines: the links in it have to be followed.
     Written(VaultPath),
-    /// A file or folder goes.
+    /// A file or folder is deleted.
     Goes(VaultPath),
 }
 
 impl NameStep {
-    /// What a step does to names; `files` are those of a folder that is brought back.
+    /// How a step changes names; `files` are the files of a folder that is restored.
     pub(super) fn of(act: &Act, files: &[(String, Option<BlobHash>)]) -> Vec<Self> {
         match act {
             Act::Folder { .. } | Act::RemoveFolder { .. } => Vec::new(),
@@ -42,20 +41,26 @@ impl NameStep {
     }
 }
 
-/// Gives what is to be written with an undo: writes of files that it neither takes away nor has told
-/// of as written, at their paths before it, each with the revision it rests on. Called once, while nobody else
-/// can change the vault through the journal.
+/// Returns what to write together with an undo: writes of files that the undo neither removes nor
+/// reports as written, at their paths before the undo, each with the revision that it is based on.
+/// Called once, while nobody else can change the vault through the journal.
 pub type Follow<'f> = &'f mut dyn FnMut(&[NameStep]) -> Vec<Change>;
 
-/// Tells the steps that move a file that it will be another one by then, known by its text.
-pub(super) fn written(steps: &mut [Step], path: &VaultPath, content: &[u8]) {
-    let mut at = path.clone();
+/// Updates moves of files that earlier steps rewrite: such a file is identified by its new text.
+pub(super) fn written<'a>(
+    steps: &mut [Step],
+    texts: impl IntoIterator<Item = (&'a VaultPath, &'a [u8])>,
+) {
+    let known =
+        |content: &[u8]| (FileIdentity::written(content.len() as u64), BlobHash::of(content));
+    let texts = texts.into_iter().map(|(path, content)| (path.clone(), known(content)));
+    let mut at: HashMap<VaultPath, (FileIdentity, BlobHash)> = texts.collect();
     for step in steps {
-        if let Act::Move { from, to, thing, text, .. } = &mut step.act
-            && *from == at
+        if let Act::Move { from, to, identity, text, .. } = &mut step.act
+            && let Some((written, hash)) = at.remove(from)
         {
-            (*thing, *text) = (Thing::written(content.len() as u64), Some(BlobHash::of(content)));
-            at = to.clone();
+            (*identity, *text) = (written, Some(hash));
+            at.insert(to.clone(), (written, hash));
         }
     }
 }

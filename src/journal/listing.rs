@@ -1,39 +1,41 @@
-//! What the journal tells of the past.
+//! Lists recorded change sets and their texts.
+
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
 use super::change::{ChangeId, ChangeSetId, Target};
 use super::error::{JournalError, UndoError};
-use super::fate::fate;
-use super::step::{Deed, Place, Recorded, revision};
+use super::file_history::after_moves_and_deletion;
+use super::step::{RecordedAct, RecordedStep, TrashRecord, revision};
 use crate::note::diff;
 use crate::note::path::VaultPath;
 use crate::store::journal::{Changes, SetRow, StepRow, Wanted};
 use crate::store::{BlobHash, Blobs, StoreError};
-use crate::vault::{Kind, Revision, View};
+use crate::vault::{Kind, Revision, View, is_temp_path};
 
-/// Which change sets are asked for; all conditions hold together.
+/// Filters for change sets; all conditions must hold.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Those that touched this path, something below it, or the file under an earlier name of its.
+    /// Sets that touched this path, something below it, or the file under an earlier name.
     pub path: Option<VaultPath>,
-    /// Those begun at or after this time.
+    /// Sets begun at or after this time.
     pub since: Option<DateTime<Utc>>,
-    /// Those before this one: how to go on where a listing ended.
+    /// Sets older than this one, to continue a listing.
     pub before: Option<ChangeSetId>,
-    /// Those of which all can be seen through this.
+    /// Sets that are entirely visible through this view.
     pub seen: View,
-    /// At most so many, the newest. 0: as many as there are.
+    /// Maximum number, newest first. 0: no limit.
     pub limit: usize,
 }
 
-/// How a change set came to be.
+/// How a change set came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetKind {
-    /// Asked for.
+    /// Requested by a caller.
     Change,
     Undo(Target),
-    /// Something brought back from the trash.
+    /// Restored from the trash.
     Restore,
 }
 
@@ -41,29 +43,28 @@ pub enum SetKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSet {
     pub id: ChangeSetId,
-    /// How it came to be.
     pub kind: SetKind,
     /// What it does, for people.
     pub title: String,
-    /// The program that asked.
+    /// The requesting program.
     pub caller: String,
-    /// The conversation it was asked for in.
+    /// The conversation that led to it.
     pub conversation: Option<String>,
     /// The turn it belongs to.
     pub turn: Option<String>,
-    /// When it was begun.
+    /// When it began.
     pub time: DateTime<Utc>,
-    /// Its changes, in the order in which they were done.
+    /// Its changes, in execution order.
     pub changes: Vec<ListedChange>,
 }
 
 impl ListedSet {
-    /// Whether every change of it is undone.
+    /// Whether all its changes are undone.
     pub fn is_undone(&self) -> bool {
         !self.changes.is_empty() && self.changes.iter().all(|change| change.undone_by.is_some())
     }
 
-    /// Whether all of it is of what can be seen. Of one that cannot be read nobody knows.
+    /// Whether all its paths are visible. `false` for a set whose changes cannot be read.
     pub fn is_seen_through(&self, view: &View) -> bool {
         let mut paths =
             self.changes.iter().flat_map(|one| std::iter::once(&one.path).chain(&one.from));
@@ -76,21 +77,20 @@ impl ListedSet {
 pub enum Action {
     /// A file was made.
     Created,
-    /// A file got another content.
+    /// A file got new content.
     Modified,
     FolderMade,
-    /// Something got another path.
     Moved,
-    /// Something was deleted.
+    /// A file, link or folder was deleted.
     Deleted,
-    /// Something was brought back.
+    /// A file, link or folder was restored.
     Restored,
-    /// An empty folder was taken away.
+    /// An empty folder was removed.
     FolderRemoved,
 }
 
 impl Action {
-    /// The word for it: `created`, `modified`, `folder_made`, `moved`, `deleted`, `restored`,
+    /// The stable word: `created`, `modified`, `folder_made`, `moved`, `deleted`, `restored`,
     /// `folder_removed`.
     pub fn word(self) -> &'static str {
         match self {
@@ -105,67 +105,64 @@ impl Action {
     }
 }
 
-/// One change of a change set. A change that had to make folders first is several of these under
-/// one number, the folders first.
+/// One change of a change set. A change that had to make folders first appears as several entries
+/// under one number, the folders first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedChange {
-    /// What names it.
     pub id: ChangeId,
-    /// What it did.
     pub action: Action,
-    /// Where the thing was afterwards; for what was deleted or taken away, where it was before.
+    /// The path afterwards; for a deletion or removal, the path before.
     pub path: VaultPath,
-    /// For a move, where it was before.
+    /// For a move, the path before.
     pub from: Option<VaultPath>,
-    /// What the thing is.
+    /// Whether it is a file, a folder or a link.
     pub entry: Kind,
     pub before: Option<Revision>,
-    /// The revision afterwards.
     pub after: Option<Revision>,
-    /// For what was deleted, where it went, as far as that is known: a path in the vault
-    /// (`.trash/…`) or on this machine.
+    /// For a deletion, where it went, if known: a path in the vault (`.trash/…`) or on this
+    /// machine.
     pub place: Option<String>,
     /// The change set that undid it.
     pub undone_by: Option<ChangeSetId>,
-    /// Whether its texts are still kept, so that it can be shown and undone.
+    /// Whether its texts are still stored, so that it can be shown and undone.
     pub texts_kept: bool,
 }
 
-/// A file's text before a change and after it.
+/// The text of a file before and after a change.
 pub type Texts = (Option<String>, Option<String>);
 
-/// A file's bytes before a change and after it.
+/// The bytes of a file before and after a change.
 struct Sides {
     path: VaultPath,
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
 }
 
-/// What a change did to a file's text.
+/// What a change did to the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A unified diff; empty where the text is the same.
     Text(String),
-    /// The bytes are no text.
+    /// Not text.
     Binary,
-    /// More than is compared, in bytes of both sides together.
+    /// Too large to compare: bytes of both sides together.
     TooLarge(u64),
-    /// A text is no longer kept, or never was.
+    /// A text is no longer stored, or never was.
     NotKept,
-    /// A change that touches no text: a folder, a move.
+    /// The change affects no text: a folder, a move.
     None,
 }
 
-/// Bytes of both sides of a diff together, at most.
-const MOST_COMPARED: u64 = 20 << 20;
+/// Maximum bytes of both sides of a diff together.
+const MAX_DIFF_BYTES: u64 = 20 << 20;
 
-/// Change sets read at once where one of them is looked for.
-const READ_AT_ONCE: usize = 100;
+/// Change sets read per query when searching for one.
+const SETS_PER_QUERY: usize = 100;
 
-/// Earlier names of a file that are followed.
-const NAMES: usize = 16;
+/// Maximum number of earlier names of a file that are followed.
+const MAX_NAMES: usize = 16;
 
-/// What was done, as people and programs are shown it.
+/// The recorded changes, as people and programs see them.
 #[derive(Debug)]
 pub struct History {
     rows: Changes,
@@ -213,7 +210,7 @@ impl History {
                     Err(error) => return Err(error.into()),
                 }
             }
-            // What cannot be seen makes room for older ones.
+            // Older sets replace those that are not visible.
             let is_end = found < wanted.limit || wanted.before == before;
             wanted.limit = most - listed.len();
             if is_end || wanted.limit == 0 {
@@ -222,8 +219,8 @@ impl History {
         }
     }
 
-    /// The newest change set of all that is `wanted`, of those that can be seen through `seen`, stand and
-    /// are no undo, however many are newer.
+    /// The newest change set that `wanted` accepts, that is visible through `seen`, not undone and
+    /// not an undo itself, however many newer ones there are.
     ///
     /// # Errors
     /// [`JournalError::Store`].
@@ -232,7 +229,7 @@ impl History {
         seen: &View,
         mut wanted: impl FnMut(&ListedSet) -> bool,
     ) -> Result<Option<ListedSet>, JournalError> {
-        let mut query = Query { limit: READ_AT_ONCE, seen: seen.clone(), ..Query::default() };
+        let mut query = Query { limit: SETS_PER_QUERY, seen: seen.clone(), ..Query::default() };
         let is_standing =
             |set: &ListedSet| !matches!(set.kind, SetKind::Undo(_)) && !set.is_undone();
         loop {
@@ -247,11 +244,11 @@ impl History {
         }
     }
 
-    /// A path and the names that its file had before, each with the newest step that may count.
+    /// A path and the earlier names of its file, each with the newest step to consider.
     fn names_of(&self, path: &VaultPath) -> Result<Vec<(String, i64)>, StoreError> {
         let mut names = vec![(path.as_str().to_owned(), i64::MAX)];
         let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
-        while names.len() < NAMES {
+        while names.len() < MAX_NAMES {
             let Some(step) = self.rows.last_move_to(&name, before)? else {
                 break;
             };
@@ -263,15 +260,13 @@ impl History {
         Ok(names)
     }
 
-    /// One change set.
-    ///
     /// # Errors
     /// [`JournalError::Store`].
     pub fn change_set(&self, id: ChangeSetId) -> Result<Option<ListedSet>, JournalError> {
         Ok(self.listed(id.0.cast_signed(), None)?.filter(|set| !set.changes.is_empty()))
     }
 
-    /// The change set of a turn, by the name that the origin of its changes gave the turn.
+    /// The change set of a turn, by the turn's name in [`Origin::turn`](super::Origin::turn).
     ///
     /// # Errors
     /// [`JournalError::Store`].
@@ -280,6 +275,25 @@ impl History {
             Some(id) => self.change_set(ChangeSetId(id.cast_unsigned())),
             None => Ok(None),
         }
+    }
+
+    /// The changes of each call of [`Journal::apply`](super::Journal::apply) in a turn, in order.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`], also where a change cannot be read.
+    pub fn operations_of_turn(&self, turn: &str) -> Result<Vec<Vec<ListedChange>>, JournalError> {
+        let Some(set) = self.rows.set_of_turn(turn)? else { return Ok(Vec::new()) };
+        let id = ChangeSetId(set.cast_unsigned());
+        let mut operations: Vec<(i64, Vec<ListedChange>)> = Vec::new();
+        for row in self.rows.steps(set)? {
+            let operation = row.operation;
+            let change = change(id, RecordedStep::read(row)?);
+            match operations.last_mut() {
+                Some((last, changes)) if *last == operation => changes.push(change),
+                _ => operations.push((operation, vec![change])),
+            }
+        }
+        Ok(operations.into_iter().map(|(_, changes)| changes).collect())
     }
 
     /// A change set with the changes of one of its operations, or of all.
@@ -297,30 +311,32 @@ impl History {
         list(row, steps).map(Some)
     }
 
-    /// The step of a change that is of the file itself: it comes after those of the folders that were
-    /// made for it.
-    fn step(&self, change: ChangeId) -> Result<Recorded, UndoError> {
+    /// The step of a change that concerns the file itself; it follows those of the folders that
+    /// were made for it.
+    fn step(&self, change: ChangeId) -> Result<RecordedStep, UndoError> {
         let steps = self.rows.steps(change.set.0.cast_signed())?;
-        let own = steps.into_iter().rfind(|step| step.number == change.number);
-        Ok(Recorded::read(own.ok_or(UndoError::Unknown(Target::Change(change)))?)?)
+        let own = steps.into_iter().filter(|step| step.number == change.number);
+        let own = own.map(RecordedStep::read).collect::<Result<Vec<_>, _>>()?;
+        let own = own.into_iter().rfind(|step| !is_temp_path(&step.path));
+        own.ok_or(UndoError::Unknown(Target::Change(change)))
     }
 
-    /// Where the file of a change is by now, as far as the journal has moved it, and whether it was
-    /// deleted for good since.
+    /// The current path of the file of a change, as far as the journal has moved it, and whether it
+    /// was deleted for good since.
     ///
     /// # Errors
-    /// [`UndoError::Unknown`], the store's.
-    pub fn fate(&self, change: ChangeId) -> Result<(VaultPath, bool), UndoError> {
-        let (at, deletion) = fate(&self.rows, &self.step(change)?)?;
+    /// [`UndoError::Unknown`]; the store's.
+    pub fn current_path(&self, change: ChangeId) -> Result<(VaultPath, bool), UndoError> {
+        let (at, deletion) = after_moves_and_deletion(&self.rows, &self.step(change)?)?;
         Ok((at, deletion.is_some_and(|deletion| deletion.is_for_good())))
     }
 
-    /// What a change did to a file's text.
+    /// What a change did to the text of a file.
     ///
     /// # Errors
-    /// [`UndoError::Unknown`], [`UndoError::NotKept`] for a damaged text, the store's.
+    /// [`UndoError::Unknown`]; [`UndoError::NotKept`] for a damaged text; the store's.
     pub fn diff(&self, change: ChangeId) -> Result<Difference, UndoError> {
-        Ok(match self.sides(change, MOST_COMPARED)? {
+        Ok(match self.sides(change, MAX_DIFF_BYTES)? {
             Ok(Sides { path, before, after }) => {
                 difference(&before.unwrap_or_default(), &after.unwrap_or_default(), &path)
             }
@@ -328,8 +344,8 @@ impl History {
         })
     }
 
-    /// The text of a change's file before it and after it, where both are text and together no longer
-    /// than `most` bytes: none before for a file that was not there, and none after for one that is gone.
+    /// The text of a change's file before and after it, if both are text and together at most
+    /// `most` bytes. Before is `None` for a new file, after is `None` for a deleted one.
     ///
     /// # Errors
     /// As [`Self::diff`].
@@ -339,19 +355,23 @@ impl History {
         Ok(text(before).ok().zip(text(after).ok()))
     }
 
-    /// The bytes of a change's file before it and after it, or why there are none.
+    /// The bytes of a change's file before and after it, or why there are none.
     fn sides(&self, change: ChangeId, most: u64) -> Result<Result<Sides, Difference>, UndoError> {
         let recorded = self.step(change)?;
-        let (before, after) = match (&recorded.deed, recorded.row.before, recorded.row.after) {
-            (Deed::Write { .. }, before, after) => (before, after),
-            (Deed::Delete { thing }, before, _) if thing.kind() == Kind::File => match before {
-                None => return Ok(Err(Difference::NotKept)),
-                before => (before, None),
-            },
-            (Deed::Restore { thing, .. }, _, after) if thing.kind() == Kind::File => match after {
-                None => return Ok(Err(Difference::NotKept)),
-                after => (None, after),
-            },
+        let (before, after) = match (&recorded.act, recorded.row.before, recorded.row.after) {
+            (RecordedAct::Write { .. }, before, after) => (before, after),
+            (RecordedAct::Delete { identity }, before, _) if identity.kind() == Kind::File => {
+                match before {
+                    None => return Ok(Err(Difference::NotKept)),
+                    before => (before, None),
+                }
+            }
+            (RecordedAct::Restore { identity, .. }, _, after) if identity.kind() == Kind::File => {
+                match after {
+                    None => return Ok(Err(Difference::NotKept)),
+                    after => (None, after),
+                }
+            }
             _ => return Ok(Err(Difference::None)),
         };
         if !recorded.row.texts_kept {
@@ -383,7 +403,7 @@ pub(super) fn difference(before: &[u8], after: &[u8], path: &VaultPath) -> Diffe
     }
 }
 
-/// A set with those of its changes that can be read; its title says how many cannot.
+/// A set with its readable changes; the title says how many are unreadable.
 fn list(set: SetRow, steps: Vec<Result<StepRow, StoreError>>) -> Result<ListedSet, StoreError> {
     let id = ChangeSetId(set.id.cast_unsigned());
     let fault = |reason: String| StoreError::Row { table: "change_set", row: set.id, reason };
@@ -402,16 +422,17 @@ fn list(set: SetRow, steps: Vec<Result<StepRow, StoreError>>) -> Result<ListedSe
     let time = DateTime::from_timestamp_millis(set.began)
         .ok_or_else(|| fault(format!("{} is no time", set.began)))?;
     let (mut changes, mut unreadable, mut title) = (Vec::new(), 0, set.title);
+    let mut over = HashMap::new();
     let mut operations: Vec<i64> = steps.iter().flatten().map(|step| step.operation).collect();
     operations.sort_unstable();
     operations.dedup();
-    // It was given by the first call of the turn.
+    // The title is from the first call of the turn.
     if operations.len() > 1 {
         title.push_str(&format!(" and {} more", operations.len() - 1));
     }
     for step in steps {
-        match step.and_then(Recorded::read) {
-            Ok(step) => changes.push(change(id, step)),
+        match step.and_then(RecordedStep::read) {
+            Ok(step) => join(&mut changes, &mut over, change(id, step)),
             Err(error) => {
                 tracing::warn!(%error, "a change cannot be listed");
                 unreadable += 1;
@@ -433,16 +454,33 @@ fn list(set: SetRow, steps: Vec<Result<StepRow, StoreError>>) -> Result<ListedSe
     })
 }
 
-fn change(set: ChangeSetId, step: Recorded) -> ListedChange {
-    let Recorded { row, path, deed, detail } = step;
-    let (action, path, from, entry) = match deed {
-        Deed::Folder => (Action::FolderMade, path, None, Kind::Folder),
-        Deed::RemoveFolder => (Action::FolderRemoved, path, None, Kind::Folder),
-        Deed::Write { before: None, .. } => (Action::Created, path, None, Kind::File),
-        Deed::Write { before: Some(_), .. } => (Action::Modified, path, None, Kind::File),
-        Deed::Move { to, thing } => (Action::Moved, to, Some(path), thing.kind()),
-        Deed::Delete { thing } => (Action::Deleted, path, None, thing.kind()),
-        Deed::Restore { thing, .. } => (Action::Restored, path, None, thing.kind()),
+/// Adds a change. A move from a hidden name is merged with the move that led there. `over`: the
+/// indices of those moves, by hidden name.
+fn join(
+    changes: &mut Vec<ListedChange>,
+    over: &mut HashMap<VaultPath, usize>,
+    change: ListedChange,
+) {
+    if let Some(first) = change.from.as_ref().and_then(|from| over.remove(from)) {
+        changes[first].path = change.path;
+        return;
+    }
+    if change.action == Action::Moved && is_temp_path(&change.path) {
+        over.insert(change.path.clone(), changes.len());
+    }
+    changes.push(change);
+}
+
+fn change(set: ChangeSetId, step: RecordedStep) -> ListedChange {
+    let RecordedStep { row, path, act, detail } = step;
+    let (action, path, from, entry) = match act {
+        RecordedAct::Folder => (Action::FolderMade, path, None, Kind::Folder),
+        RecordedAct::RemoveFolder => (Action::FolderRemoved, path, None, Kind::Folder),
+        RecordedAct::Write { before: None, .. } => (Action::Created, path, None, Kind::File),
+        RecordedAct::Write { before: Some(_), .. } => (Action::Modified, path, None, Kind::File),
+        RecordedAct::Move { to, identity } => (Action::Moved, to, Some(path), identity.kind()),
+        RecordedAct::Delete { identity } => (Action::Deleted, path, None, identity.kind()),
+        RecordedAct::Restore { identity, .. } => (Action::Restored, path, None, identity.kind()),
     };
     ListedChange {
         id: ChangeId { set, number: row.number },
@@ -452,7 +490,11 @@ fn change(set: ChangeSetId, step: Recorded) -> ListedChange {
         entry,
         before: row.before.map(revision),
         after: row.after.map(revision),
-        place: detail.place.as_ref().filter(|_| action == Action::Deleted).and_then(Place::shown),
+        place: detail
+            .place
+            .as_ref()
+            .filter(|_| action == Action::Deleted)
+            .and_then(TrashRecord::shown),
         undone_by: row.undone_by.map(|by| ChangeSetId(by.cast_unsigned())),
         texts_kept: row.texts_kept,
     }

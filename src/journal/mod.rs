@@ -1,24 +1,25 @@
-//! Changes as values, and the one place that applies them.
+//! Change sets, and the only code that applies them to the vault.
 //!
-//! May import `note`, `vault` and `store`. Owns the vault's only [`Writer`]: a tool, a plan or
-//! an undo makes a [`ChangeSet`], a dry run shows it, [`Journal::apply`] does it.
+//! May import `note`, `vault` and `store`. Owns the vault's only [`Writer`]. A tool, a plan or an
+//! undo builds a [`ChangeSet`], a dry run shows it, and [`Journal::apply`] applies it.
 //!
 //! Invariants:
-//! - One change set at a time: callers queue, none sees another's half.
-//! - Nothing is done that is not recorded: the old and the new texts and the intent are durable
-//!   before anything changes, the end is before it is acknowledged.
-//! - All or nothing: a set that fails is taken back, in reverse order, and the error says what
-//!   could not be; after a crash [`Journal::recover`] does the same.
-//! - Every write names what it expects to find, and is refused if something else is there.
+//! - One change set at a time: callers queue, and no caller sees a half-applied set.
+//! - Nothing is done unrecorded: the old and new texts and the intent are durable before anything
+//!   changes; the end is durable before it is acknowledged.
+//! - All or nothing: a set that fails is rolled back in reverse order, and the error names what
+//!   could not be rolled back. After a crash [`Journal::recover`] does the same.
+//! - Every write states what it expects to find, and is refused if the file differs.
 //!
-//! [`Journal`] is a handle over named parts: `parts` is what they work with, `apply` has the one
-//! executor of all changes; [`History`], [`Trash`] and [`KeptTexts`] are handed out.
+//! [`Journal`] is a handle: `parts` holds the vault, the rows and the texts; `apply` is the one
+//! executor; callers get [`History`], [`Trash`] and [`StoredTexts`] from it.
 //!
-//! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
-//! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
-//! `recovery`, `standing` and `rollback` over `remains` (after a crash), `undo` over `undoing` (the plan),
-//! `picture`, `obstacle`, `marks`, `fate` and `whereabouts`, `follow` and `merging`, `opposite`, `prospect` (what
-//! an undo is about to do), `deleted` and `emptying` over `trashed`, `listing`, `keeping`.
+//! Reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
+//! stored), `step` (steps and their rows), `execute` (runs them), `apply` (the order of it all);
+//! `recovery`, `status`, `rollback` and `on_disk` (after a crash); `undo`, `undoing` (the plan),
+//! `inverse`, `overlay`, `obstacle`, `rename_counts`, `file_history`, `location`, `follow`,
+//! `merging`, `preview` (what an undo will do); `deleted`, `trashed` and `emptying` (the trash);
+//! `listing`; `retention`.
 
 mod apply;
 mod change;
@@ -26,29 +27,31 @@ mod deleted;
 mod emptying;
 mod error;
 mod execute;
-mod fate;
+mod file_history;
 mod follow;
-mod keeping;
+mod inverse;
 mod listing;
-mod marks;
+mod location;
 mod merging;
+mod now_at;
 mod obstacle;
-mod opposite;
+mod on_disk;
+mod overlay;
 mod parts;
-mod picture;
 mod plan;
-mod prospect;
+mod preview;
 mod recovery;
-mod remains;
+mod rename_counts;
+mod retention;
 mod rollback;
 mod settings;
-mod standing;
+mod status;
 mod step;
 mod trashed;
 mod undo;
-mod undoing;
-mod whereabouts;
+mod undo_plan;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use apply::Sink;
@@ -59,10 +62,10 @@ pub use deleted::{Restored, Trash, TrashItem, TrashPlace};
 pub use emptying::{Emptied, Empty};
 pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
-pub use keeping::{Freed, KeptTexts, Verified};
 pub use listing::{Action, Difference, History, ListedChange, ListedSet, Query, SetKind, Texts};
-pub use prospect::{Prospect, Prospected, Review, Text};
+pub use preview::{PreviewAction, PreviewStep, Review, Text};
 pub use recovery::Recovered;
+pub use retention::{Freed, StoredTexts, Verified};
 pub use settings::Settings;
 pub use undo::Undone;
 
@@ -71,7 +74,7 @@ use crate::vault::Writer;
 use apply::Executor;
 use parts::Parts;
 
-/// The writer of a vault and its memory. Clones share it.
+/// The writer of a vault and its history. Clones share one journal.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
@@ -89,14 +92,14 @@ impl std::fmt::Debug for Journal {
 }
 
 impl Journal {
-    /// The journal of the vault of this writer, kept in `store`. Touches nothing yet: who only reads
-    /// waits for no database.
+    /// A journal that writes through `writer` and records in `store`. Opens no database yet, so
+    /// that a process that only reads does not wait for one.
     pub fn open(writer: Writer, store: Store, settings: Settings) -> Self {
         let executor = Executor::new(writer, &store, settings);
         Self(Arc::new(Inner { store, executor }))
     }
 
-    /// The store below, for what else is kept there.
+    /// The store that this journal records in.
     pub fn store(&self) -> &Store {
         &self.0.store
     }
@@ -105,60 +108,76 @@ impl Journal {
         &self.0.executor.parts
     }
 
-    /// Calls `sink` once for each change set that is applied, undone or restored, after it is
-    /// durable; for a further call in the same turn with what that call did.
+    /// Calls `sink` after each change set that was applied, undone or restored, once it is durable.
+    /// When a later call of the same turn extends a change set, `sink` gets only what that call
+    /// did.
     pub fn subscribe(&self, sink: Sink) {
         self.0.executor.sinks.write().unwrap_or_else(PoisonError::into_inner).push(sink);
     }
 
-    /// Goes by these settings from the next call on.
+    /// Applies new settings from the next call on.
     pub fn set_settings(&self, settings: Settings) {
         self.0.executor.settings.store(Arc::new(settings));
     }
 
-    /// What was done.
+    /// Lists past change sets.
     pub fn history(&self) -> &History {
         &self.0.executor.history
     }
 
-    /// What was deleted and can be brought back.
+    /// Lists and restores deleted files and folders.
     pub fn trash(&self) -> Trash<'_> {
         Trash(&self.0.executor)
     }
 
-    /// The kept texts, and how long they are kept.
-    pub fn texts(&self) -> KeptTexts<'_> {
-        KeptTexts(&self.0.executor)
+    /// The stored texts, and how long they are kept.
+    pub fn texts(&self) -> StoredTexts<'_> {
+        StoredTexts(&self.0.executor)
     }
 
-    /// Applies a set: durable when this returns.
+    /// Applies a change set; it is durable when this returns.
     ///
-    /// The old and the new texts are kept and what is intended is recorded before anything is
-    /// changed; that it was done is recorded before this returns.
+    /// The old and new texts are stored and the intent is recorded before anything changes. The end
+    /// is recorded before this returns.
     ///
     /// # Errors
-    /// [`JournalError::Change`], [`JournalError::Store`], [`JournalError::Limit`], and everything
-    /// is as it was; [`JournalError::Half`] where something could not be taken back.
+    /// [`JournalError::Change`], [`JournalError::Store`] or [`JournalError::Limit`]: nothing has
+    /// changed. [`JournalError::Half`]: something could not be rolled back.
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
         self.0.executor.apply(set, origin)
     }
 
-    /// Takes back a change set or one change of it, as a new change set. All or nothing: what
-    /// stands in the way is found before anything is done.
-    ///
-    /// Out of a file that has changed since only this change is taken, where the two are of other
-    /// lines; wherever it is by now. Where they are of the same ones, `force` puts the whole file
-    /// back: the newer text is kept with the undo, whose own undo brings it back. A file that is gone
-    /// is written anew by `force`.
+    /// Checks that one turn may delete and move this many files without a person's agreement. For
+    /// work that is applied in several sets: it should be refused before the first set, not at the
+    /// last.
     ///
     /// # Errors
-    /// [`UndoError`]; nothing was changed then.
+    /// [`JournalError::Limit`].
+    pub fn check_limits(
+        &self,
+        deleted: usize,
+        moved: usize,
+        origin: &Origin,
+    ) -> Result<(), JournalError> {
+        self.0.executor.check_counts(deleted, moved, origin)
+    }
+
+    /// Undoes a change set or one change of it, as a new change set. All or nothing: obstacles are
+    /// found before anything is done.
+    ///
+    /// If a file has changed since, only this change is taken out of it, provided that the later
+    /// edits are in other lines; the file is found even if it was moved. If the edits overlap,
+    /// `force` puts the whole earlier file back and stores the newer text, so that undoing the undo
+    /// restores it. If the file is gone, `force` writes it anew.
+    ///
+    /// # Errors
+    /// [`UndoError`]; nothing has changed.
     pub fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError> {
         self.undo_with(target, force, origin, &mut |_| Vec::new(), &mut |_| true)
     }
 
-    /// As [`Self::undo`], and writes with it what `follow` gives, in the same change set, if
-    /// `review` lets it.
+    /// Like [`Self::undo`], and writes what `follow` returns in the same change set. Runs only if
+    /// `review` returns `true`.
     ///
     /// # Errors
     /// As [`Self::undo`], and [`UndoError::Refused`].
@@ -170,23 +189,41 @@ impl Journal {
         follow: Follow<'_>,
         review: Review<'_>,
     ) -> Result<Undone, UndoError> {
-        undo::undo(&self.0.executor, target, force, origin, follow, review)
+        undo::undo(&self.0.executor, target, None, force, origin, follow, review)
     }
 
-    /// Removes deleted things for good: the one act that cannot be undone. What is named goes from
-    /// the journal too, but for texts that other changes have; by age only what is known to be old
-    /// enough goes, out of the trash alone: its texts stay until their time is over. Never what is in
-    /// the system's trash.
+    /// Like [`Self::undo_with`] without force, for the changes of a set with the numbers `only`;
+    /// all of them or none.
+    ///
+    /// # Errors
+    /// As [`Self::undo_with`].
+    pub fn undo_some(
+        &self,
+        set: ChangeSetId,
+        only: &BTreeSet<u32>,
+        origin: &Origin,
+        follow: Follow<'_>,
+        review: Review<'_>,
+    ) -> Result<Undone, UndoError> {
+        let target = Target::Set(set);
+        undo::undo(&self.0.executor, target, Some(only), false, origin, follow, review)
+    }
+
+    /// Removes deleted files and folders for good: the only operation that cannot be undone. Items
+    /// given by name also lose their texts in the journal, except texts that other changes use. By
+    /// age, only items known to be old enough are removed, and only from the trash; their texts
+    /// stay until their retention ends. The system's trash is never touched.
     pub fn empty_trash(&self, what: &Empty) -> Result<Emptied, JournalError> {
         emptying::empty(&self.0.executor, what)
     }
 
-    /// Makes the store sound, then finds out how far each unfinished operation came: one that was
-    /// done whole counts as done, any other is taken back, in reverse. What somebody has changed
-    /// since is left alone.
+    /// Repairs the store, then ends each unfinished operation: one whose steps were all done counts
+    /// as done, any other is rolled back in reverse order. What somebody else has changed since is
+    /// left alone.
     ///
-    /// What the journal does not know of is moved out of the vault then, never deleted. For whoever
-    /// holds the vault alone. It may be cut short at any moment and called again.
+    /// Leftovers that the journal does not know are then moved out of the vault, never deleted.
+    /// Only the process that holds the vault exclusively may call this. It can be interrupted at
+    /// any point and called again.
     ///
     /// # Errors
     /// [`JournalError::Store`] if the store cannot be used.
@@ -194,8 +231,8 @@ impl Journal {
         self.recover_prepared(self.0.store.database.prepare())
     }
 
-    /// The second half of [`Self::recover`], with what came of making the store sound: that needs no
-    /// vault, so a start does it meanwhile.
+    /// The second half of [`Self::recover`], given the result of repairing the store. The repair
+    /// needs no vault, so that startup runs it in parallel.
     ///
     /// # Errors
     /// As [`Self::recover`].
@@ -203,13 +240,12 @@ impl Journal {
         &self,
         prepared: Result<Prepared, StoreError>,
     ) -> Result<Recovered, JournalError> {
-        let _alone = self.0.executor.alone();
+        let _guard = self.0.executor.exclusive();
         self.0.executor.recover(prepared?.warnings)
     }
 }
 
-/// A panic elsewhere never makes the journal unusable: what it guards is whole between two
-/// statements.
+/// Locks a mutex even after a panic elsewhere: every statement leaves the guarded value consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

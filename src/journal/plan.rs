@@ -1,46 +1,48 @@
-//! From a change set to steps: what is there now is looked at, what would be lost is kept.
+//! Turns a change set into steps: checks what is there now and stores what would be lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::change::{Change, ChangeSet};
 use super::error::JournalError;
 use super::parts::Parts;
-use super::step::{Act, Deletion, Old, Step, Thing};
+use super::step::{Act, Deletion, FileIdentity, Old, Step};
 use crate::note::path::VaultPath;
 use crate::store::{BlobHash, Blobs, StoreError};
-use crate::vault::{Before, FileContent, Keeping, Kind, VaultError, Writer, temp_name};
+use crate::vault::{
+    Before, FileContent, Keeping, Kind, VaultError, Writer, is_temp_path, temp_name,
+};
 
-/// Bytes of a folder's files that are kept beside what the trash holds, at most.
-const MOST_OF_A_FOLDER: u64 = 256 << 20;
+/// Maximum bytes of a folder's files that are stored in addition to the trash.
+const MAX_FOLDER_BYTES: u64 = 256 << 20;
 
-/// Texts on their way into the store, put there many at once: making a hundred durable together
-/// costs little more than one.
-pub(super) struct Texts<'a> {
+/// Texts on their way into the store, written in batches: making a hundred durable together costs
+/// little more than one.
+pub(super) struct TextBatch<'a> {
     blobs: &'a Blobs,
-    waiting: Vec<Waiting>,
+    pending: Vec<PendingText>,
     bytes: usize,
 }
 
-/// A text that is to be put into the store.
-pub(super) enum Waiting {
+/// A text to be stored.
+pub(super) enum PendingText {
     Made(Vec<u8>),
     Read(Arc<FileContent>),
 }
 
-impl From<Vec<u8>> for Waiting {
+impl From<Vec<u8>> for PendingText {
     fn from(text: Vec<u8>) -> Self {
         Self::Made(text)
     }
 }
 
-impl From<&Arc<FileContent>> for Waiting {
+impl From<&Arc<FileContent>> for PendingText {
     fn from(read: &Arc<FileContent>) -> Self {
         Self::Read(Arc::clone(read))
     }
 }
 
-impl AsRef<[u8]> for Waiting {
+impl AsRef<[u8]> for PendingText {
     fn as_ref(&self) -> &[u8] {
         match self {
             Self::Made(text) => text,
@@ -49,17 +51,17 @@ impl AsRef<[u8]> for Waiting {
     }
 }
 
-impl<'a> Texts<'a> {
+impl<'a> TextBatch<'a> {
     pub fn new(blobs: &'a Blobs) -> Self {
-        Self { blobs, waiting: Vec::new(), bytes: 0 }
+        Self { blobs, pending: Vec::new(), bytes: 0 }
     }
 
     /// Takes a text; it is durable after [`Self::finish`].
-    pub fn keep(&mut self, text: impl Into<Waiting>) -> Result<BlobHash, StoreError> {
+    pub fn add(&mut self, text: impl Into<PendingText>) -> Result<BlobHash, StoreError> {
         let text = text.into();
         let hash = BlobHash::of(text.as_ref());
         self.bytes += text.as_ref().len();
-        self.waiting.push(text);
+        self.pending.push(text);
         if self.bytes > 32 << 20 {
             self.flush()?;
         }
@@ -67,51 +69,45 @@ impl<'a> Texts<'a> {
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        let texts: Vec<&[u8]> = self.waiting.iter().map(AsRef::as_ref).collect();
+        let texts: Vec<&[u8]> = self.pending.iter().map(AsRef::as_ref).collect();
         self.blobs.put(&texts)?;
-        self.waiting.clear();
+        self.pending.clear();
         self.bytes = 0;
         Ok(())
     }
 
-    /// Makes durable what was taken, and these beside it.
+    /// Makes the taken texts and the content of all planned writes durable.
     pub fn finish(mut self, steps: &[Step]) -> Result<(), StoreError> {
         let written = steps.iter().filter_map(|step| match &step.act {
             Act::Write { content, .. } => Some(content.as_slice()),
             _ => None,
         });
-        let texts: Vec<&[u8]> = self.waiting.iter().map(AsRef::as_ref).chain(written).collect();
+        let texts: Vec<&[u8]> = self.pending.iter().map(AsRef::as_ref).chain(written).collect();
         self.blobs.put(&texts)?;
-        self.waiting.clear();
+        self.pending.clear();
         Ok(())
     }
 }
 
-/// The steps of a change set, in the order in which they are done. Old texts are handed to `texts`.
+/// The steps of a change set, in execution order: folders, then writes, then moves and deletions in
+/// the order of the set. Old texts are handed to `texts`.
 ///
 /// # Errors
-/// What stands in the way; nothing was changed.
+/// What prevents a change; nothing has changed.
 pub(super) fn steps(
     parts: &Parts,
     set: &ChangeSet,
-    texts: &mut Texts,
+    texts: &mut TextBatch,
 ) -> Result<Vec<Step>, JournalError> {
     let writer = &parts.writer;
-    let (mut first, mut writes, mut moves, mut deletions) = (vec![], vec![], vec![], vec![]);
-    let mut folders = Folders { writer, planned: Vec::new() };
-    // What a step that comes later finds where an earlier one has been. All writes are done before
-    // anything is moved or deleted, wherever they stand in the set.
-    let written: HashMap<&VaultPath, (BlobHash, u64)> = set
-        .changes
-        .iter()
-        .filter_map(|change| match change {
-            Change::Write { path, content, .. } => {
-                Some((path, (BlobHash::of(content), content.len() as u64)))
-            }
-            _ => None,
-        })
-        .collect();
-    let mut moved: HashMap<&VaultPath, Thing> = HashMap::new();
+    let (mut first, mut writes, mut rest) = (vec![], vec![], vec![]);
+    let mut folders = Folders { writer, there: HashSet::new() };
+    // What later steps find where earlier ones have been.
+    let written = set.changes.iter().filter_map(|change| match change {
+        Change::Write { path, content, .. } => Some((path, PlannedFile::written(path, content))),
+        _ => None,
+    });
+    let mut by_then: HashMap<&VaultPath, PlannedFile> = written.collect();
     for (change, asked) in set.changes.iter().enumerate() {
         let step = |act| Step { change, act, undoes: None };
         match asked {
@@ -122,12 +118,12 @@ pub(super) fn steps(
                 let old = match (writer.look(path, before)?, before) {
                     (None, _) => None,
                     (Some(old), Before::Read(read)) => {
-                        let text = texts.keep(read)?;
+                        let text = texts.add(read)?;
                         let read = Some(Arc::clone(read));
                         Some(Old { text, in_place: old.in_place, read })
                     }
                     (Some(mut old), _) => {
-                        let text = keep_old(parts, path, &mut old, texts)?;
+                        let text = store_old(parts, path, &mut old, texts)?;
                         Some(Old { text, in_place: old.in_place, read: None })
                     }
                 };
@@ -140,64 +136,94 @@ pub(super) fn steps(
                 }));
             }
             Change::Move { from, to } => {
-                let (mut thing, text) = match (written.get(from), moved.get(from)) {
-                    (Some((text, size)), _) => (Thing::written(*size), Some(*text)),
-                    (None, Some(thing)) => (*thing, None),
-                    (None, None) => (Thing::of(&parts.vault().stat(from)?), None),
+                let mut moved = match by_then.remove(from) {
+                    Some(by_then) => by_then,
+                    None => {
+                        let identity = FileIdentity::of(&parts.vault().stat(from)?);
+                        PlannedFile { identity, text: None, origin: from, moved: None }
+                    }
                 };
-                thing.had_twin = has_twin(parts, from);
+                moved.identity.had_case_variant = has_case_variant(parts, from);
+                // The two moves over a hidden name are one change, and count once.
+                let (first_change, counted) = match moved.moved {
+                    Some(first) if is_temp_path(from) => (first, 0),
+                    _ => (change, files(parts, from, moved.identity.kind())),
+                };
                 first.extend(folders.make_parent(to)?.into_iter().map(step));
-                moved.insert(to, thing);
-                let counted = files(parts, from, thing.kind());
-                let (from, to) = (from.clone(), to.clone());
-                moves.push(step(Act::Move { from, to, thing, text, counted }));
+                by_then.insert(to, PlannedFile { moved: Some(first_change), ..moved });
+                let (from, to, identity, text) =
+                    (from.clone(), to.clone(), moved.identity, moved.text);
+                let act = Act::Move { from, to, identity, text, counted };
+                rest.push(Step { change: first_change, act, undoes: None });
             }
             Change::Delete { path, before, past_trash } => {
-                let mut deletion = match written.get(path) {
-                    Some((text, size)) => Deletion {
+                let mut deletion = match by_then.remove(path) {
+                    Some(PlannedFile { identity, text: text @ Some(_), .. }) => Deletion {
                         path: path.clone(),
                         before: before.clone(),
-                        thing: Thing::written(*size),
-                        text: Some(*text),
+                        identity,
+                        text,
                         files: Vec::new(),
                         counted: files(parts, path, Kind::File),
                         keeping: Keeping::new(),
                     },
+                    Some(PlannedFile { origin, .. }) => Deletion {
+                        path: path.clone(),
+                        ..deletion(parts, origin, before.clone(), texts)?
+                    },
                     None => deletion(parts, path, before.clone(), texts)?,
                 };
                 deletion.keeping.past_trash = *past_trash;
-                deletions.push(step(Act::Delete(Box::new(deletion))));
+                rest.push(step(Act::Delete(Box::new(deletion))));
             }
         }
     }
-    first.extend(writes.into_iter().chain(moves).chain(deletions));
+    first.extend(writes.into_iter().chain(rest));
     Ok(first)
 }
 
-/// A deletion of what is at `path` now, its texts kept.
+/// What is at a path after the earlier steps, where it differs from the disk.
+#[derive(Clone, Copy)]
+struct PlannedFile<'a> {
+    identity: FileIdentity,
+    text: Option<BlobHash>,
+    /// Its path on disk before the set.
+    origin: &'a VaultPath,
+    /// The change that moved it there.
+    moved: Option<usize>,
+}
+
+impl<'a> PlannedFile<'a> {
+    fn written(path: &'a VaultPath, content: &[u8]) -> Self {
+        let identity = FileIdentity::written(content.len() as u64);
+        Self { identity, text: Some(BlobHash::of(content)), origin: path, moved: None }
+    }
+}
+
+/// The deletion of what is at `path` now, with its texts stored.
 pub(super) fn deletion(
     parts: &Parts,
     path: &VaultPath,
     before: Before,
-    texts: &mut Texts,
+    texts: &mut TextBatch,
 ) -> Result<Deletion, JournalError> {
     let vault = parts.vault();
     let meta = vault.stat(path)?;
     let limit = vault.max_file_bytes();
     let (mut text, mut files) = (None, Vec::new());
     match meta.kind {
-        Kind::File if meta.size <= limit => text = Some(texts.keep(vault.read(path)?.bytes)?),
+        Kind::File if meta.size <= limit => text = Some(texts.add(vault.read(path)?.bytes)?),
         Kind::Folder => {
-            let mut room = MOST_OF_A_FOLDER;
-            // Notes first: one large picture must not take their room.
+            let mut room = MAX_FOLDER_BYTES;
+            // Notes first: one large picture must not use up their space.
             let mut below = vault.files_below(path)?;
             below.sort_by_key(|(path, _)| !path.is_note());
             for (below, meta) in below {
                 let whole = below.components().try_fold(path.clone(), |at, name| at.join(name));
                 let kept = match whole {
                     Some(whole) if meta.size <= limit.min(room) => {
-                        // What cannot be read goes to the trash all the same.
-                        vault.read(&whole).ok().map(|content| texts.keep(content.bytes))
+                        // An unreadable file still goes to the trash.
+                        vault.read(&whole).ok().map(|content| texts.add(content.bytes))
                     }
                     _ => None,
                 };
@@ -209,12 +235,12 @@ pub(super) fn deletion(
         }
         Kind::File | Kind::Link | Kind::Other => {}
     }
-    let mut thing = Thing::of(&meta);
-    thing.had_twin = has_twin(parts, path);
+    let mut identity = FileIdentity::of(&meta);
+    identity.had_case_variant = has_case_variant(parts, path);
     Ok(Deletion {
         path: path.clone(),
         before,
-        thing,
+        identity,
         text,
         counted: self::files(parts, path, meta.kind),
         files,
@@ -222,18 +248,18 @@ pub(super) fn deletion(
     })
 }
 
-/// Whether something has this path but for the case, as on a disk that tells the two apart.
-fn has_twin(parts: &Parts, path: &VaultPath) -> bool {
+/// Whether another entry has this path except for case, on a disk that distinguishes case.
+fn has_case_variant(parts: &Parts, path: &VaultPath) -> bool {
     let catalogue = parts.vault().catalogue();
     catalogue.folded(&path.fold_key()).iter().any(|entry| entry.path() != path.borrowed())
 }
 
-/// Keeps the text that a write replaces, whatever its size.
-fn keep_old(
+/// Stores the text that a write replaces, whatever its size.
+fn store_old(
     parts: &Parts,
     path: &VaultPath,
     old: &mut crate::vault::OldText,
-    texts: &mut Texts,
+    texts: &mut TextBatch,
 ) -> Result<BlobHash, JournalError> {
     use std::io::Read;
     let limit = parts.vault().max_file_bytes();
@@ -244,13 +270,13 @@ fn keep_old(
         true => {
             let mut bytes = Vec::new();
             reader.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-            texts.keep(bytes)?
+            texts.add(bytes)?
         }
         false => parts.blobs.put_reader(reader).map_err(StoreError::from)?.0,
     };
     match super::step::revision(hash) == revision {
         true => Ok(hash),
-        // Written to between the look and this one.
+        // Written to between the first check and this read.
         false => {
             let current = Some(super::step::revision(hash));
             Err(VaultError::Stale { path: path.clone(), current }.into())
@@ -258,7 +284,8 @@ fn keep_old(
     }
 }
 
-/// How many notes and attachments something is, or holds: what the limits of a turn count.
+/// The number of notes and attachments that something is or contains: what the limits of a turn
+/// count.
 pub(super) fn files(parts: &Parts, path: &VaultPath, kind: Kind) -> usize {
     match kind {
         Kind::Folder => {
@@ -272,23 +299,28 @@ pub(super) fn files(parts: &Parts, path: &VaultPath, kind: Kind) -> usize {
 /// The folders that a set makes, each once.
 pub(super) struct Folders<'a> {
     pub writer: &'a Writer,
-    pub planned: Vec<VaultPath>,
+    /// Folders that exist, or that an earlier step makes.
+    pub there: HashSet<VaultPath>,
 }
 
 impl Folders<'_> {
-    /// Steps that make a folder and those above it.
+    /// Steps that make a folder and its missing parents.
     ///
     /// # Errors
     /// As [`Writer::missing_folders`].
     pub fn make(&mut self, path: &VaultPath) -> Result<Vec<Act>, VaultError> {
+        if self.there.contains(path) {
+            return Ok(Vec::new());
+        }
         let missing = self.writer.missing_folders(path)?;
-        let new: Vec<VaultPath> =
-            missing.into_iter().filter(|folder| !self.planned.contains(folder)).collect();
-        self.planned.extend(new.iter().cloned());
-        Ok(new.into_iter().map(|path| Act::Folder { path }).collect())
+        self.there.insert(path.clone());
+        let new = missing
+            .into_iter()
+            .filter(|folder| folder == path || self.there.insert(folder.clone()));
+        Ok(new.map(|path| Act::Folder { path }).collect())
     }
 
-    /// Steps that make the folder that will hold `path`.
+    /// Steps that make the folder of `path`.
     ///
     /// # Errors
     /// As [`Self::make`].

@@ -1,28 +1,28 @@
-//! After a crash: what was begun is found done whole, or taken back.
+//! Crash recovery: completes an unfinished operation's record or rolls the operation back.
 
 use super::error::JournalError;
 use super::now;
 use super::parts::Parts;
 use super::rollback::Rollback;
-use super::standing::is_whole;
-use super::step::Recorded;
+use super::status::details_if_done;
+use super::step::RecordedStep;
 use crate::store::StoreError;
 use crate::store::journal::{Mark, StepResult};
 
-/// What was found after a crash.
+/// The result of crash recovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// Operations that had been done whole.
+    /// Operations whose steps had all been done.
     pub completed: usize,
-    /// Operations that were taken back.
+    /// Operations that were rolled back.
     pub taken_back: usize,
     /// What was left alone because somebody has changed it since, one sentence each.
     pub left: Vec<String>,
-    /// What a person should hear of the store, one sentence each.
+    /// Warnings about the store, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Ends what a crash left half-done.
+/// Ends what a crash interrupted.
 ///
 /// # Errors
 /// [`JournalError::Store`].
@@ -31,17 +31,12 @@ pub(super) fn recover(parts: &Parts, warnings: Vec<String>) -> Result<Recovered,
     parts.blobs.sweep();
     recover_unfinished(parts, &mut recovered)?;
     // A crash after the last record leaves the displaced versions of that one operation.
-    let last = parts
-        .rows
-        .changes
-        .last_applied()
-        .and_then(|rows| rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>());
-    match last {
+    match parts.rows.changes.last_applied().and_then(RecordedStep::read_all) {
         Ok(last) => {
-            let rollback = Rollback { parts, left: &mut recovered.left };
+            let rollback = Rollback { parts, steps: &last, left: &mut recovered.left };
             last.iter().for_each(|step| rollback.clear_temp(step));
         }
-        // What it left in the vault is swept to the recovery folder.
+        // The sweep moves what it left in the vault to the recovery folder.
         Err(error @ StoreError::Row { .. }) => {
             recovered.warnings.push(format!("the last change cannot be read: {error}"));
         }
@@ -54,15 +49,14 @@ pub(super) fn recover(parts: &Parts, warnings: Vec<String>) -> Result<Recovered,
     Ok(recovered)
 }
 
-/// Newest first: a later one may rest on an earlier. The caller changes the vault alone.
+/// Newest first, since a later operation may rest on an earlier one. The caller must have exclusive
+/// access.
 pub(super) fn recover_unfinished(
     parts: &Parts,
     recovered: &mut Recovered,
 ) -> Result<(), JournalError> {
     for (operation, rows) in parts.rows.operations.unfinished()?.into_iter().rev() {
-        let steps = rows
-            .and_then(|rows| rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>());
-        let steps = match steps {
+        let steps = match rows.and_then(RecordedStep::read_all) {
             Ok(steps) => steps,
             Err(error) => {
                 recovered.left.push(format!("operation {operation} is left alone: {error}"));
@@ -78,18 +72,18 @@ pub(super) fn recover_unfinished(
 fn recover_one(
     parts: &Parts,
     operation: i64,
-    steps: &[Recorded],
+    steps: &[RecordedStep],
     recovered: &mut Recovered,
 ) -> Result<(), JournalError> {
-    let mut rollback = Rollback { parts, left: &mut recovered.left };
-    // Each as it would look if all after it were undone; a step moved on by a later one of the
-    // same operation is seen through it.
-    let sees_all = steps.iter().all(|step| rollback.can_see(step).is_ok());
-    let whole = if sees_all { is_whole(parts, steps) } else { None };
-    if let Some(details) = whole {
+    let mut rollback = Rollback { parts, steps, left: &mut recovered.left };
+    // The status of each step is determined as if the later steps of the operation were undone.
+    let all_readable = steps.iter().all(|step| rollback.check_readable(step).is_ok());
+    let details = if all_readable { details_if_done(parts, steps) } else { None };
+    if let Some(details) = details {
         let results: Vec<StepResult> = steps
             .iter()
             .zip(details)
+            .filter(|(step, detail)| step.row.detail != *detail)
             .map(|(step, detail)| StepResult { step: step.row.id, detail, drop: false })
             .collect();
         let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
@@ -100,20 +94,23 @@ fn recover_one(
         recovered.completed += 1;
         return Ok(());
     }
+    let together = parts.writer.together(0);
     for step in steps.iter().rev() {
-        rollback.one_that_is_seen(step);
+        rollback.roll_back_if_readable(step);
     }
-    // A disk that went away meanwhile has everything still to be done.
+    together.sync()?;
+    drop(together);
+    // If the disk went away meanwhile, the rollback still has to be done.
     parts.vault().check_disk()?;
     parts.rows.operations.take_back(operation, now())?;
     recovered.taken_back += 1;
     Ok(())
 }
 
-/// The marks that undoing these steps sets: each is undone by `set`; what it had undone itself
-/// holds again; what that had undone is undone again; and so on. Where nothing had to be done
-/// for a step (`acted`), what is there is somebody else's: a folder that was made anew meanwhile
-/// is not taken for the one that the step had removed.
+/// The marks that undoing these steps sets: each is undone by `set`; what it had undone holds
+/// again; what that had undone is undone again; and so on. If a step needed nothing done (`acted`
+/// is false), what is there is somebody else's: a folder that was made anew meanwhile is not the
+/// one that the step had removed.
 pub(super) fn undo_marks(
     parts: &Parts,
     undone: &[i64],

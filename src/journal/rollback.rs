@@ -1,50 +1,53 @@
-//! Taking recorded steps back, as far as they came: by what is on the disk, so that it can be asked
-//! again and again.
+//! Rolls recorded steps back as far as they got, by what is on disk, so that it can be repeated.
 
+use super::on_disk::{
+    is_mixed, is_ours, is_there, locate_trashed, read_bytes, revision_on_disk, was_left,
+};
 use super::parts::Parts;
-use super::remains::{bytes, find, holds, is_mixed, is_ours, is_there};
-use super::step::{Deed, Recorded, Thing, revision};
+use super::step::{FileIdentity, RecordedAct, RecordedStep, revision};
 use crate::note::merge;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Before, Meta, Revision, Trashed, VaultError, temp_name};
+use crate::vault::{Before, Meta, Revision, Trashed, VaultError, is_temp_path, temp_name};
 
-/// Taking back what a crash left.
+/// The rollback of an interrupted operation.
 pub(super) struct Rollback<'a> {
     pub parts: &'a Parts,
+    /// All steps of the operation.
+    pub steps: &'a [RecordedStep],
     /// What was left alone, one sentence each.
     pub left: &'a mut Vec<String>,
 }
 
 impl Rollback<'_> {
-    /// Takes one step back as far as it came. The steps after it are taken back already.
-    pub fn one(&mut self, step: &Recorded) {
-        let result = self.opposite(step);
-        self.tell(step, result);
+    /// Rolls one step back as far as it got. The later steps are rolled back already.
+    pub fn roll_back_step(&mut self, step: &RecordedStep) {
+        let result = self.roll_back(step);
+        self.report(step, result);
     }
 
-    /// As [`Self::one`], after a look whether the disk answers.
-    pub fn one_that_is_seen(&mut self, step: &Recorded) {
-        let result = self.can_see(step).and_then(|()| self.opposite(step));
-        self.tell(step, result);
+    /// Like [`Self::roll_back_step`], but only if the disk can be read.
+    pub fn roll_back_if_readable(&mut self, step: &RecordedStep) {
+        let result = self.check_readable(step).and_then(|()| self.roll_back(step));
+        self.report(step, result);
     }
 
-    fn tell(&mut self, step: &Recorded, taken_back: Result<(), VaultError>) {
-        if let Err(error) = taken_back {
+    fn report(&mut self, step: &RecordedStep, result: Result<(), VaultError>) {
+        if let Err(error) = result {
             self.left.push(format!("`{}` could not be taken back: {error}", step.path));
         }
     }
 
-    /// Whether the disk tells what is at the paths of a step: one that fails says nothing of it, and must
-    /// not be taken for files that are not there.
+    /// Checks that the disk can say what is at the paths of a step. A read error must not be
+    /// mistaken for a missing file.
     ///
     /// # Errors
-    /// As the system says.
-    pub fn can_see(&self, step: &Recorded) -> Result<(), VaultError> {
+    /// The file system's.
+    pub fn check_readable(&self, step: &RecordedStep) -> Result<(), VaultError> {
         let vault = self.parts.vault();
-        let seen = match &step.deed {
-            Deed::Write { .. } => vault.open_file(&step.path).map(drop),
-            Deed::Move { to, .. } => {
+        let seen = match &step.act {
+            RecordedAct::Write { .. } => vault.open_file(&step.path).map(drop),
+            RecordedAct::Move { to, .. } => {
                 vault.stat(&step.path).map(drop).or_else(absent)?;
                 vault.stat(to).map(drop)
             }
@@ -53,63 +56,65 @@ impl Rollback<'_> {
         seen.or_else(absent)
     }
 
-    fn opposite(&mut self, step: &Recorded) -> Result<(), VaultError> {
-        match &step.deed {
-            Deed::Folder => match self.parts.writer.remove_empty_folder(&step.path) {
+    fn roll_back(&mut self, step: &RecordedStep) -> Result<(), VaultError> {
+        match &step.act {
+            RecordedAct::Folder => match self.parts.writer.remove_empty_folder(&step.path) {
                 Err(VaultError::NotFound { .. }) => Ok(()),
                 other => other.map(|_| ()),
             },
-            Deed::RemoveFolder => self.parts.writer.create_folders(&step.path).map(|_| ()),
-            Deed::Write { before, after } => self.write(step, *before, *after),
-            Deed::Move { to, thing } => self.move_back(step, to, *thing),
-            Deed::Delete { thing } => self.undelete(step, *thing),
-            Deed::Restore { from: Some(from), thing } => self.unrestore(step, from, *thing),
-            Deed::Restore { from: None, .. } => Ok(()),
+            RecordedAct::RemoveFolder => self.parts.writer.create_folders(&step.path).map(|_| ()),
+            RecordedAct::Write { before, after } => self.roll_back_write(step, *before, *after),
+            RecordedAct::Move { to, identity } => self.move_back(step, to, *identity),
+            RecordedAct::Delete { identity } => self.undelete(step, *identity),
+            RecordedAct::Restore { from: Some(from), identity } => {
+                self.unrestore(step, from, *identity)
+            }
+            RecordedAct::Restore { from: None, .. } => Ok(()),
         }
     }
 
-    /// Takes back a step that failed while the daemon lives, as far as it came. Those errors that
-    /// are said before anything is touched leave nothing to look for: what is at its paths then is
-    /// somebody else's doing.
-    pub fn failed(&mut self, step: &Recorded, error: &VaultError) {
+    /// Rolls a failed step back while the daemon runs, as far as it got. Errors that are raised
+    /// before anything is touched leave nothing to roll back: what is at the step's paths then is
+    /// somebody else's.
+    pub fn roll_back_failed(&mut self, step: &RecordedStep, error: &VaultError) {
         let vault = self.parts.vault();
         let touched = matches!(error, VaultError::Io { .. });
-        let half = match &step.deed {
-            Deed::Delete { thing } => {
+        let half = match &step.act {
+            RecordedAct::Delete { identity } => {
                 step.temp().is_some_and(|aside| vault.stat(&aside).is_ok())
                     || (touched
                         && vault.stat(&step.path).is_err()
-                        && find(self.parts, step, *thing).is_some())
+                        && locate_trashed(self.parts, step, *identity).is_some())
             }
-            // Says what it made, or has taken it away again.
-            Deed::Folder => false,
+            // The step reports what it made, or has removed it again.
+            RecordedAct::Folder => false,
             _ => touched,
         };
         if half {
-            self.one(step);
+            self.roll_back_step(step);
         }
     }
 
-    fn write(
+    fn roll_back_write(
         &mut self,
-        step: &Recorded,
+        step: &RecordedStep,
         before: Option<BlobHash>,
         after: BlobHash,
     ) -> Result<(), VaultError> {
         let path = &step.path;
         let (old, new) = (before.map(revision), revision(after));
-        let again = step.detail.temp.as_deref().map_or_else(temp_name, second);
-        let displaced = step.temp().and_then(|temp| Some((bytes(self.parts, &temp)?, temp)));
+        let again = step.detail.temp.as_deref().map_or_else(temp_name, rollback_name);
+        let displaced = step.temp().and_then(|temp| Some((read_bytes(self.parts, &temp)?, temp)));
         let displaced = displaced.filter(|(bytes, _)| !is_ours(self.parts, bytes, before, after));
-        let now = holds(self.parts, path);
+        let now = revision_on_disk(self.parts, path);
         self.clear_temp(step);
         if now == old {
             return Ok(());
         }
         if now == Some(new) {
             if let Some((bytes, temp)) = displaced {
-                // Saved by another program in the moment before the exchange: that comes back.
-                self.put(path, &bytes, Before::Revision(new), &again)?;
+                // Another program saved the file just before the exchange; that text is restored.
+                self.write_text(path, &bytes, Before::Revision(new), &again)?;
                 self.parts.writer.remove_unfinished(&temp, Revision::of(&bytes))?;
                 self.left.push(format!(
                     "`{path}` was saved by another program at the same moment; that text is in place"
@@ -119,24 +124,24 @@ impl Rollback<'_> {
             return match before {
                 None => self.parts.writer.take_away(path, new, &again),
                 Some(before) => match self.text(path, before) {
-                    Some(bytes) => self.put(path, &bytes, Before::Revision(new), &again),
+                    Some(bytes) => self.write_text(path, &bytes, Before::Revision(new), &again),
                     None => Ok(()),
                 },
             };
         }
         if step.detail.in_place
-            && let (Some(before), Some(torn)) = (before, bytes(self.parts, path))
+            && let (Some(before), Some(torn)) = (before, read_bytes(self.parts, path))
             && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
             && is_mixed(&torn, &before, &after)
         {
-            return self.put(path, &before, Before::Revision(Revision::of(&torn)), &again);
+            return self.write_text(path, &before, Before::Revision(Revision::of(&torn)), &again);
         }
-        self.take_out(path, before, after, &again)
+        self.revert_in_text(path, before, after, &again)
     }
 
-    /// Takes the steward's change out of a text that somebody has changed since, and leaves theirs:
-    /// a link that follows a move must not stay behind when the move is taken back.
-    fn take_out(
+    /// Reverts the steward's change in a text that somebody has edited since, and keeps their
+    /// edits: a link that follows a move must not remain when the move is rolled back.
+    fn revert_in_text(
         &mut self,
         path: &VaultPath,
         before: Option<BlobHash>,
@@ -145,14 +150,17 @@ impl Rollback<'_> {
     ) -> Result<(), VaultError> {
         let vault = self.parts.vault();
         let is_read_whole = |meta: Meta| meta.size <= vault.max_file_bytes();
-        let now =
-            vault.stat(path).is_ok_and(is_read_whole).then(|| bytes(self.parts, path)).flatten();
+        let now = vault
+            .stat(path)
+            .is_ok_and(is_read_whole)
+            .then(|| read_bytes(self.parts, path))
+            .flatten();
         if let (Some(before), Some(now)) = (before, now)
             && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
             && let Some(theirs) = merge::without(&after, &before, &now)
         {
             if theirs != now {
-                self.put(path, &theirs, Before::Revision(Revision::of(&now)), temp)?;
+                self.write_text(path, &theirs, Before::Revision(Revision::of(&now)), temp)?;
                 self.left.push(format!(
                     "`{path}` was changed since the crash: that stays, and only what the steward \
                      had changed in it is taken back"
@@ -164,7 +172,7 @@ impl Rollback<'_> {
         Ok(())
     }
 
-    fn put(
+    fn write_text(
         &self,
         path: &VaultPath,
         content: &[u8],
@@ -180,21 +188,27 @@ impl Rollback<'_> {
 
     fn move_back(
         &mut self,
-        step: &Recorded,
+        step: &RecordedStep,
         to: &VaultPath,
-        thing: Thing,
+        identity: FileIdentity,
     ) -> Result<(), VaultError> {
         let from = &step.path;
         let vault = self.parts.vault();
-        let there = is_there(self.parts, to, thing, step.row.after);
+        let there = is_there(self.parts, to, identity, step.row.after);
         match (vault.stat(from), there) {
             (Err(_), true) => self.parts.writer.rename(to, from),
-            // One name in two spellings: whichever it has, it gets the first one.
+            // One name in two spellings: the file gets the first one.
             (Ok(_), true) if from.fold_key() == to.fold_key() => {
                 match self.parts.writer.rename(to, from) {
                     Err(VaultError::AlreadyExists { .. }) => Ok(()),
                     other => other,
                 }
+            }
+            (Ok(_), true) if is_temp_path(to) => {
+                self.left.push(format!(
+                    "there is another `{from}` by now: what had that name is in the recovery folder"
+                ));
+                Ok(())
             }
             (Ok(_), true) => {
                 self.left.push(format!(
@@ -203,8 +217,10 @@ impl Rollback<'_> {
                 Ok(())
             }
             (Ok(_), false) => Ok(()),
-            // Saved since by an editor that makes a new file for it. Nothing was there before.
-            (Err(_), false) if vault.stat(to).is_ok_and(|meta| meta.kind == thing.kind()) => {
+            // Nothing was moved to the hidden name yet.
+            (Err(_), false) if !was_left(self.parts, step, self.steps) => Ok(()),
+            // An editor that replaces files has saved it since. Nothing was there before.
+            (Err(_), false) if vault.stat(to).is_ok_and(|meta| meta.kind == identity.kind()) => {
                 self.parts.writer.rename(to, from)
             }
             (Err(_), false) => {
@@ -216,21 +232,21 @@ impl Rollback<'_> {
 
     fn unrestore(
         &mut self,
-        step: &Recorded,
+        step: &RecordedStep,
         from: &Trashed,
-        thing: Thing,
+        identity: FileIdentity,
     ) -> Result<(), VaultError> {
         let (path, writer) = (&step.path, &self.parts.writer);
         let in_trash = writer.look_at_trashed(from).is_some();
         if in_trash {
-            // From another disk it was copied: the copy goes, whole or cut short.
+            // It was copied from another disk: the copy is removed, complete or not.
             if let Some(temp) = step.temp() {
                 writer.take_copy_away(&temp, from)?;
             }
             if writer.take_copy_away(path, from)? {
                 return Ok(());
             }
-        } else if is_there(self.parts, path, thing, step.row.after) {
+        } else if is_there(self.parts, path, identity, step.row.after) {
             return writer.put_back(path, from);
         }
         if self.parts.vault().stat(path).is_ok() {
@@ -239,7 +255,7 @@ impl Rollback<'_> {
         Ok(())
     }
 
-    fn undelete(&mut self, step: &Recorded, thing: Thing) -> Result<(), VaultError> {
+    fn undelete(&mut self, step: &RecordedStep, identity: FileIdentity) -> Result<(), VaultError> {
         let (path, writer) = (&step.path, &self.parts.writer);
         let vault = self.parts.vault();
         if let Some(aside) = step.temp().filter(|aside| vault.stat(aside).is_ok()) {
@@ -249,9 +265,9 @@ impl Rollback<'_> {
             return Ok(());
         }
         if let Ok(meta) = vault.stat(path) {
-            // A crash in the taking back may have left it half-way.
+            // A crash during an earlier rollback may have left it half-restored.
             let kept = writer.kept_copy(path, &step.keeping());
-            if thing.is(&meta)
+            if identity.matches(&meta)
                 && step.detail.keeping.as_ref().is_some_and(|folder| !folder.is_empty())
                 && writer.look_at_trashed(&kept).is_some()
             {
@@ -260,23 +276,23 @@ impl Rollback<'_> {
             }
             return Ok(());
         }
-        if let Some(found) = find(self.parts, step, thing) {
-            // Not the name that the deletion itself had put it aside under.
-            let temp = step.detail.temp.as_deref().map_or_else(temp_name, second);
+        if let Some(found) = locate_trashed(self.parts, step, identity) {
+            // Not the hidden name that the deletion itself used.
+            let temp = step.detail.temp.as_deref().map_or_else(temp_name, rollback_name);
             writer.bring_back(&found, path, &temp)?;
             writer.finish_bringing_back(&found, path);
             return Ok(());
         }
         if let Some(content) = step.row.before.and_then(|text| self.text(path, text)) {
-            return self.put(path, &content, Before::Absent, &temp_name());
+            return self.write_text(path, &content, Before::Absent, &temp_name());
         }
         self.left.push(format!("`{path}` was deleted and is in no trash"));
         Ok(())
     }
 
-    /// Puts back what is missing of a folder that had been carried off name by name.
-    fn fill(&mut self, step: &Recorded) -> Result<(), VaultError> {
-        // What cannot be copied from there may be among the kept texts.
+    /// Restores the missing files of a folder that was being copied away file by file.
+    fn fill(&mut self, step: &RecordedStep) -> Result<(), VaultError> {
+        // The stored texts may have what cannot be copied from there.
         let _ = self.parts.writer.fill_from_kept(&step.path, &step.keeping());
         let files = match self.parts.rows.changes.files(step.row.id) {
             Ok(files) => files,
@@ -300,31 +316,32 @@ impl Rollback<'_> {
                 None => kept(),
             };
             match content {
-                Some(content) => self.put(&path, &content, Before::Absent, &temp_name())?,
+                Some(content) => self.write_text(&path, &content, Before::Absent, &temp_name())?,
                 None => self.left.push(format!("`{path}` is in `kept` in the state folder")),
             }
         }
         Ok(())
     }
 
-    /// Removes the hidden files of a write, where they hold what is kept elsewhere or the beginning
-    /// of it, and what a restoration from another disk left there.
-    pub fn clear_temp(&self, step: &Recorded) {
-        if let Deed::Restore { from: Some(kept @ Trashed::Kept { .. }), .. } = &step.deed {
+    /// Removes the hidden files of a write whose content, or the whole of which they are the
+    /// beginning, is stored elsewhere; and the leftovers of a restoration from another disk.
+    pub fn clear_temp(&self, step: &RecordedStep) {
+        if let RecordedAct::Restore { from: Some(kept @ Trashed::Kept { .. }), .. } = &step.act {
             self.parts.writer.finish_bringing_back(kept, &step.path);
         }
-        let Deed::Write { before, after } = step.deed else { return };
+        let RecordedAct::Write { before, after } = step.act else { return };
         let Some(first) = step.temp() else { return };
-        let again = first.parent().unwrap_or_else(VaultPath::root).join(&second(first.name()));
+        let again =
+            first.parent().unwrap_or_else(VaultPath::root).join(&rollback_name(first.name()));
         for temp in [Some(first), again].into_iter().flatten() {
-            let Some(content) = bytes(self.parts, &temp) else { continue };
-            // A kept text may be damaged by now: then this is the last good copy of it.
+            let Some(content) = read_bytes(self.parts, &temp) else { continue };
+            // The stored text may be damaged by now. Then this is its last good copy.
             if before == Some(BlobHash::of(&content)) && self.parts.blobs.put(&[&content]).is_err()
             {
                 continue;
             }
             if is_ours(self.parts, &content, before, after) {
-                // Where that fails the sweep moves it out of the vault.
+                // If this fails, the sweep moves the file out of the vault.
                 let _ = self.parts.writer.remove_unfinished(&temp, Revision::of(&content));
             }
         }
@@ -341,7 +358,8 @@ impl Rollback<'_> {
     }
 }
 
-/// An answer of the disk, whatever it is; not that it could not answer.
+/// Turns an error that is an answer about the file into `Ok`; keeps errors that mean the disk could
+/// not answer.
 fn absent(error: VaultError) -> Result<(), VaultError> {
     match error {
         VaultError::Io { .. } if !error.is_absence() => Err(error),
@@ -349,8 +367,8 @@ fn absent(error: VaultError) -> Result<(), VaultError> {
     }
 }
 
-/// The hidden name that taking a write back uses: told from the first, so that a second crash
-/// leaves nothing unknown.
-fn second(temp: &str) -> String {
+/// The hidden name for rolling a write back. It is derived from the recorded one, so a second crash
+/// leaves no unknown file.
+fn rollback_name(temp: &str) -> String {
     format!("{}-b.tmp", temp.strip_suffix(".tmp").unwrap_or(temp))
 }

@@ -1,10 +1,10 @@
-//! How careful the journal is.
+//! The limits and retention of the journal.
 
 use serde::{Deserialize, Serialize};
 
 use crate::store::journal::Limits;
 
-/// How careful this room is; a section of the configuration file.
+/// The section `[journal]` of the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -12,12 +12,12 @@ pub struct Settings {
     pub max_deleted: usize,
     /// Notes and attachments that one turn may move before a person has to agree. 0: no limit.
     pub max_moved: usize,
-    /// Notes and attachments that one turn may delete or move before a person has to agree, in percent
-    /// of the vault's notes, where that is more than ten. 0: no limit.
+    /// Notes and attachments that one turn may delete or move before a person has to agree, in
+    /// percent of the vault's notes; at least ten are always allowed. 0: no limit.
     pub max_percent: usize,
     /// Versions kept of each file.
     pub versions: usize,
-    /// Days that versions are kept; only those count on which the daemon ran.
+    /// Days that versions are kept, counting only days on which the daemon ran.
     pub days: u32,
 }
 
@@ -28,7 +28,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How many texts are kept.
+    /// The retention limits of stored texts.
     pub(super) fn limits(&self) -> Limits {
         Limits { versions: u32::try_from(self.versions).unwrap_or(0), days: self.days }
     }

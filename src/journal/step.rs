@@ -1,4 +1,4 @@
-//! What is really done, one after the other: a change set or an undo as steps, and steps as rows.
+//! Steps of a change set or an undo, in execution order, and the rows that record them.
 
 use std::sync::Arc;
 
@@ -9,140 +9,157 @@ use crate::store::journal::{NewStep, StepRow};
 use crate::store::{BlobHash, StoreError};
 use crate::vault::{Before, FileContent, FileId, Keeping, Kind, Meta, Revision, Trashed};
 
-/// One step.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// Which change it belongs to, from 0.
+    /// The change it belongs to, from 0.
     pub change: usize,
-    /// What it does.
     pub act: Act,
-    /// The recorded step that it takes back.
+    /// The recorded step that it undoes.
     pub undoes: Option<i64>,
 }
 
 /// What a step does. Paths are those at its moment.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
-    /// Makes one folder, in one that exists.
-    Folder { path: VaultPath },
-    /// Takes a folder away if it is empty.
-    RemoveFolder { path: VaultPath },
+    /// Makes one folder; its parent exists.
+    Folder {
+        path: VaultPath,
+    },
+    /// Removes a folder if it is empty.
+    RemoveFolder {
+        path: VaultPath,
+    },
     /// Writes a file.
-    Write { path: VaultPath, old: Option<Old>, content: Vec<u8>, temp: String },
-    /// Moves something. `text`: what the file holds by then, where that is known.
-    Move { from: VaultPath, to: VaultPath, thing: Thing, text: Option<BlobHash>, counted: usize },
-    /// Deletes something.
+    Write {
+        path: VaultPath,
+        old: Option<Old>,
+        content: Vec<u8>,
+        temp: String,
+    },
+    /// Moves a file or folder. `text`: the file's content by then, if known.
+    Move {
+        from: VaultPath,
+        to: VaultPath,
+        identity: FileIdentity,
+        text: Option<BlobHash>,
+        counted: usize,
+    },
     Delete(Box<Deletion>),
-    /// Brings something back from a trash; from another disk over the hidden name `temp`.
-    Restore { from: Trashed, to: VaultPath, thing: Thing, text: Option<BlobHash>, temp: String },
+    /// Restores a file or folder from a trash; from another disk through the hidden name `temp`.
+    Restore {
+        from: Trashed,
+        to: VaultPath,
+        identity: FileIdentity,
+        text: Option<BlobHash>,
+        temp: String,
+    },
 }
 
-/// A deletion.
 #[derive(Debug, Clone)]
 pub(super) struct Deletion {
     pub path: VaultPath,
     pub before: Before,
-    pub thing: Thing,
-    /// The text of a file, where it is kept.
+    pub identity: FileIdentity,
+    /// The stored text of a file, if it is stored.
     pub text: Option<BlobHash>,
-    /// The files of a folder, below it.
+    /// The files of a folder, by their paths below it.
     pub files: Vec<(String, Option<BlobHash>)>,
-    /// What the limits of a turn count of it.
+    /// How many files the limits of a turn count for it.
     pub counted: usize,
     pub keeping: Keeping,
 }
 
-/// What a write replaces.
+/// The file that a write replaces.
 #[derive(Debug, Clone)]
 pub(super) struct Old {
     pub text: BlobHash,
     pub in_place: bool,
-    /// It as it was read, where the caller has it.
+    /// Its content, if the caller has read it.
     pub read: Option<Arc<FileContent>>,
 }
 
-/// What the file system said of something before it was moved or deleted, by which it is found
-/// again.
+/// The metadata of a file or folder before it was moved or deleted, by which it is recognised
+/// later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Thing {
-    kind: ThingKind,
+pub(super) struct FileIdentity {
+    kind: EntryKind,
     device: u64,
     inode: u64,
     pub size: u64,
     modified: i64,
-    /// Whether something had its path but for the case, which then may have it again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub had_twin: bool,
+    /// Whether another entry had the same path except for case, so that both may exist again.
+    #[serde(rename = "had_twin", default, skip_serializing_if = "std::ops::Not::not")]
+    pub had_case_variant: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ThingKind {
+enum EntryKind {
     File,
     Folder,
     Link,
     Other,
 }
 
-impl Thing {
+impl FileIdentity {
     pub fn of(meta: &Meta) -> Self {
         let kind = match meta.kind {
-            Kind::File => ThingKind::File,
-            Kind::Folder => ThingKind::Folder,
-            Kind::Link => ThingKind::Link,
-            Kind::Other => ThingKind::Other,
+            Kind::File => EntryKind::File,
+            Kind::Folder => EntryKind::Folder,
+            Kind::Link => EntryKind::Link,
+            Kind::Other => EntryKind::Other,
         };
         let FileId { device, inode } = meta.id;
         let (size, modified) = (meta.size, meta.modified);
-        Self { kind, device, inode, size, modified, had_twin: false }
+        Self { kind, device, inode, size, modified, had_case_variant: false }
     }
 
-    /// A file that will be written before its turn comes: only its text can tell it.
+    /// A file that an earlier step will write: only its text identifies it.
     pub fn written(size: u64) -> Self {
-        let kind = ThingKind::File;
-        Self { kind, device: 0, inode: 0, size, modified: 0, had_twin: false }
+        let kind = EntryKind::File;
+        Self { kind, device: 0, inode: 0, size, modified: 0, had_case_variant: false }
     }
 
     pub fn kind(&self) -> Kind {
         match self.kind {
-            ThingKind::File => Kind::File,
-            ThingKind::Folder => Kind::Folder,
-            ThingKind::Link => Kind::Link,
-            ThingKind::Other => Kind::Other,
+            EntryKind::File => Kind::File,
+            EntryKind::Folder => Kind::Folder,
+            EntryKind::Link => Kind::Link,
+            EntryKind::Other => Kind::Other,
         }
     }
 
-    /// Whether a file has the size and the time that this one had.
+    /// Whether size and modification time are unchanged.
     pub fn is_unchanged(&self, size: u64, modified: i64) -> bool {
         (self.size, self.modified) == (size, modified)
     }
 
-    /// Its number on the disk, where that was known.
+    /// Device and inode, if known.
     pub fn id(&self) -> FileId {
         FileId { device: self.device, inode: self.inode }
     }
 
-    /// Whether this is it: by its number on the disk, or, where user-space file systems change
-    /// that, by size and time.
-    pub fn is(&self, meta: &Meta) -> bool {
+    /// Whether `meta` is this file or folder: by inode, or, since user-space file systems change
+    /// inodes, by size and time.
+    pub fn matches(&self, meta: &Meta) -> bool {
         let numbered = self.id() != FileId::UNKNOWN && self.id() == meta.id;
-        let alike = self.kind == ThingKind::File
+        let alike = self.kind == EntryKind::File
             && self.modified != 0
             && (self.size, self.modified) == (meta.size, meta.modified);
         self.kind() == meta.kind && (numbered || alike)
     }
 }
 
-/// Where a deleted thing went, as it is recorded.
+/// Where a deleted file or folder went, as recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Place {
+pub(super) enum TrashRecord {
     Local(String),
     System(Option<String>),
     Kept(String),
 }
 
-impl Place {
+impl TrashRecord {
     pub fn of(trashed: &Trashed) -> Self {
         match trashed {
             Trashed::Local { path, .. } => Self::Local(path.as_str().to_owned()),
@@ -163,7 +180,6 @@ impl Place {
         })
     }
 
-    /// For people.
     pub fn shown(&self) -> Option<String> {
         match self {
             Self::Local(place) | Self::Kept(place) => Some(place.clone()),
@@ -172,7 +188,7 @@ impl Place {
     }
 }
 
-/// What a row holds as JSON.
+/// The JSON column of a row.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Detail {
@@ -180,16 +196,16 @@ pub(super) struct Detail {
     pub temp: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
+    #[serde(rename = "thing", skip_serializing_if = "Option::is_none")]
+    pub identity: Option<FileIdentity>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub thing: Option<Thing>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<TrashRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeping: Option<String>,
-    /// It was deleted past the trash.
+    /// Deleted past the trash.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_trash: bool,
-    /// What was deleted was removed from its trash for good, by its name.
+    /// Removed from its trash for good, because somebody named it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub emptied: bool,
 }
@@ -201,7 +217,7 @@ impl Detail {
 }
 
 impl Step {
-    /// The step as the row that records its intent.
+    /// The row that records the intent of this step.
     pub fn row(&self) -> NewStep {
         let mut row = StepRow { undoes: self.undoes, ..StepRow::default() };
         let mut files = Vec::new();
@@ -216,28 +232,28 @@ impl Step {
                 detail.in_place = old.as_ref().is_some_and(|old| old.in_place);
                 (WRITE, path)
             }
-            Act::Move { from, to, thing, text, counted } => {
+            Act::Move { from, to, identity, text, counted } => {
                 row.other = Some(to.as_str().to_owned());
                 row.after = *text;
                 row.notes = *counted;
-                detail.thing = Some(*thing);
+                detail.identity = Some(*identity);
                 (MOVE, from)
             }
             Act::Delete(deletion) => {
                 row.before = deletion.text;
                 row.notes = deletion.counted;
                 files.clone_from(&deletion.files);
-                detail.thing = Some(deletion.thing);
+                detail.identity = Some(deletion.identity);
                 detail.temp = Some(deletion.keeping.aside.clone());
                 detail.keeping = Some(deletion.keeping.folder.clone());
                 detail.past_trash = deletion.keeping.past_trash;
                 (DELETE, &deletion.path)
             }
-            Act::Restore { from, to, thing, text, temp } => {
+            Act::Restore { from, to, identity, text, temp } => {
                 detail.temp = Some(temp.clone());
                 row.after = *text;
-                detail.thing = Some(*thing);
-                detail.place = Some(Place::of(from));
+                detail.identity = Some(*identity);
+                detail.place = Some(TrashRecord::of(from));
                 (RESTORE, to)
             }
         };
@@ -255,60 +271,68 @@ pub(super) const MOVE: &str = "move";
 pub(super) const DELETE: &str = "delete";
 pub(super) const RESTORE: &str = "restore";
 
-/// A row that was read back.
+/// A recorded step, read from its row.
 #[derive(Debug, Clone)]
-pub(super) struct Recorded {
+pub(super) struct RecordedStep {
     pub row: StepRow,
     pub path: VaultPath,
-    pub deed: Deed,
+    pub act: RecordedAct,
     pub detail: Detail,
 }
 
-/// What a recorded step did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum RecordedAct {
     Folder,
     RemoveFolder,
     Write { before: Option<BlobHash>, after: BlobHash },
-    Move { to: VaultPath, thing: Thing },
-    Delete { thing: Thing },
-    Restore { from: Option<Trashed>, thing: Thing },
+    Move { to: VaultPath, identity: FileIdentity },
+    Delete { identity: FileIdentity },
+    Restore { from: Option<Trashed>, identity: FileIdentity },
 }
 
-impl Recorded {
-    /// Reads a row.
+impl RecordedStep {
+    /// Parses a row.
     ///
     /// # Errors
-    /// [`StoreError::Row`] that names it.
+    /// [`StoreError::Row`] that names the row.
     pub fn read(row: StepRow) -> Result<Self, StoreError> {
         let path = |text: &str| {
             VaultPath::from_disk(text).ok_or_else(|| row.fault("it names no path of a vault"))
         };
         let detail: Detail =
             serde_json::from_str(&row.detail).map_err(|error| row.fault(error.to_string()))?;
-        let thing = || detail.thing.ok_or_else(|| row.fault("it does not say what it was"));
-        let deed = match row.kind.as_str() {
-            FOLDER => Deed::Folder,
-            REMOVE_FOLDER => Deed::RemoveFolder,
+        let identity = || detail.identity.ok_or_else(|| row.fault("it does not say what it was"));
+        let act = match row.kind.as_str() {
+            FOLDER => RecordedAct::Folder,
+            REMOVE_FOLDER => RecordedAct::RemoveFolder,
             WRITE => {
                 let after = row.after.ok_or_else(|| row.fault("it has no new text"))?;
-                Deed::Write { before: row.before, after }
+                RecordedAct::Write { before: row.before, after }
             }
             MOVE => {
                 let to = row.other.as_deref().ok_or_else(|| row.fault("it leads nowhere"))?;
-                Deed::Move { to: path(to)?, thing: thing()? }
+                RecordedAct::Move { to: path(to)?, identity: identity()? }
             }
-            DELETE => Deed::Delete { thing: thing()? },
+            DELETE => RecordedAct::Delete { identity: identity()? },
             RESTORE => {
-                let from = detail.place.as_ref().and_then(Place::trashed);
-                Deed::Restore { from, thing: thing()? }
+                let from = detail.place.as_ref().and_then(TrashRecord::trashed);
+                RecordedAct::Restore { from, identity: identity()? }
             }
             other => return Err(row.fault(format!("`{other}` is no step"))),
         };
-        Ok(Self { path: path(&row.path)?, deed, detail, row })
+        Ok(Self { path: path(&row.path)?, act, detail, row })
     }
 
-    /// Whether it deleted something for good, past a trash or out of it, and nobody took that back.
+    /// Parses all rows of an operation.
+    ///
+    /// # Errors
+    /// As [`Self::read`], for the first row that cannot be parsed.
+    pub fn read_all(rows: Vec<StepRow>) -> Result<Vec<Self>, StoreError> {
+        rows.into_iter().map(Self::read).collect()
+    }
+
+    /// Whether it deleted something for good, past the trash or out of it, and nobody has undone
+    /// that.
     pub fn is_for_good(&self) -> bool {
         let is_standing = self.row.kind == DELETE && self.row.undone_by.is_none();
         is_standing && (self.detail.past_trash || self.detail.emptied)
@@ -323,14 +347,15 @@ impl Recorded {
         }
     }
 
-    /// The hidden name that a write or a restoration used, or a deletion put something aside under.
+    /// The hidden name of a write or a restoration, or the one under which a deletion set something
+    /// aside.
     pub fn temp(&self) -> Option<VaultPath> {
         let temp = self.detail.temp.as_deref()?;
         self.path.parent().unwrap_or_else(VaultPath::root).join(temp)
     }
 }
 
-/// The revision that the tools show for a kept text.
+/// The revision that tools show for a stored text.
 pub(super) fn revision(text: BlobHash) -> Revision {
     Revision::of_hash(text.bytes())
 }

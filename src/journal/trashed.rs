@@ -1,76 +1,86 @@
-//! Where deleted things lie, and whether they are still themselves.
+//! Locates deleted files and folders in a trash, and checks that they are unchanged.
 
 use std::collections::HashSet;
 
 use super::parts::Parts;
-use super::step::{Place, Recorded, Thing};
+use super::step::{FileIdentity, RecordedStep, TrashRecord};
 use crate::store::BlobHash;
 use crate::vault::{Kind, Meta, Trashed};
 
-/// Where a deleted thing lies, if it is still in a trash and still itself.
-pub(super) fn find_deleted(parts: &Parts, step: &Recorded, thing: Thing) -> Option<Trashed> {
+/// Where a deleted file or folder is, if it is still in a trash and unchanged.
+pub(super) fn find_deleted(
+    parts: &Parts,
+    step: &RecordedStep,
+    identity: FileIdentity,
+) -> Option<Trashed> {
     let writer = &parts.writer;
-    let known = step.detail.place.as_ref().and_then(Place::trashed);
+    let known = step.detail.place.as_ref().and_then(TrashRecord::trashed);
     if let Some(known) = known
         && let Some(meta) = writer.look_at_trashed(&known)
-        && is_deleted(parts, step, thing, &known, &meta)
+        && is_deleted(parts, step, identity, &known, &meta)
     {
         return Some(known);
     }
-    if let Some(kept) = find_kept(parts, step, thing) {
+    if let Some(kept) = find_kept(parts, step, identity) {
         return Some(kept);
     }
     let found = writer.find_trashed(&step.path, &step.keeping(), &|meta| {
-        let unchanged = thing.is_unchanged(meta.size, meta.modified);
-        thing.is(meta) && (meta.kind != Kind::File || unchanged)
+        let unchanged = identity.is_unchanged(meta.size, meta.modified);
+        identity.matches(meta) && (meta.kind != Kind::File || unchanged)
     })?;
     let meta = writer.look_at_trashed(&found)?;
-    is_deleted(parts, step, thing, &found, &meta).then_some(found)
+    is_deleted(parts, step, identity, &found, &meta).then_some(found)
 }
 
-/// Where a deleted thing lies if it went into the steward's own keeping, which is told by the
-/// name of its folder there: on another disk it has another number.
-pub(super) fn find_kept(parts: &Parts, step: &Recorded, thing: Thing) -> Option<Trashed> {
+/// Where a deleted file or folder is in the steward's own `kept` folder, found by the name of its
+/// subfolder: a copy on another disk has another inode.
+pub(super) fn find_kept(
+    parts: &Parts,
+    step: &RecordedStep,
+    identity: FileIdentity,
+) -> Option<Trashed> {
     step.detail.keeping.as_deref().filter(|folder| !folder.is_empty())?;
     let writer = &parts.writer;
     let kept = writer.kept_copy(&step.path, &step.keeping());
     let meta = writer.look_at_trashed(&kept)?;
-    is_deleted(parts, step, thing, &kept, &meta).then_some(kept)
+    is_deleted(parts, step, identity, &kept, &meta).then_some(kept)
 }
 
-/// Whether what lies in a trash is what this step deleted. A name there is given again when it
-/// is free, and so is a number on the disk: a file is told by its text, a folder by its files.
+/// Whether the item in a trash is what this step deleted. Names and inodes are reused, so a file is
+/// identified by its text and a folder by its files.
 pub(super) fn is_deleted(
     parts: &Parts,
-    step: &Recorded,
-    thing: Thing,
+    step: &RecordedStep,
+    identity: FileIdentity,
     place: &Trashed,
     meta: &Meta,
 ) -> bool {
-    if meta.kind != thing.kind() {
+    if meta.kind != identity.kind() {
         return false;
     }
     let writer = &parts.writer;
     let holds = |place: &Trashed, text: BlobHash| {
         writer.read_trashed(place).is_some_and(|bytes| BlobHash::of(&bytes) == text)
     };
-    // Nobody but this deletion has a folder of that name in our keeping.
-    let copied = matches!(place, Trashed::Kept { .. }) && meta.id.device != thing.id().device;
-    match (thing.kind(), step.row.before) {
+    // Only this deletion uses a folder of that name in `kept`.
+    let copied = matches!(place, Trashed::Kept { .. }) && meta.id.device != identity.id().device;
+    match (identity.kind(), step.row.before) {
         (Kind::File, Some(text)) => holds(place, text),
-        (Kind::File, None) if copied => thing.size == meta.size,
-        (Kind::File, None) => thing.is(meta) && thing.is_unchanged(meta.size, meta.modified),
+        (Kind::File, None) if copied => identity.size == meta.size,
+        (Kind::File, None) => {
+            identity.matches(meta) && identity.is_unchanged(meta.size, meta.modified)
+        }
         (Kind::Folder, _) => {
             let Ok(had) = parts.rows.changes.files(step.row.id) else {
-                return thing.is(meta);
+                return identity.matches(meta);
             };
             let has = writer.files_in_trashed(place).unwrap_or_default();
             let named: HashSet<&str> = has.iter().map(String::as_str).collect();
-            if copied || thing.is(meta) {
-                // Somebody may have taken some of them out.
+            if copied || identity.matches(meta) {
+                // Somebody may have taken some of the files out.
                 return had.is_empty() || had.iter().any(|(name, _)| named.contains(&**name));
             }
-            // Some file systems change the numbers: then it has to be the same to the letter.
+            // Some file systems change inodes. Then all files have to match exactly.
             !had.is_empty()
                 && had.len() == has.len()
                 && had.iter().all(|(name, text)| {
@@ -80,6 +90,6 @@ pub(super) fn is_deleted(
                         })
                 })
         }
-        (Kind::Link | Kind::Other, _) => copied || thing.is(meta),
+        (Kind::Link | Kind::Other, _) => copied || identity.matches(meta),
     }
 }

@@ -1,48 +1,55 @@
-//! Taking back what was done.
+//! Undoes change sets.
 //!
-//! An undo is a change set like any other: steps that do the opposite, in the reverse order,
-//! recorded as they are done. Everything that stands in its way is found first, on a picture of the
-//! vault in which the steps planned so far are done.
+//! An undo is a change set like any other: the inverse steps in reverse order, recorded as they are
+//! done. Obstacles are found beforehand, on an overlay of the vault in which the steps planned so
+//! far are done.
+
+use std::collections::BTreeSet;
 
 use super::apply::{Executor, Job};
 use super::change::{Applied, ChangeSetId, Origin, Outcome, Target};
 use super::error::UndoError;
 use super::follow::Follow;
+use super::inverse::plan_inverse;
 use super::listing::ListedSet;
 use super::merging;
-use super::opposite::take_back;
-use super::prospect::{Review, prospects};
-use super::step::{Act, Recorded, WRITE};
-use super::undoing::Undoing;
+use super::preview::{Review, preview};
+use super::step::{Act, RecordedStep, WRITE};
+use super::undo_plan::UndoPlan;
 use crate::store::StoreError;
 use crate::store::journal::{Changes, StepRow};
 
-/// An undo that was done.
+/// A completed undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// The change set that did it, which can be undone itself. Its outcomes are those of its own
-    /// steps, in their order.
+    /// The change set of the undo, which can itself be undone. Its outcomes are those of its own
+    /// steps, in order.
     pub applied: Applied,
-    /// What a person should hear, one sentence each: "`a.md` is back as `a (restored).md`".
+    /// Messages for a person, one sentence each: "`a.md` is back as `a (restored).md`".
     pub notes: Vec<String>,
 }
 
-/// Takes back a change set or one change of it, as a new change set.
+/// Undoes a change set, one change of it, or its changes with the numbers `only`, as a new change
+/// set.
 pub(super) fn undo(
     executor: &Executor,
     target: Target,
+    only: Option<&BTreeSet<u32>>,
     force: bool,
     origin: &Origin,
     follow: Follow<'_>,
     review: Review<'_>,
 ) -> Result<Undone, UndoError> {
-    let _alone = executor.alone();
-    executor.ready()?;
+    let _guard = executor.exclusive();
+    executor.check_ready()?;
     let set = target.set();
     let changes = &executor.parts.rows.changes;
     let mut rows = changes.steps(set.0.cast_signed())?;
     if let Target::Change(change) = target {
         rows.retain(|row| row.number == change.number);
+    }
+    if let Some(only) = only {
+        rows.retain(|row| only.contains(&row.number));
     }
     if rows.is_empty() {
         return Err(UndoError::Unknown(target));
@@ -54,26 +61,26 @@ pub(super) fn undo(
         return Err(UndoError::AlreadyUndone { target, by });
     }
     rows.retain(|row| row.undone_by.is_none());
-    let mut undoing = Undoing::new(&executor.parts, &executor.marks, force);
-    undoing.moves = rows.iter().any(|row| row.kind != WRITE || row.before.is_none());
+    let mut plan = UndoPlan::new(&executor.parts, &executor.rename_counts, force);
+    plan.moves = rows.iter().any(|row| row.kind != WRITE || row.before.is_none());
     let mut undone = Vec::new();
     for row in rows.into_iter().rev() {
         for row in as_last_done(changes, row)?.into_iter().rev() {
-            let step = Recorded::read(row)?;
-            take_back(&mut undoing, &step)?;
+            let step = RecordedStep::read(row)?;
+            plan_inverse(&mut plan, &step)?;
             undone.push(step);
         }
     }
-    let following = merging::follow(&mut undoing, follow)?;
+    let following = merging::follow(&mut plan, follow)?;
     let title = match executor.history.listed(set.0.cast_signed(), None)? {
         Some(listed) => format!("undo {target}: {}", title_of(&listed, target)),
         None => format!("undo {target}"),
     };
-    let (steps, mut notes) = undoing.finish()?;
+    let (steps, mut notes) = plan.finish()?;
     if steps.is_empty() {
         return Err(UndoError::Nothing { target, notes });
     }
-    if !review(prospects(&executor.parts.writer, &steps, following, &undone)) {
+    if !review(preview(&executor.parts.writer, &steps, following, &undone)) {
         return Err(UndoError::Refused);
     }
     let job = Job {
@@ -93,16 +100,16 @@ pub(super) fn undo(
             notes.push(format!("the folder `{path}` stays: it is not empty"));
         }
     }
-    if ends.iter().all(|ended| ended.nothing) {
+    if ends.iter().all(|ended| ended.no_op) {
         return Err(UndoError::Nothing { target, notes });
     }
     let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
     Ok(Undone { applied: Applied { change_set, outcomes }, notes })
 }
 
-/// The steps to take back for this one. What was undone and done again by undoing that is as
-/// it was done last: a folder that went to the trash a second time lies elsewhere there, and
-/// holds what it held by then.
+/// The steps to undo for this row. If the row was undone and that undo was undone, these are the
+/// latest ones that redid it: a folder that went to the trash a second time is elsewhere there,
+/// with the content that it had by then.
 fn as_last_done(rows: &Changes, row: StepRow) -> Result<Vec<StepRow>, StoreError> {
     let again = rows.done_again(row.id)?;
     if again.is_empty() {
@@ -112,7 +119,7 @@ fn as_last_done(rows: &Changes, row: StepRow) -> Result<Vec<StepRow>, StoreError
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// What is undone, in words: of one change among others what that did, and not the whole set.
+/// What the undo's title says of its target: for one change among several, only that change.
 fn title_of(set: &ListedSet, target: Target) -> String {
     let one = match target {
         Target::Change(id) if set.changes.len() > 1 => {

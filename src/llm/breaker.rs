@@ -1,12 +1,12 @@
-//! Keeps a provider that fails again and again from being asked first, for a while.
+//! A circuit breaker: moves a provider that keeps failing to the end of the chain for a while.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::error::ErrorKind;
 
-/// Closed: ask it. Open: ask others first. After a pause one turn tries it, and its success closes
-/// the breaker again.
+/// Closed: ask this provider. Open: ask others first. After the pause, one turn tries the provider;
+/// its success closes the breaker.
 #[derive(Debug)]
 pub struct Breaker {
     state: Mutex<State>,
@@ -21,17 +21,18 @@ enum State {
 }
 
 impl Breaker {
-    /// Opens after `failures` failed turns in a row, for `pause`.
+    /// Opens for `pause` after `failures` failed turns in a row.
     pub fn new(failures: u32, pause: Duration) -> Self {
         Self { state: Mutex::new(State::Closed { failures: 0 }), failures, pause }
     }
 
-    /// Whether others should be asked first at the time `now`.
+    /// Whether to ask other providers first at time `now`.
     pub fn is_open(&self, now: Duration) -> bool {
         matches!(*self.lock(), State::Open { until } if now < until)
     }
 
-    /// A turn goes to this provider: where the pause is over it is the one that tries.
+    /// Records that a turn goes to this provider. After the pause, that turn is the trial, and the
+    /// breaker stays open for others.
     pub fn tried(&self, now: Duration) {
         let mut state = self.lock();
         if let State::Open { until } = &mut *state
@@ -41,20 +42,20 @@ impl Breaker {
         }
     }
 
-    /// A turn succeeded.
+    /// Records a successful turn.
     pub fn succeeded(&self) {
         *self.lock() = State::Closed { failures: 0 };
     }
 
-    /// A turn failed for good, all its repetitions included.
+    /// Records a turn that failed after all its retries.
     pub fn failed(&self, kind: ErrorKind, now: Duration) {
         use ErrorKind as K;
         let mut state = self.lock();
         let open = State::Open { until: now + self.pause };
         *state = match (kind, *state) {
-            // The request is to blame, not the provider.
+            // The request is at fault, not the provider.
             (K::InvalidRequest | K::ContextLength | K::Refused | K::TooLarge, state) => state,
-            // It will not be better at the next turn.
+            // Retrying at the next turn would not help.
             (K::Auth | K::Billing | K::NotFound, _) | (_, State::Open { .. }) => open,
             (_, State::Closed { failures }) if failures + 1 >= self.failures => open,
             (_, State::Closed { failures }) => State::Closed { failures: failures + 1 },

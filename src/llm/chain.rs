@@ -1,9 +1,9 @@
-//! Several models in a row: the first that answers wins.
+//! A chain of models: the first one that answers wins.
 //!
-//! A model is asked again where an answer broke off, also one that was seen by then: that counts for
-//! nothing. The next one is asked only where nobody has seen anything, so that two halves of two
-//! answers are never put together. The vendor's own delay is kept to; one that is too long to wait for
-//! leads to the next model at once.
+//! After an answer breaks off, the chain asks the same model again even if the user already saw
+//! part of the answer; that part is discarded. It moves on to the next model only if nobody has
+//! seen anything, so two halves of different answers are never joined. It honours the delay that a
+//! vendor asks for; if that delay exceeds the limit, it moves on at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,23 +18,23 @@ use super::request::TurnRequest;
 use super::settings::Settings;
 use super::turn::{Item, TurnEvent, TurnStream};
 
-/// How patient a chain is.
+/// Retry and circuit breaker limits of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// How often one model is asked again.
+    /// The most retries of one model.
     pub retries: u32,
     /// The longest single pause.
     pub max_wait: Duration,
-    /// All pauses of a turn together.
+    /// The longest total of all pauses within a turn.
     pub budget: Duration,
-    /// After so many failed turns in a row a model's breaker opens.
+    /// This many failed turns in a row open a model's breaker.
     pub breaker_failures: u32,
-    /// How long it stays open.
+    /// How long a breaker stays open.
     pub breaker_pause: Duration,
 }
 
 impl Patience {
-    /// As it is set.
+    /// The limits that the settings name.
     pub fn of(settings: &Settings) -> Self {
         let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
         Self {
@@ -47,10 +47,10 @@ impl Patience {
     }
 }
 
-/// The first pause where the vendor names none; each further one is twice as long.
+/// The first pause if the vendor names none; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Models in the order they are asked.
+/// Models, in the order in which the chain asks them.
 pub struct Chain {
     id: String,
     links: Arc<[Link]>,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Chain {
 }
 
 impl Chain {
-    /// Of one model at least.
+    /// `providers` holds at least one model.
     pub fn new(
         providers: Vec<Arc<dyn Provider>>,
         patience: Patience,
@@ -91,7 +91,7 @@ impl Provider for Chain {
     }
 
     fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
-        let running = Running {
+        let running = ChainStream {
             links: Arc::clone(&self.links),
             patience: self.patience,
             clock: Arc::clone(&self.clock),
@@ -103,7 +103,7 @@ impl Provider for Chain {
             pause: Duration::ZERO,
             current: None,
             was_seen: false,
-            before: Vec::new(),
+            failures: Vec::new(),
             is_over: false,
         };
         Box::pin(stream::unfold(running, |mut running| async move {
@@ -112,12 +112,12 @@ impl Provider for Chain {
     }
 }
 
-struct Running {
+struct ChainStream {
     links: Arc<[Link]>,
     patience: Patience,
     clock: Arc<dyn Clock>,
     request: Arc<TurnRequest>,
-    /// Settled at the first poll: those whose breaker is open come last, but they do come.
+    /// Set at the first poll. Models with an open breaker move to the end; they are not dropped.
     order: Option<Vec<usize>>,
     at: usize,
     retried: u32,
@@ -125,12 +125,12 @@ struct Running {
     pause: Duration,
     current: Option<TurnStream>,
     was_seen: bool,
-    /// How those before failed.
-    before: Vec<String>,
+    /// One line for each model that failed before the current one.
+    failures: Vec<String>,
     is_over: bool,
 }
 
-impl Running {
+impl ChainStream {
     async fn next(&mut self) -> Option<Result<Item, LlmError>> {
         if self.is_over {
             return None;
@@ -194,33 +194,34 @@ impl Running {
             self.was_seen = false;
             let conversation = &self.request.conversation;
             tracing::info!(model = error.provider, conversation, kind = ?error.kind, ?wait, "asking again");
-            return Ok(again(error.provider.clone(), wait, &error));
+            return Ok(retry_event(error.provider.clone(), wait, &error));
         }
         let now = self.clock.now();
         if let Some(link) = self.link() {
             self.links[link].breaker.failed(error.kind, now);
         }
         if !self.was_seen && error.try_next() {
-            self.before.push(format!("`{}`: {}", error.provider, error.kind.words()));
+            self.failures.push(format!("`{}`: {}", error.provider, error.kind.words()));
             self.at += 1;
             self.retried = 0;
             if let Some(next) = self.link() {
                 let next = self.links[next].provider.id().to_owned();
                 tracing::warn!(model = error.provider, kind = ?error.kind, next, "asking the next");
-                return Ok(again(next, Duration::ZERO, &error));
+                return Ok(retry_event(next, Duration::ZERO, &error));
             }
-            self.before.pop();
+            self.failures.pop();
         }
         self.is_over = true;
         let mut error = error;
-        if !self.before.is_empty() {
-            let before = self.before.join("; ");
-            error.message = format!("{} [before: {before}]", error.message);
+        if !self.failures.is_empty() {
+            let failures = self.failures.join("; ");
+            error.message = format!("{} [before: {failures}]", error.message);
         }
         Err(error)
     }
 
-    /// The vendor's own delay, or one that doubles; spread out, and never below the vendor's.
+    /// The delay the vendor asks for, or one that doubles with each retry. Random jitter only ever
+    /// lengthens the vendor's delay.
     fn pause_for(&self, error: &LlmError) -> Duration {
         let spread = self.clock.spread().clamp(0.0, 1.0);
         match error.retry_after {
@@ -233,7 +234,7 @@ impl Running {
     }
 }
 
-fn again(provider: String, wait: Duration, failed: &LlmError) -> Item {
+fn retry_event(provider: String, wait: Duration, failed: &LlmError) -> Item {
     let (reason, usage) = (failed.kind, failed.detail.usage);
-    Item::Event(TurnEvent::Again { provider, wait, reason, usage })
+    Item::Event(TurnEvent::Retry { provider, wait, reason, usage })
 }

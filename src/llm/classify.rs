@@ -1,11 +1,11 @@
-//! From a vendor's error to a kind: by its own words first, by its status after that.
+//! Classifies a vendor's error: first by the vendor's own codes, then by the HTTP status.
 
 use serde_json::Value;
 
 use super::delay;
 use super::error::{ErrorKind, LlmError};
 
-/// What an HTTP answer says beside its body.
+/// Status and headers of a response, as far as errors depend on them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Head {
     pub status: Option<u16>,
@@ -14,22 +14,22 @@ pub(super) struct Head {
     pub should_retry: Option<bool>,
 }
 
-/// A whole answer that is no stream: an error's body, or a page.
-pub(super) fn body(head: &Head, body: &[u8]) -> LlmError {
+/// The error for a response body that is not a stream: a JSON error, or a page.
+pub(super) fn from_body(head: &Head, body: &[u8]) -> LlmError {
     let text = String::from_utf8_lossy(body);
     if let Ok(value) = serde_json::from_str::<Value>(&text) {
-        // Gemini without `alt=sse` answers with a list of one.
+        // Without `alt=sse`, Gemini sends a list with one element.
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
-        return object(head, value);
+        return from_json(head, value);
     }
     let kind = by_status(head.status).unwrap_or(ErrorKind::Protocol);
     let page = text.trim_start().get(..1).is_some_and(|first| first == "<");
     let message = if page { "the server answered with an HTML page".into() } else { text };
-    dressed(LlmError::new(kind, message), head)
+    with_head(LlmError::new(kind, message), head)
 }
 
-/// An error as JSON, from a body or from inside a stream.
-pub(super) fn object(head: &Head, value: &Value) -> LlmError {
+/// The error for a JSON value from a body or a stream.
+pub(super) fn from_json(head: &Head, value: &Value) -> LlmError {
     let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let said = text(error)
@@ -46,7 +46,7 @@ pub(super) fn object(head: &Head, value: &Value) -> LlmError {
     for detail in error["details"].as_array().into_iter().flatten() {
         words.extend(text(&detail["reason"]));
     }
-    // Some put the HTTP status into the body of a stream that began with 200.
+    // Some vendors report the HTTP status in the body of a stream that began with 200.
     let status = head.status.filter(|status| *status >= 400).or_else(|| {
         let code = error["code"].as_u64().or_else(|| error["code"].as_str()?.parse().ok())?;
         u16::try_from(code).ok().filter(|code| (400..600).contains(code))
@@ -58,25 +58,25 @@ pub(super) fn object(head: &Head, value: &Value) -> LlmError {
     failure.detail.code = words.into_iter().next();
     failure.detail.request_id = text(&value["request_id"]);
     failure.retry_after = delay::of_google_details(&error["details"]);
-    let mut failure = dressed(failure, head);
+    let mut failure = with_head(failure, head);
     failure.status = status.or(head.status);
     failure
 }
 
-fn dressed(mut error: LlmError, head: &Head) -> LlmError {
+fn with_head(mut error: LlmError, head: &Head) -> LlmError {
     error.status = head.status;
     error.retry_after = head.retry_after.or(error.retry_after);
     error.detail.request_id = head.request_id.clone().or(error.detail.request_id.take());
     error.detail.should_retry = head.should_retry;
     if error.kind == ErrorKind::Billing {
-        // Vendors mark a spent budget as a rate limit, whose end would be waited for.
+        // Some vendors report an exhausted budget as a rate limit; waiting would not help.
         error.detail.should_retry = Some(false);
     }
     error
 }
 
-/// Words that vendors use in `type`, `code`, `status` and `reason`. The order counts: a spent
-/// budget comes as a rate limit too, and a wrong key as an invalid argument.
+/// Values of `type`, `code`, `status` and `reason`. The order matters: vendors also report an
+/// exhausted budget as a rate limit, and a wrong key as an invalid argument.
 const WORDS: &[(ErrorKind, &[&str])] = &[
     (
         ErrorKind::Billing,
@@ -133,7 +133,7 @@ fn by_words(words: &[String], said: &str, status: Option<u16>) -> Option<ErrorKi
         .find(|(_, known)| words.iter().any(|word| known.contains(&word.as_str())))
         .map(|(kind, _)| *kind);
     match found {
-        // Only their texts tell these from a plain mistake.
+        // Only the message distinguishes these from an ordinary invalid request.
         Some(ErrorKind::InvalidRequest) | None if status.is_none_or(|status| status < 429) => {
             let full = [
                 "prompt is too long",
@@ -153,7 +153,7 @@ fn by_words(words: &[String], said: &str, status: Option<u16>) -> Option<ErrorKi
                 found
             }
         }
-        // A gateway's name for a thinking block that does not belong where it stands.
+        // One gateway reports a misplaced thinking block as a rate limit.
         Some(ErrorKind::RateLimit) if says(&["signature"]) && says(&["thinking"]) => {
             Some(ErrorKind::InvalidRequest)
         }
@@ -183,7 +183,7 @@ mod tests {
 
     fn kind(status: u16, value: Value) -> ErrorKind {
         let head = Head { status: Some(status), ..Head::default() };
-        body(&head, value.to_string().as_bytes()).kind
+        from_body(&head, value.to_string().as_bytes()).kind
     }
 
     #[test]
@@ -248,10 +248,10 @@ mod tests {
     #[test]
     fn a_page_is_told_as_one_and_text_is_kept() {
         let head = Head { status: Some(502), ..Head::default() };
-        let page = body(&head, b"<html><body>Bad gateway</body></html>");
+        let page = from_body(&head, b"<html><body>Bad gateway</body></html>");
         assert_eq!(page.kind, ErrorKind::Overloaded);
         assert!(!page.message.contains("Bad gateway"));
-        assert_eq!(body(&head, b"no upstream").message, "no upstream");
-        assert_eq!(body(&Head::default(), b"").kind, ErrorKind::Protocol);
+        assert_eq!(from_body(&head, b"no upstream").message, "no upstream");
+        assert_eq!(from_body(&Head::default(), b"").kind, ErrorKind::Protocol);
     }
 }

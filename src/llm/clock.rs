@@ -1,24 +1,24 @@
-//! The time, as something a test can hold still.
+//! The time, from a clock that tests can set.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-/// Tells the time and waits.
+/// A clock that tells the time and waits.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The time since some moment, never running backward.
+    /// The time since an arbitrary moment; never goes backward.
     fn now(&self) -> Duration;
 
-    /// Waits; dropping the future ends the wait.
+    /// Waits. Dropping the future cancels the wait.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-    /// A number from 0 to 1 that spreads out pauses, so that many programs do not ask again at
-    /// the same moment.
+    /// A random number from 0 to 1: jitter for pauses, so that many programs do not retry at the
+    /// same moment.
     fn spread(&self) -> f64;
 }
 
-/// The machine's clock.
+/// The system's clock.
 #[derive(Debug)]
 pub struct SystemClock(Instant);
 
@@ -39,7 +39,7 @@ impl Clock for SystemClock {
 
     fn spread(&self) -> f64 {
         let mut bytes = [0; 2];
-        // Without randomness pauses are merely not spread.
+        // If there is no randomness, pauses have no jitter.
         let _ = getrandom::fill(&mut bytes);
         f64::from(u16::from_le_bytes(bytes)) / f64::from(u16::MAX)
     }

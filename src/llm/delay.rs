@@ -1,11 +1,11 @@
-//! How long a vendor asks to wait, in the four ways they say it.
+//! Reads how long a vendor asks us to wait. There are four notations.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-/// From the values of `retry-after-ms` and `retry-after`; the finer one wins.
+/// From `retry-after-ms` and `retry-after`; the more precise one wins.
 pub(super) fn of_headers(
     milliseconds: Option<&str>,
     after: Option<&str>,
@@ -20,7 +20,7 @@ pub(super) fn of_headers(
         return of_seconds(seconds);
     }
     let at = DateTime::parse_from_rfc2822(after).ok()?;
-    // A date that has passed means now.
+    // A date in the past means no delay.
     Some((at.with_timezone(&Utc) - now).to_std().unwrap_or_default())
 }
 

@@ -15,24 +15,24 @@ use super::Provider;
 use super::classify;
 use super::error::{ErrorKind, LlmError};
 use super::facts::Facts;
-use super::http::{self, Form, Http};
+use super::http::{self, BodyForm, Http};
 pub use super::http::{Address, BadAddress};
 use super::key::Key;
 use super::message::{Origin, Wire};
-use super::reading::Reading;
 use super::request::TurnRequest;
+use super::response::ResponseDecoder;
 use super::settings::Limits;
-use super::tape::Hearing;
+use super::tape::ExchangeRecorder;
 use super::turn::{Item, TurnEvent, TurnStream};
 use super::wire::{self, Target};
 
-/// The largest error body that is read, in bytes.
+/// The most bytes of an error body to read.
 const MAX_ERROR: usize = 64 << 10;
-/// The largest list of models that is read, in bytes.
+/// The most bytes of a model list to read.
 const MAX_LISTING: usize = 4 << 20;
-/// How long a list of models may take.
+/// The timeout for listing models.
 const LISTING: Duration = Duration::from_secs(10);
-/// How long the rest of a whole answer is read so that its connection can be used again.
+/// The timeout for decoder a complete response to its end, so that the connection can be reused.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// One model at one address. Clones share connections.
@@ -55,18 +55,18 @@ impl fmt::Debug for Inner {
     }
 }
 
-/// The connections that endpoints share.
+/// The connection pool that endpoints share.
 #[derive(Debug, Clone)]
 pub struct Connections(Arc<Http>);
 
 impl Connections {
-    /// With the limits' time for making one.
+    /// Uses the connect timeout of `limits`.
     pub fn new(limits: &Limits) -> Self {
         Self(Arc::new(Http::new(limits.connect)))
     }
 }
 
-/// Who is asked, before it is known for which model.
+/// A provider's address and credentials, without a model.
 #[derive(Debug, Clone)]
 pub struct Service {
     /// The provider's name.
@@ -74,7 +74,7 @@ pub struct Service {
     pub wire: Wire,
     pub address: Address,
     pub key: Option<Key>,
-    /// Without a key nothing is sent.
+    /// Refuse to send anything without a key.
     pub needs_key: bool,
 }
 
@@ -103,22 +103,22 @@ impl Endpoint {
         }))
     }
 
-    /// What is known of the model.
+    /// The model's capabilities.
     pub fn facts(&self) -> &Facts {
         &self.0.target.facts
     }
 
-    /// The ids of the models that the service offers, sorted. Costs nothing with any vendor, and
-    /// fails with `Auth` where the key is wrong.
+    /// The ids of the models that the service offers, sorted. No vendor charges for this call. It
+    /// fails with `Auth` if the key is wrong.
     ///
     /// # Errors
-    /// As a turn.
+    /// As for a turn.
     pub async fn offered(&self) -> Result<Vec<String>, LlmError> {
         let inner = &self.0;
-        let asked = timeout(LISTING, inner.listing()).await;
-        asked.unwrap_or_else(|_| Err(late("the list of models", LISTING))).map_err(|error| {
-            let mut error = inner.named(error);
-            // The list is the provider's, not a model's.
+        let asked = timeout(LISTING, inner.fetch_models()).await;
+        asked.unwrap_or_else(|_| Err(timed_out("the list of models", LISTING))).map_err(|error| {
+            let mut error = inner.with_provider(error);
+            // The list belongs to the provider, not to a model.
             error.provider.truncate(error.provider.find('/').unwrap_or(error.provider.len()));
             error
         })
@@ -131,7 +131,7 @@ impl Provider for Endpoint {
     }
 
     fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
-        let running = Running {
+        let running = EndpointStream {
             inner: Arc::clone(&self.0),
             phase: Phase::Begin(request),
             ready: VecDeque::new(),
@@ -142,8 +142,8 @@ impl Provider for Endpoint {
     }
 }
 
-/// A turn under way. All it holds goes when it is dropped, the connection too.
-struct Running {
+/// A turn in progress. Dropping it closes the connection.
+struct EndpointStream {
     inner: Arc<Inner>,
     phase: Phase,
     ready: VecDeque<Result<Item, LlmError>>,
@@ -157,14 +157,15 @@ enum Phase {
 
 struct Open {
     response: Response,
-    reading: Reading,
-    hearing: Hearing,
+    decoder: ResponseDecoder,
+    recorder: ExchangeRecorder,
     request_id: Option<String>,
-    /// Until the first byte; the limit between two pieces counts after it.
+    /// The deadline for the first byte; `None` once it came. After that, each piece has its own
+    /// limit.
     first: Option<Instant>,
 }
 
-impl Running {
+impl EndpointStream {
     async fn next(&mut self) -> Option<Result<Item, LlmError>> {
         loop {
             if let Some(item) = self.ready.pop_front() {
@@ -175,14 +176,14 @@ impl Running {
                 Phase::Begin(request) => {
                     let inner = &self.inner;
                     let origin = &inner.target.origin;
-                    let hearing = request.tap.begin(&inner.id, origin, inner.key.as_ref());
-                    match inner.open(&request, &hearing).await {
-                        Ok((response, reading, request_id, first)) => {
+                    let recorder = request.tap.begin(&inner.id, origin, inner.key.as_ref());
+                    match inner.open(&request, &recorder).await {
+                        Ok((response, decoder, request_id, first)) => {
                             let first = Some(first);
-                            let open = Open { response, reading, hearing, request_id, first };
+                            let open = Open { response, decoder, recorder, request_id, first };
                             self.phase = Phase::Read(Box::new(open));
                         }
-                        Err(error) => self.fail(error, &hearing),
+                        Err(error) => self.fail(error, &recorder),
                     }
                 }
                 Phase::Read(open) => self.read(open).await,
@@ -200,66 +201,66 @@ impl Running {
                     Some(_) => ("the first byte", first),
                     None => ("the next piece", stall),
                 };
-                Err(open.reading.with_partial(late(what, limit)))
+                Err(open.decoder.with_partial(timed_out(what, limit)))
             }
-            Ok(Err(error)) => Err(open.reading.with_partial(http::failed(error))),
+            Ok(Err(error)) => Err(open.decoder.with_partial(http::connection_error(error))),
             Ok(Ok(Some(bytes))) => {
                 open.first = None;
-                open.hearing.hears(&bytes);
-                open.reading.feed(&bytes, &mut events)
+                open.recorder.received(&bytes);
+                open.decoder.feed(&bytes, &mut events)
             }
             Ok(Ok(None)) => Ok(true),
         };
         let finished = match read {
-            Ok(true) => Some(open.reading.finish(&mut events)),
+            Ok(true) => Some(open.decoder.finish(&mut events)),
             Ok(false) => None,
             Err(error) => Some(Err(error)),
         };
-        // What came before an error is told before it.
+        // Events before an error come before the error.
         self.ready.extend(events.into_iter().map(|event: TurnEvent| Ok(Item::Event(event))));
         match finished {
             None => self.phase = Phase::Read(open),
             Some(Ok(mut turn)) => {
                 turn.request_id = open.request_id.take();
-                open.hearing.is_whole();
+                open.recorder.completed();
                 self.ready.push_back(Ok(Item::Done(Box::new(turn))));
                 drain(open.response);
             }
             Some(Err(mut error)) => {
                 error.detail.request_id = error.detail.request_id.or(open.request_id.take());
-                self.fail(error, &open.hearing);
+                self.fail(error, &open.recorder);
             }
         }
     }
 
-    fn fail(&mut self, error: LlmError, hearing: &Hearing) {
-        let error = self.inner.named(error);
-        hearing.fails(&error);
+    fn fail(&mut self, error: LlmError, recorder: &ExchangeRecorder) {
+        let error = self.inner.with_provider(error);
+        recorder.failed(&error);
         self.ready.push_back(Err(error));
     }
 }
 
-/// Reads what is left of a whole answer, its end at most, so that the next request finds the
-/// connection open; a server that goes on talking loses it.
+/// Reads a complete response to its end so that the next request can reuse the connection. A server
+/// that keeps sending loses the connection.
 fn drain(mut response: Response) {
     tokio::spawn(timeout(DRAIN, async move { while let Ok(Some(_)) = response.chunk().await {} }));
 }
 
 impl Inner {
-    fn named(&self, mut error: LlmError) -> LlmError {
+    fn with_provider(&self, mut error: LlmError) -> LlmError {
         self.id.clone_into(&mut error.provider);
-        error.without(self.key.as_ref().map_or("", Key::reveal))
+        error.redact(self.key.as_ref().map_or("", Key::reveal))
     }
 
-    /// Asks, and opens the answer, with the vendor's number for it and the time by which its first byte
-    /// has to come.
+    /// Sends the request and opens the response. Returns the response, its decoder, the vendor's
+    /// request id and the deadline for the first byte.
     async fn open(
         &self,
         request: &TurnRequest,
-        hearing: &Hearing,
-    ) -> Result<(Response, Reading, Option<String>, Instant), LlmError> {
+        recorder: &ExchangeRecorder,
+    ) -> Result<(Response, ResponseDecoder, Option<String>, Instant), LlmError> {
         let call = self.target.encode(request)?;
-        hearing.sends(&call.url, &call.headers, &call.body);
+        recorder.sent(&call.url, &call.headers, &call.body);
         let first = Instant::now() + self.limits.first_byte;
         let client = self.http.client(&self.address)?;
         let post = client
@@ -270,40 +271,43 @@ impl Inner {
         let post = self.with_key(with_headers(post, &call.headers))?;
         let sent = timeout_at(first, post.send()).await;
         let response = sent
-            .map_err(|_| late("the first byte", self.limits.first_byte))?
-            .map_err(http::failed)?;
+            .map_err(|_| timed_out("the first byte", self.limits.first_byte))?
+            .map_err(http::connection_error)?;
         let status = response.status().as_u16();
-        hearing.begins(status, response.headers());
+        recorder.responded(status, response.headers());
         let head = http::head(status, response.headers());
-        if let Some(error) = http::redirected(&response) {
+        if let Some(error) = http::redirect_error(&response) {
             return Err(error);
         }
-        let form = http::form(self.target.origin.wire, status, response.headers());
-        if form == Form::Neither {
-            let body = timeout(self.limits.stall, bounded(response, MAX_ERROR)).await;
-            let body = body.map_err(|_| late("an error's text", self.limits.stall))??;
-            hearing.hears(&body);
-            return Err(http::not_a_stream(&head, &body));
+        let body_form = http::body_form(self.target.origin.wire, status, response.headers());
+        if body_form == BodyForm::Error {
+            let body = timeout(self.limits.stall, read_up_to(response, MAX_ERROR)).await;
+            let body = body.map_err(|_| timed_out("an error's text", self.limits.stall))??;
+            recorder.received(&body);
+            return Err(http::body_error(&head, &body));
         }
         tracing::debug!(model = self.id, status, "a model answers");
-        let reading =
-            Reading::new(self.target.origin.clone(), form == Form::Whole, self.limits.answer);
-        Ok((response, reading, head.request_id, first))
+        let decoder = ResponseDecoder::new(
+            self.target.origin.clone(),
+            body_form == BodyForm::Json,
+            self.limits.answer,
+        );
+        Ok((response, decoder, head.request_id, first))
     }
 
-    async fn listing(&self) -> Result<Vec<String>, LlmError> {
-        let (path, headers) = wire::listing(self.target.origin.wire);
+    async fn fetch_models(&self) -> Result<Vec<String>, LlmError> {
+        let (path, headers) = wire::models_path(self.target.origin.wire);
         let client = self.http.client(&self.address)?;
         let get = with_headers(client.get(format!("{}{path}", self.address.as_str())), headers);
-        let response = self.with_key(get)?.send().await.map_err(http::failed)?;
+        let response = self.with_key(get)?.send().await.map_err(http::connection_error)?;
         let head = http::head(response.status().as_u16(), response.headers());
-        if let Some(error) = http::redirected(&response) {
+        if let Some(error) = http::redirect_error(&response) {
             return Err(error);
         }
         let is_fine = response.status().is_success();
-        let body = bounded(response, MAX_LISTING).await?;
+        let body = read_up_to(response, MAX_LISTING).await?;
         if !is_fine {
-            return Err(classify::body(&head, &body));
+            return Err(classify::from_body(&head, &body));
         }
         let value: Value = serde_json::from_slice(&body)
             .map_err(|_| LlmError::new(ErrorKind::Protocol, "the list of models is not JSON"))?;
@@ -343,13 +347,13 @@ fn with_headers(
     headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
 }
 
-fn late(what: &str, limit: Duration) -> LlmError {
+fn timed_out(what: &str, limit: Duration) -> LlmError {
     LlmError::new(ErrorKind::Timeout, format!("{what} took longer than {limit:?}"))
 }
 
-async fn bounded(mut response: Response, limit: usize) -> Result<Vec<u8>, LlmError> {
+async fn read_up_to(mut response: Response, limit: usize) -> Result<Vec<u8>, LlmError> {
     let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await.map_err(http::failed)? {
+    while let Some(bytes) = response.chunk().await.map_err(http::connection_error)? {
         let room = limit - body.len();
         body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         if body.len() == limit {

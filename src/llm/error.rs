@@ -1,4 +1,4 @@
-//! How asking a model fails, told apart by what can be done about it.
+//! Errors of a model request, classified by what the caller can do about them.
 
 use std::time::Duration;
 
@@ -6,40 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{Block, Usage};
 
-/// What kind of failure.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// No key, a wrong one, or one that may not do this.
+    /// The key is missing, wrong, or lacks permission.
     Auth,
-    /// No credit, or a spending limit is reached. Waiting does not help.
+    /// No credit, or a spending limit is reached. Retrying does not help.
     Billing,
-    /// Too many requests for now.
     RateLimit,
-    /// The vendor has too much to do or is broken.
+    /// The vendor is overloaded or broken.
     Overloaded,
-    /// The connection could not be made or broke.
+    /// The connection failed or broke.
     Network,
-    /// Nothing came for too long.
+    /// The server sent nothing for too long.
     Timeout,
-    /// The vendor did not take the request.
+    /// The vendor rejected the request.
     InvalidRequest,
-    /// The history is longer than the model's window.
+    /// The history exceeds the model's context window.
     ContextLength,
-    /// No such model or address.
+    /// The model or address does not exist.
     NotFound,
-    /// The vendor declined to answer this.
+    /// The vendor declined to answer.
     Refused,
-    /// The answer ended before its end.
+    /// The answer broke off.
     Truncated,
-    /// What came is not what the vendor's language allows.
+    /// The response violates the vendor's API format.
     Protocol,
-    /// The answer is larger than the settings allow.
+    /// The answer exceeds the size limit in the settings.
     TooLarge,
 }
 
 impl ErrorKind {
-    /// In words, for a person.
+    /// A description for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Auth => "the key was refused",
@@ -59,60 +58,57 @@ impl ErrorKind {
     }
 }
 
-/// A failure. Holds no key: what vendors say is cleared of it.
+/// A failed request. Contains no key: it is removed from the vendor's text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
-#[error("`{provider}`: {}{}", kind.words(), self.more())]
+#[error("`{provider}`: {}{}", kind.words(), self.suffix())]
 pub struct LlmError {
     pub kind: ErrorKind,
-    /// Who was asked: `anthropic/claude-sonnet-5-5`.
+    /// The provider or model asked, such as `anthropic/claude-sonnet-5-5`.
     pub provider: String,
-    /// What the vendor or the system said, one line, of at most 1,000 bytes once it left its
-    /// endpoint; may be empty.
+    /// The vendor's or system's message: one line, at most 1,000 bytes once it has left the
+    /// endpoint, possibly empty.
     pub message: String,
-    /// The HTTP status, if there was one.
     pub status: Option<u16>,
-    /// How long the vendor asks to wait.
+    /// How long the vendor asks us to wait.
     pub retry_after: Option<Duration>,
-    /// The rest.
     pub detail: Box<Detail>,
 }
 
-/// What few need to know of a failure.
+/// Details of a failure that few callers need.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The vendor's own word for it.
+    /// The vendor's error code.
     pub code: Option<String>,
-    /// The vendor's id of the request.
     pub request_id: Option<String>,
-    /// What the vendor says of trying again, stronger than the kind.
+    /// The vendor's own advice on retrying; overrides the kind.
     pub should_retry: Option<bool>,
-    /// What had been answered by then; not to be given back to the model as its own.
+    /// The partial answer. Must not go back to the model as its own words.
     pub partial: Vec<Block>,
-    /// What it cost until then, where that is known.
+    /// Token usage up to the failure, if known.
     pub usage: Option<Usage>,
 }
 
-/// The longest message given out, in bytes.
+/// The longest message, in bytes.
 const MAX_MESSAGE: usize = 1_000;
-/// The longest word of a vendor's kept, in bytes.
+/// The longest vendor code or id, in bytes.
 const MAX_WORD: usize = 200;
-/// The longest text looked at, in bytes.
-const MAX_SAID: usize = 64 << 10;
+/// The most bytes of a message to examine.
+const MAX_EXAMINED: usize = 64 << 10;
 
 impl LlmError {
-    /// A failure of `kind`; `message` is made one line.
+    /// Folds `message` into one line.
     pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
         Self {
             kind,
             provider: "model".to_owned(),
-            message: one_line(message.as_ref(), MAX_SAID),
+            message: one_line(message.as_ref(), MAX_EXAMINED),
             status: None,
             retry_after: None,
             detail: Box::default(),
         }
     }
 
-    /// Whether the same provider may be asked the same again, after a pause.
+    /// Whether the same request to the same provider may succeed after a pause.
     pub fn retry_same(&self) -> bool {
         use ErrorKind::{Network, Overloaded, Protocol, RateLimit, Timeout, Truncated};
         self.detail.should_retry.unwrap_or(matches!(
@@ -121,7 +117,7 @@ impl LlmError {
         ))
     }
 
-    /// Whether another provider may succeed where this one failed.
+    /// Whether another provider may succeed.
     pub fn try_next(&self) -> bool {
         use ErrorKind::{Auth, Billing, ContextLength, NotFound};
         self.retry_same() || matches!(self.kind, Auth | Billing | NotFound | ContextLength)
@@ -147,11 +143,11 @@ impl LlmError {
         })
     }
 
-    /// Takes `secret` out of everything that was said, and only then shortens it: half a secret
-    /// would not be found.
-    pub(super) fn without(mut self, secret: &str) -> Self {
+    /// Removes `secret` from all texts, then shortens them. In the other order, half a secret could
+    /// remain.
+    pub(super) fn redact(mut self, secret: &str) -> Self {
         let clear = |text: &str, limit| {
-            let text = one_line(text, MAX_SAID);
+            let text = one_line(text, MAX_EXAMINED);
             let is_there = !secret.is_empty() && text.contains(secret);
             one_line(&if is_there { text.replace(secret, "…") } else { text }, limit)
         };
@@ -161,14 +157,14 @@ impl LlmError {
         self
     }
 
-    fn more(&self) -> String {
+    fn suffix(&self) -> String {
         let status = self.status.map(|status| format!(" ({status})")).unwrap_or_default();
         let colon = if self.message.is_empty() { "" } else { ": " };
         format!("{status}{colon}{}", self.message)
     }
 }
 
-/// One line without control characters, of at most `limit` bytes and a mark where it is cut.
+/// One line redact control characters, at most `limit` bytes, with `…` where it is cut.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
@@ -195,9 +191,9 @@ mod tests {
 
     #[test]
     fn what_was_said_is_one_bounded_line_without_the_key() {
-        // The key stands where the line is cut, too.
+        // The key also stands where the line is cut.
         let said = format!("no\r\n\u{1b}[31m key sk-secret {} sk-secret", "x".repeat(972));
-        let error = LlmError::new(ErrorKind::Auth, said).without("sk-secret");
+        let error = LlmError::new(ErrorKind::Auth, said).redact("sk-secret");
         assert!(error.message.starts_with("no [31m key … xxx"), "{}", error.message);
         assert!(error.message.len() < MAX_MESSAGE + 8 && !error.message.contains('\n'));
         let shown = format!("{error} {error:?}");

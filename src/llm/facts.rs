@@ -1,6 +1,6 @@
-//! What must be known of a model before it is asked: data, not code.
+//! What each model can do: limits, thinking, prices. Data, not code.
 //!
-//! `models.toml` holds what vendors say of theirs; the settings may add to it or correct it.
+//! `models.toml` holds the vendors' figures; the settings can add to them or override them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,71 +10,71 @@ use serde::{Deserialize, Serialize};
 use super::message::{Usage, Wire};
 use super::request::Effort;
 
-/// What is known of one model. In the settings every key may be left out.
+/// Capabilities of one model. In the settings, every key is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Facts {
-    /// How many tokens it can read and write together; `None` where nobody has said.
+    /// Size of the context window in tokens, input and output together; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// How many tokens it can write, thinking included.
+    /// The most output tokens, thinking included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
-    /// How thinking is asked for.
+    /// How to ask for thinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<ThinkingStyle>,
-    /// The efforts it takes, the least first; `off` among them says thinking can be turned off.
+    /// The accepted efforts, lowest first. `off` in the list means thinking can be turned off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efforts: Option<Vec<Effort>>,
-    /// It can see images.
+    /// The model accepts images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
-    /// It takes news as a message of its own role after the first.
+    /// The model accepts notices under the system role, after the first message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notices: Option<bool>,
-    /// It wants its thinking back while it works with tools (Chat Completions only).
+    /// The model wants its thinking back during tool use (Chat Completions only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub echo_thinking: Option<bool>,
-    /// The limit is called `max_completion_tokens` (Chat Completions only).
+    /// The output limit is named `max_completion_tokens` (Chat Completions only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_completion_tokens: Option<bool>,
-    /// What it costs; unset where it is not known or nothing.
+    /// The price; unset if unknown or free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 
-/// How a model is asked to think.
+/// How to ask a model for thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingStyle {
-    /// Not at all: nothing about it may be sent.
+    /// The model does not think; the request must not mention thinking.
     None,
-    /// It decides by itself, bounded by an effort.
+    /// The model decides by itself, up to a given effort.
     Adaptive,
-    /// It is given a number of tokens.
+    /// The request names a number of tokens.
     Budget,
-    /// It takes a word for the effort (OpenAI, Gemini).
+    /// The request names an effort (OpenAI, Gemini).
     Effort,
 }
 
-/// US dollars for a million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Read, neither from nor into a cache.
+    /// Input tokens outside the cache.
     pub input: f64,
-    /// Written.
+    /// Output tokens.
     pub output: f64,
-    /// Read from the cache; the price of `input` if unset.
+    /// Input tokens read from the cache; defaults to `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
-    /// Read and put into the cache; the price of `input` if unset.
+    /// Input tokens written to the cache; defaults to `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
 }
 
 impl Price {
-    /// An estimate of what a turn cost, in US dollars.
+    /// The estimated cost of a turn, in US dollars.
     pub fn of(&self, usage: &Usage) -> f64 {
         let million = |tokens: u64, price: f64| tokens as f64 * price / 1_000_000.0;
         let plain = usage.input.saturating_sub(usage.cache_read + usage.cache_write);
@@ -87,35 +87,37 @@ impl Price {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
-    /// What holds for a wire's models of which nothing else is known.
+struct ModelTable {
+    /// Defaults for models that are not in `models`, by API format.
     wires: BTreeMap<Wire, Facts>,
     models: BTreeMap<String, Facts>,
 }
 
-static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+static TABLE: LazyLock<ModelTable> = LazyLock::new(|| {
     toml::from_str(include_str!("models.toml")).expect("models.toml is right, a test reads it")
 });
 
 impl Facts {
-    /// What is known of `model`: the settings' word first, then ours for it, then its wire's.
+    /// The capabilities of `model`: from the settings, then from `models.toml`, then the defaults
+    /// of its API format.
     pub fn of(wire: Wire, model: &str, settings: &BTreeMap<String, Self>) -> Self {
         let mut facts = nearest(settings, model).cloned().unwrap_or_default();
-        if let Some(known) = nearest(&KNOWN.models, model) {
+        if let Some(known) = nearest(&TABLE.models, model) {
             facts.fill(known);
         }
-        if let Some(known) = KNOWN.wires.get(&wire) {
+        if let Some(known) = TABLE.wires.get(&wire) {
             facts.fill(known);
         }
         facts
     }
 
-    /// The most it can be asked to write, in tokens.
+    /// The most output tokens a request may ask for.
     pub fn output_limit(&self) -> u32 {
         self.max_output.unwrap_or(8_192)
     }
 
-    /// The effort it takes that is nearest to `wanted`; `None` where it takes none.
+    /// The accepted effort closest to `wanted`, preferring lower ones; `None` if the model accepts
+    /// none.
     pub fn effort(&self, wanted: Effort) -> Option<Effort> {
         let allowed = self.efforts.as_deref().unwrap_or_default();
         let at_most = allowed.iter().copied().filter(|effort| *effort <= wanted).max();
@@ -140,8 +142,7 @@ impl Facts {
     }
 }
 
-/// The entry of the very id, else of the longest one that it continues: vendors put dates and sizes
-/// behind a name.
+/// The entry for this id, or for its longest known prefix: vendors append dates and sizes to names.
 fn nearest<'a>(known: &'a BTreeMap<String, Facts>, model: &str) -> Option<&'a Facts> {
     let continues = |name: &str| {
         model
@@ -152,7 +153,7 @@ fn nearest<'a>(known: &'a BTreeMap<String, Facts>, model: &str) -> Option<&'a Fa
     found.max_by_key(|(name, _)| name.len()).map(|(_, facts)| facts)
 }
 
-/// The ids of a wire's models that this program knows, for suggestions.
+/// The known model ids of an API format, for suggestions.
 pub fn known(wire: Wire) -> Vec<&'static str> {
     let prefix = match wire {
         Wire::Anthropic => "claude-",
@@ -160,7 +161,7 @@ pub fn known(wire: Wire) -> Vec<&'static str> {
         Wire::Gemini => "gemini-",
         Wire::Chat => return Vec::new(),
     };
-    KNOWN.models.keys().map(String::as_str).filter(|name| name.starts_with(prefix)).collect()
+    TABLE.models.keys().map(String::as_str).filter(|name| name.starts_with(prefix)).collect()
 }
 
 #[cfg(test)]

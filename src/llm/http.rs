@@ -1,4 +1,4 @@
-//! The way out: which addresses may be spoken to, and how.
+//! HTTP clients, and the addresses they may contact.
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use super::delay;
 use super::error::{ErrorKind, LlmError};
 use super::message::Wire;
 
-/// Why an address cannot be a provider's.
+/// Why an address is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
     /// Not `http://…` or `https://…`.
@@ -23,12 +23,12 @@ pub enum BadAddress {
     /// Others on the network could read the key and the notes.
     #[error("is not encrypted; `http` is for this machine alone")]
     NotEncrypted,
-    /// A key belongs elsewhere, and an address is shown and logged.
+    /// Keys do not belong in an address, which is shown and logged.
     #[error("holds a name, a key, a query or a fragment")]
     TooMuch,
 }
 
-/// An address that may be spoken to, without a slash at its end.
+/// A permitted address, without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     text: String,
@@ -37,7 +37,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Checks an address.
+    /// Parses and checks an address.
     pub fn new(text: &str) -> Result<Self, BadAddress> {
         let url = Url::parse(text.trim()).map_err(|_| BadAddress::NoUrl)?;
         let host = url.host_str().ok_or(BadAddress::NoUrl)?;
@@ -62,23 +62,23 @@ impl Address {
         Ok(Self { text, is_local, is_encrypted })
     }
 
-    /// The address.
+    /// The URL as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The TCP port that is connected to.
+    /// The TCP port to connect to.
     pub fn port(&self) -> Option<u16> {
         Url::parse(&self.text).ok()?.port_or_known_default()
     }
 
-    /// It is this machine.
+    /// The address is on this machine.
     pub fn is_local(&self) -> bool {
         self.is_local
     }
 }
 
-/// The connections, kept open between requests and shared by all endpoints.
+/// The HTTP clients, which keep connections open; all endpoints share them.
 #[derive(Debug)]
 pub(super) struct Http {
     connect: Duration,
@@ -91,34 +91,34 @@ impl Http {
         Self { connect, plain: OnceLock::new(), encrypted: OnceLock::new() }
     }
 
-    /// The client for an address, made at first use.
+    /// The client for an address, created at first use.
     pub(super) fn client(&self, address: &Address) -> Result<&Client, LlmError> {
         let slot = if address.is_encrypted { &self.encrypted } else { &self.plain };
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        // Another part of the process may have chosen one first, which serves as well.
+        // If another part of the process installed a provider first, that one serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = Client::builder()
             .user_agent(concat!("vault-steward/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.connect)
-            // A key must not follow where a server, or whoever answers for it, points.
+            // A redirect must not carry the key to another host.
             .redirect(Policy::none())
             .retry(reqwest::retry::never());
         let builder = if address.is_encrypted {
             builder
         } else {
-            // On this machine, so never through a proxy; and without encryption no certificates
-            // are needed, which a small machine may not have.
+            // A local address needs no proxy, and without TLS no certificates, which a small system
+            // may lack.
             builder.no_proxy().tls_certs_only([])
         };
-        let client = builder.build().map_err(failed)?;
+        let client = builder.build().map_err(connection_error)?;
         Ok(slot.get_or_init(|| client))
     }
 }
 
-/// A connection's failure. What reqwest says may hold the address, so that is taken out.
-pub(super) fn failed(error: reqwest::Error) -> LlmError {
+/// Converts a connection error. Removes the URL, which reqwest's text may contain.
+pub(super) fn connection_error(error: reqwest::Error) -> LlmError {
     let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
     let error = error.without_url();
     let mut said = error.to_string();
@@ -130,7 +130,7 @@ pub(super) fn failed(error: reqwest::Error) -> LlmError {
     LlmError::new(kind, said)
 }
 
-/// What an answer says beside its body.
+/// Reads the status and the headers that errors depend on.
 pub(super) fn head(status: u16, headers: &HeaderMap) -> Head {
     Head {
         status: Some(status),
@@ -146,8 +146,8 @@ pub(super) fn head(status: u16, headers: &HeaderMap) -> Head {
     }
 }
 
-/// An answer that points elsewhere is refused, with the host it points to.
-pub(super) fn redirected(response: &Response) -> Option<LlmError> {
+/// The error for a redirect, naming the target host.
+pub(super) fn redirect_error(response: &Response) -> Option<LlmError> {
     if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
         return None;
     }
@@ -162,36 +162,36 @@ pub(super) fn redirected(response: &Response) -> Option<LlmError> {
     Some(error)
 }
 
-/// In which form an answer comes.
+/// The form of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum BodyForm {
     Stream,
-    /// One piece of JSON: some servers answer so, whatever they are asked for.
-    Whole,
-    /// It is no answer.
-    Neither,
+    /// One JSON document: some servers send it even if asked for a stream.
+    Json,
+    /// Not an answer.
+    Error,
 }
 
-/// The form of an answer that begins so.
-pub(super) fn form(wire: Wire, status: u16, headers: &HeaderMap) -> Form {
+/// The form of a response with this status and these headers.
+pub(super) fn body_form(wire: Wire, status: u16, headers: &HeaderMap) -> BodyForm {
     match media_type(headers).as_str() {
-        _ if !(200..300).contains(&status) => Form::Neither,
-        "application/json" if wire == Wire::Chat => Form::Whole,
-        "application/json" | "application/problem+json" | "text/html" => Form::Neither,
-        _ => Form::Stream,
+        _ if !(200..300).contains(&status) => BodyForm::Error,
+        "application/json" if wire == Wire::Chat => BodyForm::Json,
+        "application/json" | "application/problem+json" | "text/html" => BodyForm::Error,
+        _ => BodyForm::Stream,
     }
 }
 
-/// What an answer that is no stream says.
-pub(super) fn not_a_stream(head: &Head, body: &[u8]) -> LlmError {
-    let mut error = classify::body(head, body);
+/// The error for a response that is not an answer.
+pub(super) fn body_error(head: &Head, body: &[u8]) -> LlmError {
+    let mut error = classify::from_body(head, body);
     if head.status == Some(200) && error.message.is_empty() {
         "the server did not answer with a stream".clone_into(&mut error.message);
     }
     error
 }
 
-/// The media type, in lower case and without its parameters.
+/// The media type in lower case, without parameters.
 fn media_type(headers: &HeaderMap) -> String {
     let whole = text(headers, "content-type").unwrap_or_default();
     whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()

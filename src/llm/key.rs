@@ -1,30 +1,30 @@
-//! A vendor's key: shown to its vendor and to nobody else.
+//! A vendor's API key, which only that vendor may see.
 
 use std::fmt;
 
-/// A key. Neither `Debug` nor any error shows it, and nothing serialises it.
+/// An API key. `Debug` and errors never show it, and it is not serialisable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
-/// What cannot be a key. Does not hold the text.
+/// Why a text is not a key. Does not contain the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoKey {
-    /// Nothing, or blanks only.
+    /// Empty or only whitespace.
     #[error("the key is empty")]
     Empty,
-    /// More than any vendor gives out.
+    /// Longer than the key of any vendor.
     #[error("the key is longer than {MAX_BYTES} bytes, so it is none")]
     TooLong,
-    /// Something that cannot stand in a header.
+    /// Contains a character that an HTTP header cannot carry.
     #[error("the key holds blanks, control characters or letters that no key has")]
     Characters,
 }
 
-/// The longest key taken, in bytes.
+/// The longest key accepted, in bytes.
 pub const MAX_BYTES: usize = 4_096;
 
 impl Key {
-    /// Takes a text as a key, without the blanks around it.
+    /// Trims the text and accepts it as a key.
     pub fn new(text: &str) -> Result<Self, NoKey> {
         let text = text.trim();
         if text.is_empty() {
@@ -38,7 +38,7 @@ impl Key {
         }
     }
 
-    /// The key itself: for a request's header and for the file it is kept in.
+    /// The key itself, for the request header and for the file that stores it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,89 +1,83 @@
-//! A conversation as a model is given it: an ordered list of messages, and who made each answer.
+//! A conversation as sent to a model: an ordered list of messages, and the model behind each
+//! answer.
 //!
-//! A block keeps two forms: what it means, which any model can be given, and the vendor's own item,
-//! which only its maker may be given back, and then unchanged and in its place.
+//! A block has two forms: a neutral one, which any model accepts, and the vendor's native item,
+//! which must go back unchanged, in place, and only to the model that made it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A vendor's language.
+/// A vendor's API format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
     /// Anthropic's Messages.
     Anthropic,
-    /// OpenAI's Responses: what OpenAI's own models want.
+    /// OpenAI's Responses: OpenAI's own models.
     Responses,
-    /// OpenAI's Chat Completions: what everyone else speaks.
+    /// OpenAI's Chat Completions: every other vendor.
     Chat,
     /// Gemini's `generateContent`.
     Gemini,
 }
 
-/// Tokens of one turn.
+/// Token counts of one turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// All that was read, with what the two below count.
+    /// All input tokens, cached ones included.
     pub input: u64,
-    /// Of these, read from the vendor's cache.
+    /// Input tokens read from the vendor's cache.
     pub cache_read: u64,
-    /// Of these, written to it.
+    /// Input tokens written to the vendor's cache.
     pub cache_write: u64,
-    /// All that was written, thinking included.
+    /// All output tokens, thinking included.
     pub output: u64,
-    /// Of these, thinking; `None` where the vendor does not say.
+    /// Output tokens spent on thinking; `None` if the vendor does not report them.
     pub reasoning: Option<u64>,
 }
 
-/// One entry of a history.
+/// One message of a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What the person said.
+    /// A message from the person.
     User {
-        /// Texts and images.
+        /// Text and image blocks.
         content: Vec<Block>,
     },
-    /// What a model answered.
+    /// A model's answer.
     Assistant {
-        /// Its blocks, in the order they came.
+        /// The blocks, in order.
         content: Vec<Block>,
-        /// Who made it; `None` for what no model said.
+        /// The model that answered; `None` for an answer we wrote ourselves.
         origin: Option<Origin>,
     },
-    /// The results of all tool calls of the answer before, in the order of the calls.
-    ToolResults {
-        /// One for each call.
-        results: Vec<ToolResult>,
-    },
-    /// News from us that the person did not say: the date, a note that changed.
-    Notice {
-        /// The news.
-        text: String,
-    },
+    /// The results of all tool calls of the previous answer, in call order.
+    ToolResults { results: Vec<ToolResult> },
+    /// Information the daemon adds that the person did not write: the date, a note that changed.
+    Notice { text: String },
 }
 
 impl Message {
-    /// A person's message of one text.
+    /// A user message with one text block.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { content: vec![Block::text(text)] }
     }
 }
 
-/// Who made an answer: decides to whom its items may be given back as they are.
+/// The model behind an answer. Decides which models may get the native items back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The vendor's language.
     pub wire: Wire,
-    /// The base address, without a slash at its end.
+    /// The base URL, without a trailing slash.
     pub endpoint: String,
-    /// The model's id.
     pub model: String,
 }
 
 impl Origin {
-    /// Whether this model may be given `other`'s items as they are. Any Claude takes another's at
-    /// the same address and drops what it cannot read; elsewhere items are bound to the model.
+    /// Whether this model accepts `other`'s native items. A Claude model accepts those of any
+    /// Claude model at the same URL and drops what it cannot read; for other vendors, items are
+    /// bound to the model.
     pub fn reads(&self, other: &Self) -> bool {
         self.wire == other.wire
             && self.endpoint == other.endpoint
@@ -94,47 +88,47 @@ impl Origin {
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// What it means.
+    /// The neutral form.
     pub kind: BlockKind,
-    /// The vendor's item as JSON text, byte for byte where the vendor sent it whole; `None` where
-    /// the meaning says everything, or where the item is not complete and must not go back.
+    /// The vendor's item as JSON text, byte for byte as the vendor sent it. `None` if the neutral
+    /// form says everything, or if the item is incomplete and must not go back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<String>,
 }
 
-/// What a block means.
+/// The content of a block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
-    /// Text.
-    Text { text: String },
-    /// Thinking, or a summary of it.
-    Thinking {
-        /// What may be shown; empty where the vendor shows nothing.
+    Text {
         text: String,
-        /// The vendor sent it in a form only it can read.
+    },
+    /// Thinking, or the vendor's summary of it.
+    Thinking {
+        /// The text that may be shown; empty if the vendor shows none.
+        text: String,
+        /// The vendor sent encrypted thinking.
         redacted: bool,
     },
-    /// A tool to call.
     ToolCall(ToolCall),
-    /// A picture.
+    /// An image.
     Image {
-        /// `image/png` and the like.
+        /// The media type, such as `image/png`.
         mime: String,
-        /// Its bytes in base64.
+        /// The image's bytes in base64.
         base64: String,
     },
-    /// Something this program has no word for.
+    /// A kind of block this program does not know.
     Opaque,
 }
 
 impl Block {
-    /// A block of text.
+    /// A text block without a native item.
     pub fn text(text: impl Into<String>) -> Self {
         Self { kind: BlockKind::Text { text: text.into() }, native: None }
     }
 
-    /// The call, if it is one.
+    /// The tool call, if the block is one.
     pub fn call(&self) -> Option<&ToolCall> {
         match &self.kind {
             BlockKind::ToolCall(call) => Some(call),
@@ -143,10 +137,10 @@ impl Block {
     }
 }
 
-/// A tool that the model wants called.
+/// A tool call that the model asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The vendor's id, or one made here where it sent none; distinct within a history.
+    /// The vendor's id, or a generated one if the vendor sent none; unique within a history.
     pub id: String,
     pub name: String,
     pub args: ToolArgs,
@@ -156,14 +150,14 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolArgs {
-    /// As they should be. Integers beyond 64 bits are rounded here, not in the native item.
+    /// Valid arguments. Integers beyond 64 bits are rounded here, but not in the native item.
     Object(Map<String, Value>),
-    /// Cut off, or no JSON object: never to be executed.
+    /// Truncated, or not a JSON object: the call must never run.
     Invalid(String),
 }
 
 impl ToolArgs {
-    /// Takes the text of the arguments; none at all are an empty object.
+    /// Parses the arguments. An empty text or `null` is an empty object.
     pub fn parse(text: &str) -> Self {
         match serde_json::from_str(text) {
             Ok(Value::Object(map)) => Self::Object(map),
@@ -173,7 +167,8 @@ impl ToolArgs {
         }
     }
 
-    /// As a JSON object; invalid ones as an empty one, since every vendor insists on an object.
+    /// The arguments as a JSON object. Invalid arguments become an empty object, because every
+    /// vendor requires an object.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Object(map) => Value::Object(map.clone()),
@@ -182,20 +177,19 @@ impl ToolArgs {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The call's id.
     pub call_id: String,
     pub name: String,
-    /// Texts and images.
+    /// Text and image blocks.
     pub content: Vec<Block>,
-    /// The tool failed, and the content says how.
+    /// The tool failed; the content says how.
     pub is_error: bool,
 }
 
 impl ToolResult {
-    /// The texts, joined by line ends.
+    /// All texts, joined by newlines.
     pub(super) fn text(&self) -> String {
         let texts: Vec<&str> = self
             .content
@@ -208,7 +202,7 @@ impl ToolResult {
         texts.join("\n")
     }
 
-    /// The images, each with its type and base64.
+    /// Media type and base64 of each image.
     pub(super) fn images(&self) -> impl Iterator<Item = (&str, &str)> {
         self.content.iter().filter_map(|block| match &block.kind {
             BlockKind::Image { mime, base64 } => Some((mime.as_str(), base64.as_str())),

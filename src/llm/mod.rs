@@ -1,19 +1,19 @@
-//! Language models: one turn asked of one of them, or of the first in a row that answers.
+//! Language models: asks one model for a turn, or asks several in order until one answers.
 //!
-//! Floor 1; imports nothing of ours. A thin layer of our own over HTTP, because a history must go
-//! back to its vendor verbatim and in order, and because failures must be told apart by kind. It
-//! knows no vault and no tool: an agent gives it messages and gets text, thinking and tool calls.
+//! Floor 1; imports nothing of ours. This is our own thin layer over HTTP, for two reasons: a
+//! vendor must get its own history back verbatim and in order, and callers must be able to tell
+//! failures apart by kind. The room knows no vault and no tool: the agent passes messages in and
+//! gets text, thinking and tool calls back.
 //!
-//! Invariants: nothing is sent unless [`Provider::stream`] or [`Endpoint::offered`] is called; a
-//! stream ends with exactly one [`Item::Done`] or one error; dropping it closes the connection; a
-//! key is in no error, log or `Debug`, and goes to no other host than its provider's; what waits is
-//! bounded in time and what is read in bytes.
+//! Invariants: only [`Provider::stream`] and [`Endpoint::offered`] send anything; a stream ends
+//! with exactly one [`Item::Done`] or one error; dropping a stream closes its connection; no error,
+//! log line or `Debug` output contains a key, and a key goes only to its provider's host; every
+//! wait has a time limit and every read a size limit.
 //!
-//! Reading order: [`message`] (a history), [`request`] and [`turn`] (what is asked and answered),
-//! [`error`], [`sse`] and [`wire`] (the vendors' languages, without I/O), [`reading`] (bytes to
-//! events), [`endpoint`] (one model over HTTP), [`breaker`] and [`chain`] (several of them),
-//! [`facts`], [`settings`], [`key`] and [`setup`] (what the user chose), [`tape`] (recorded and
-//! played back).
+//! ResponseDecoder order: [`message`] (the history), [`request`] and [`turn`] (request and response),
+//! [`error`], [`sse`] and [`wire`] (the vendors' API formats, without I/O), [`response`] (bytes to
+//! events), [`endpoint`] (one model over HTTP), [`breaker`] and [`chain`] (several models),
+//! [`facts`], [`settings`], [`key`] and [`setup`] (configuration), [`tape`] (recording and replay).
 
 pub mod breaker;
 pub mod chain;
@@ -26,8 +26,8 @@ pub mod facts;
 mod http;
 pub mod key;
 pub mod message;
-pub mod reading;
 pub mod request;
+pub mod response;
 pub mod settings;
 pub mod setup;
 pub mod sse;
@@ -45,7 +45,7 @@ pub use request::{Cache, Effort, ToolChoice, ToolSpec, TurnRequest};
 pub use settings::Settings;
 pub use turn::{Item, Stop, Turn, TurnEvent, TurnStream};
 
-/// What an agent's loop sees of a model, or of several in a row.
+/// A language model, or a chain of them, as the agent sees it.
 pub trait Provider: Send + Sync {
     /// A name for logs and messages: `anthropic/claude-sonnet-5-5`.
     fn id(&self) -> &str;

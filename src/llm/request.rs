@@ -1,4 +1,4 @@
-//! What is asked of a model for one turn.
+//! A request for one turn.
 
 use std::sync::Arc;
 
@@ -8,34 +8,34 @@ use serde_json::Value;
 use super::message::Message;
 use super::tape::Tap;
 
-/// One request. There are no sampling settings: current models refuse them.
+/// One request. It has no sampling settings, because current models reject them.
 #[derive(Debug, Clone)]
 pub struct TurnRequest {
-    /// The system prompt. Made once a conversation: a changed one voids the thinking before.
+    /// The system prompt. Fixed for a conversation: changing it invalidates earlier thinking.
     pub system: Arc<str>,
     /// The tools, in an order that never changes within a conversation.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether tools may be called in this turn.
+    /// Whether the model may call tools in this turn.
     pub tool_choice: ToolChoice,
-    /// The history, which only ever grows at its end.
+    /// The history. It only ever grows at the end.
     pub messages: Vec<Message>,
-    /// The most tokens to answer with, thinking included; the model's own limit bounds it.
+    /// The most output tokens, thinking included; capped by the model's own limit.
     pub max_output_tokens: u32,
-    /// How hard to think; `None` leaves it to the vendor.
+    /// How hard to think; `None` uses the vendor's default.
     pub effort: Option<Effort>,
-    /// Whether to ask for prompt caching where it has to be asked for.
+    /// Whether to request prompt caching from vendors that need a request for it.
     pub cache: Cache,
     /// The conversation's id, for the log.
     pub conversation: String,
-    /// A random name that no other installation has, by which some vendors find their cache; empty
-    /// where there is nothing to be found.
+    /// A random id unique to this installation, part of the cache key that some vendors use; empty
+    /// to send none.
     pub installation: Arc<str>,
-    /// Who hears its bytes.
+    /// Records the raw traffic, if enabled.
     pub tap: Tap,
 }
 
 impl TurnRequest {
-    /// The plainest request: `messages`, no tools, at most 4096 tokens.
+    /// A minimal request: `messages`, no tools, at most 4096 output tokens.
     pub fn new(messages: Vec<Message>) -> Self {
         Self {
             system: "".into(),
@@ -52,23 +52,22 @@ impl TurnRequest {
     }
 }
 
-/// A tool as a model is told of it.
+/// A tool definition for the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Its name: letters, digits, `_` and `-`, at most 64.
+    /// Letters, digits, `_` and `-`, at most 64.
     pub name: String,
-    /// What it is for.
     pub description: String,
-    /// The JSON Schema of its arguments, an object's.
+    /// The JSON Schema of the arguments; an object schema.
     pub schema: Value,
 }
 
-/// Whether tools may be called.
+/// Whether the model may call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As the model sees fit.
+    /// The model decides.
     Auto,
-    /// Not in this turn, though the history may hold calls.
+    /// No calls in this turn, even if the history holds calls.
     None,
 }
 
@@ -76,23 +75,20 @@ pub enum ToolChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Not at all, where the model can do without.
+    /// No thinking, if the model allows that.
     Off,
-    /// A little.
     Low,
-    /// Some.
     Medium,
-    /// Much.
     High,
-    /// As much as there is.
+    /// The model's maximum.
     Max,
 }
 
-/// Whether a prompt is marked for the vendor's cache.
+/// Whether to mark the prompt for the vendor's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
-    /// No marks; what vendors cache unasked stays so.
+    /// No marks; vendors that cache by default still do.
     Off,
-    /// The system prompt with the tools, and the end of the history.
+    /// Mark the system prompt with the tools, and the end of the history.
     On,
 }

@@ -1,4 +1,4 @@
-//! What can be set about models.
+//! The settings of the language models.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,73 +8,73 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use super::facts::Facts;
 use super::message::Wire;
 
-/// The `[models]` section. Holds no key: a key in it is an unknown setting.
+/// The `[models]` section. It has no setting for a key; a key in it is rejected as unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The models to ask, `provider/model` each, the first that answers wins. None: no model is
-    /// ever asked. More than one: the later ones get to read the conversation, too.
+    /// The models to ask, as `provider/model`; the first that answers wins. If empty, no model is
+    /// ever asked. Later models also receive the conversation.
     #[serde(deserialize_with = "references")]
     pub chain: Vec<String>,
-    /// How often one model is asked again before the next one is, at most.
+    /// The most retries of one model before the next one is asked.
     pub retries: u32,
-    /// The longest pause that is waited out before the next model is asked, in seconds.
+    /// The longest pause in seconds; for a longer one the next model is asked instead.
     pub max_wait_seconds: u32,
-    /// How long all pauses of a turn may take together, in seconds.
+    /// The longest total of all pauses of a turn, in seconds.
     pub retry_budget_seconds: u32,
-    /// After this many failed turns in a row a model is passed over for a while.
+    /// This many failed turns in a row move a model to the end of the chain for a while.
     #[serde(deserialize_with = "at_least_one")]
     pub breaker_failures: u32,
-    /// How long it is passed over, in seconds.
+    /// How long it stays there, in seconds.
     #[serde(deserialize_with = "at_least_one")]
     pub breaker_seconds: u32,
-    /// How long making a connection may take, in seconds.
+    /// Connect timeout in seconds.
     #[serde(deserialize_with = "at_least_one")]
     pub connect_seconds: u32,
-    /// How long the first byte of an answer may take, in seconds; local models read long prompts
-    /// for minutes.
+    /// Timeout for the first byte of an answer in seconds; local models take minutes to read long
+    /// prompts.
     #[serde(deserialize_with = "at_least_one")]
     pub first_byte_seconds: u32,
-    /// How long a stream may be silent, in seconds. There is no limit for a whole answer.
+    /// Timeout between two pieces of a stream in seconds. There is no limit for a whole answer.
     #[serde(deserialize_with = "at_least_one")]
     pub stall_seconds: u32,
-    /// The largest answer taken, in bytes of its stream.
+    /// The largest answer in bytes.
     #[serde(deserialize_with = "at_least_one")]
     pub max_answer_bytes: u32,
-    /// Whether the system's keyring is asked for a key that is nowhere else.
+    /// Whether to ask the system's keyring for a key that is stored nowhere else.
     pub keyring: bool,
-    /// Providers by name, beside or over the built-in ones.
+    /// Providers by name; they add to or override the built-in ones.
     #[serde(deserialize_with = "named")]
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// What is known of models, by id, over what the program knows.
+    /// Capabilities by model id; they override the built-in ones.
     pub facts: BTreeMap<String, Facts>,
 }
 
-/// A provider: who is asked, and in which language. What is unset is as built in for that name.
+/// A provider's address and API format. Unset keys use the built-in values for that name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderSettings {
-    /// Its language.
+    /// The API format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
-    /// Its address with the version, such as `https://api.example.com/v1`.
+    /// The base URL with its version, such as `https://api.example.com/v1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The variable of the environment that may hold its key.
+    /// The environment variable that may hold the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_variable: Option<String>,
-    /// Whether it wants a key at all.
+    /// Whether the provider requires a key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyNeed>,
 }
 
-/// Whether a provider wants a key.
+/// Whether a provider requires a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyNeed {
-    /// Nothing is asked of it without one.
+    /// Without a key, nothing is sent.
     Required,
-    /// One is sent if there is one.
+    /// A key is sent if there is one.
     Optional,
 }
 
@@ -98,16 +98,16 @@ impl Default for Settings {
     }
 }
 
-/// How long things may take and how large they may be.
+/// Time and size limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Making a connection.
+    /// Connect timeout.
     pub connect: Duration,
-    /// From the request to the first byte of the answer's body.
+    /// From sending the request to the first byte of the body.
     pub first_byte: Duration,
-    /// Between two pieces of it.
+    /// Between two pieces of the body.
     pub stall: Duration,
-    /// Its text, thinking and arguments, in bytes.
+    /// The most bytes of text, thinking and arguments.
     pub answer: usize,
 }
 
@@ -124,14 +124,14 @@ impl Settings {
     }
 }
 
-/// `provider/model`, parted; a model's id may hold more slashes.
-pub fn parted(reference: &str) -> Option<(&str, &str)> {
+/// Splits `provider/model`. A model id may contain further slashes.
+pub fn split_reference(reference: &str) -> Option<(&str, &str)> {
     let (provider, model) = reference.split_once('/')?;
     (is_name(provider) && !model.is_empty() && !model.contains(char::is_whitespace))
         .then_some((provider, model))
 }
 
-/// Whether a text can be a provider's name: it names a file and a credential, too.
+/// Whether a text is a valid provider name. The name also names a file and a credential.
 pub fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     (1..=64).contains(&text.len()) && text.chars().all(plain)
@@ -139,7 +139,7 @@ pub fn is_name(text: &str) -> bool {
 
 fn references<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let chain = Vec::<String>::deserialize(deserializer)?;
-    match chain.iter().find(|reference| parted(reference).is_none()) {
+    match chain.iter().find(|reference| split_reference(reference).is_none()) {
         Some(wrong) => Err(de::Error::custom(format!(
             "`{wrong}` must be `provider/model`, such as `anthropic/claude-sonnet-5-5`"
         ))),
@@ -172,10 +172,13 @@ mod tests {
 
     #[test]
     fn a_reference_is_a_provider_and_a_model() {
-        assert_eq!(parted("a/b"), Some(("a", "b")));
-        assert_eq!(parted("router/vendor/model:free"), Some(("router", "vendor/model:free")));
+        assert_eq!(split_reference("a/b"), Some(("a", "b")));
+        assert_eq!(
+            split_reference("router/vendor/model:free"),
+            Some(("router", "vendor/model:free"))
+        );
         for wrong in ["", "a", "a/", "/b", "A/b", "a b/c", "a/b c", "../x/y"] {
-            assert_eq!(parted(wrong), None, "{wrong}");
+            assert_eq!(split_reference(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From what the user chose to what is asked.
+//! Builds providers and the chain from the settings.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use super::endpoint::{Address, BadAddress, Connections, Endpoint, Service};
 use super::facts::Facts;
 use super::key::Key;
 use super::message::Wire;
-use super::settings::{KeyNeed, Settings, parted};
+use super::settings::{KeyNeed, Settings, split_reference};
 
-/// A provider that needs no section in the settings.
+/// A provider that works without a section in the settings.
 struct BuiltIn {
     name: &'static str,
     wire: Wire,
@@ -72,34 +72,29 @@ const BUILT_IN: &[BuiltIn] = &[
     },
 ];
 
-/// A provider as the settings and the built-in ones together say.
+/// A provider's configuration: the settings merged with the built-in values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct ProviderConfig {
     pub name: String,
     pub wire: Wire,
     pub address: Address,
-    /// The variables of the environment that may hold its key, the first wins.
+    /// The environment variables that may hold the key; the first one set wins.
     pub variables: Vec<String>,
-    /// Whether it wants a key.
     pub need: KeyNeed,
 }
 
-/// Why a provider cannot be asked.
+/// Why a provider is not usable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// Neither built in nor in the settings.
+    /// The provider is neither built in nor configured.
     #[error("there is no provider `{name}`")]
     Unknown { name: String, known: Vec<String> },
-    /// The settings do not say all that is needed.
+    /// The settings lack a required key.
     #[error("the provider `{name}` needs `{key}` in the settings")]
     Incomplete { name: String, key: &'static str },
-    /// Its address cannot be used.
+    /// The address is not allowed.
     #[error("the address of the provider `{name}` {reason}")]
-    Address {
-        name: String,
-        /// What is wrong.
-        reason: BadAddress,
-    },
+    Address { name: String, reason: BadAddress },
 }
 
 impl SetupError {
@@ -123,7 +118,7 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|provider| provider.name)
 }
 
-/// There is no provider `name`.
+/// The error for the unknown provider `name`.
 pub fn unknown(settings: &Settings, name: &str) -> SetupError {
     let mut known: Vec<String> = built_in().map(str::to_owned).collect();
     let own = settings.providers.keys().filter(|own| !known.contains(own)).cloned();
@@ -132,17 +127,17 @@ pub fn unknown(settings: &Settings, name: &str) -> SetupError {
     SetupError::Unknown { name: name.to_owned(), known }
 }
 
-/// The models of the chain that cannot be asked as the settings are, and why; the others are asked.
+/// The models of the chain that are misconfigured, and why. The others remain usable.
 pub fn faults(settings: &Settings) -> Vec<(&str, SetupError)> {
     let fault = |reference: &'_ String| {
-        let (name, _) = parted(reference)?;
+        let (name, _) = split_reference(reference)?;
         provider(settings, name).err()
     };
     settings.chain.iter().filter_map(|one| Some((one.as_str(), fault(one)?))).collect()
 }
 
-/// The provider `name`.
-pub fn provider(settings: &Settings, name: &str) -> Result<Known, SetupError> {
+/// Resolves the configuration of the provider `name`.
+pub fn provider(settings: &Settings, name: &str) -> Result<ProviderConfig, SetupError> {
     let own = settings.providers.get(name).cloned();
     let built_in = BUILT_IN.iter().find(|provider| provider.name == name);
     if own.is_none() && built_in.is_none() {
@@ -158,18 +153,25 @@ pub fn provider(settings: &Settings, name: &str) -> Result<Known, SetupError> {
     let built_in_variables = built_in.map(|b| b.variables).unwrap_or_default();
     let variables = match own.key_variable {
         Some(variable) => vec![variable],
-        // Another address gets the vendor's own key only where the settings say so.
+        // A vendor's own key goes to another address only if the settings name its variable.
         None if own.base_url.is_some() => Vec::new(),
         None => built_in_variables.iter().map(|variable| (*variable).to_owned()).collect(),
     };
     let usual = if address.is_local() { KeyNeed::Optional } else { KeyNeed::Required };
     let need = own.key.or(built_in.filter(|_| own.base_url.is_none()).map(|b| b.need));
-    Ok(Known { name: name.to_owned(), wire, address, variables, need: need.unwrap_or(usual) })
+    Ok(ProviderConfig {
+        name: name.to_owned(),
+        wire,
+        address,
+        variables,
+        need: need.unwrap_or(usual),
+    })
 }
 
-/// The names of all providers that the settings speak of, in the chain's order and then sorted.
+/// The names of all configured providers: first those in the chain, in order, then the others,
+/// sorted.
 pub fn configured(settings: &Settings) -> Vec<String> {
-    let chain = settings.chain.iter().filter_map(|reference| parted(reference));
+    let chain = settings.chain.iter().filter_map(|reference| split_reference(reference));
     let mut names: Vec<String> = Vec::new();
     for name in chain.map(|(name, _)| name).chain(settings.providers.keys().map(String::as_str)) {
         if !names.iter().any(|known| known == name) {
@@ -179,20 +181,20 @@ pub fn configured(settings: &Settings) -> Vec<String> {
     names
 }
 
-/// The chain that the settings name; `None` where they name none. `key` looks for a provider's key;
-/// a model without one that needs it fails when it is asked, so that others can answer. For the same
-/// reason one whose provider cannot be ([`faults`]) is left out, unless there is no other.
+/// Builds the chain that the settings name; `None` if they name none. `key` looks up a provider's
+/// key. A model whose required key is missing stays in the chain and fails when asked, so that
+/// others can answer. A misconfigured model ([`faults`]) is left out, unless all are misconfigured.
 ///
 /// # Errors
-/// [`SetupError`] of the first one where all are such; what `key` says.
+/// The first [`SetupError`] if all models are misconfigured; errors of `key`.
 pub fn chain<E: From<SetupError>>(
     settings: &Settings,
-    mut key: impl FnMut(&Known) -> Result<Option<Key>, E>,
+    mut key: impl FnMut(&ProviderConfig) -> Result<Option<Key>, E>,
 ) -> Result<Option<Chain>, E> {
     let limits = settings.limits();
     let connections = Connections::new(&limits);
     let mut links: Vec<Arc<dyn Provider>> = Vec::new();
-    for (name, model) in settings.chain.iter().filter_map(|reference| parted(reference)) {
+    for (name, model) in settings.chain.iter().filter_map(|reference| split_reference(reference)) {
         // See `faults`.
         let Ok(known) = provider(settings, name) else { continue };
         let service = known.service(key(&known)?);
@@ -209,8 +211,8 @@ pub fn chain<E: From<SetupError>>(
     Ok(Some(Chain::new(links, Patience::of(settings), clock)))
 }
 
-impl Known {
-    /// With its key, if there is one.
+impl ProviderConfig {
+    /// The configuration together with its key, if any.
     pub fn service(&self, key: Option<Key>) -> Service {
         Service {
             name: self.name.clone(),

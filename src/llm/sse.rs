@@ -1,18 +1,18 @@
-//! Server-sent events, from bytes cut anywhere.
+//! Decodes server-sent events from bytes that may be cut anywhere.
 //!
-//! As the standard says, and kinder in two places: a last event without its blank line is given
-//! out, since some servers leave it away, and bytes that are not UTF-8 become U+FFFD.
+//! Follows the standard, with two exceptions: `finish` also returns a last event without its blank
+//! line, because some servers omit it, and invalid UTF-8 becomes U+FFFD.
 
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its name; empty where none was given.
+    /// The event's name, or empty.
     pub event: String,
-    /// Its data, lines joined by `\n`.
+    /// The data lines, joined by `\n`.
     pub data: String,
 }
 
-/// An event is larger than the limit.
+/// The error for an event above the size limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {limit} bytes")]
 pub struct EventTooLarge {
@@ -20,16 +20,16 @@ pub struct EventTooLarge {
     pub limit: usize,
 }
 
-/// Takes bytes, gives events.
+/// Turns bytes into events.
 #[derive(Debug)]
 pub struct SseDecoder {
     line: Vec<u8>,
     event: String,
     data: String,
     has_data: bool,
-    /// Nothing was read yet, so a byte order mark may stand here.
+    /// No line was read yet, so the next one may start with a byte order mark.
     at_start: bool,
-    /// The last byte was `\r`, so that a `\n` now belongs to it.
+    /// The last byte was `\r`; a `\n` that follows belongs to it.
     after_cr: bool,
     /// Bytes of lines that belong to no event.
     passed_over: usize,
@@ -39,7 +39,7 @@ pub struct SseDecoder {
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl SseDecoder {
-    /// Events may have at most `limit` bytes.
+    /// `limit`: the largest event, in bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -53,15 +53,16 @@ impl SseDecoder {
         }
     }
 
-    /// Bytes so far of lines that belong to no event: comments, fields of no use, blank ones.
+    /// The number of bytes so far in lines that belong to no event: comments, unknown fields, blank
+    /// lines.
     pub fn passed_over(&self) -> usize {
         self.passed_over
     }
 
-    /// Takes more bytes and puts the events they complete into `out`.
+    /// Reads more bytes and appends the events that they complete to `out`.
     ///
     /// # Errors
-    /// [`EventTooLarge`]; the events before that one are in `out`.
+    /// [`EventTooLarge`]; `out` gets the events before the large one.
     pub fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), EventTooLarge> {
         while let Some(&first) = bytes.first() {
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
@@ -82,7 +83,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// The bytes are at their end: gives out what is there without a blank line after it.
+    /// Call at the end of the bytes: returns the last event even without its blank line.
     pub fn finish(&mut self, out: &mut Vec<SseEvent>) {
         if !self.line.is_empty() {
             self.take_line(out);
@@ -112,11 +113,11 @@ impl SseDecoder {
                     self.data.push_str(value);
                 }
                 "event" => value.clone_into(&mut self.event),
-                // A comment, `id`, `retry`, or a field to come.
+                // Comments, `id`, `retry` and unknown fields.
                 _ => self.passed_over += bytes.len(),
             }
         }
-        // The line's room is used again.
+        // Reuse the allocation.
         self.line = line;
         self.line.clear();
     }

@@ -1,4 +1,4 @@
-//! What comes back of a turn: events while it is answered, and the answer.
+//! The response to a request: events while the model answers, then the whole answer.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -9,135 +9,125 @@ use serde::{Deserialize, Serialize};
 use super::error::{ErrorKind, LlmError};
 use super::message::{Block, Origin, Usage};
 
-/// What happens while a model answers. `block` counts the answer's blocks from 0.
+/// An event of an answer in progress. `block` is the index of the block within the answer, from 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEvent {
     /// A block begins.
-    Start {
-        /// Which.
-        block: usize,
-        /// Of which kind.
-        kind: StartKind,
-    },
-    /// More of a text.
+    Start { block: usize, kind: StartKind },
+    /// More text of a text block.
     Text {
         block: usize,
-        /// What was added.
+        /// The text to append.
         delta: String,
     },
-    /// More of the thinking that may be shown.
+    /// More thinking that may be shown.
     Thinking {
         block: usize,
-        /// What was added.
+        /// The text to append.
         delta: String,
     },
-    /// More of a call's arguments, as JSON text that is not whole yet.
+    /// More of a call's arguments: JSON text, incomplete until the block ends.
     ToolArgs {
         block: usize,
-        /// What was added.
+        /// The text to append.
         delta: String,
     },
     /// A block is complete.
-    End {
-        /// Which.
-        block: usize,
-    },
-    /// What was begun came to nothing and is begun again; blocks count from 0 again.
-    Again {
-        /// Who is asked next.
+    End { block: usize },
+    /// The answer so far failed and is discarded; a new attempt follows, and block indexes restart
+    /// at 0.
+    #[serde(rename = "again")]
+    Retry {
+        /// The model asked next.
         provider: String,
-        /// After which pause.
+        /// The pause before the new attempt.
         wait: Duration,
-        /// Why.
+        /// Why the last attempt failed.
         reason: ErrorKind,
-        /// What was begun has cost so much, where that is known.
+        /// The token usage of the failed attempt, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
     },
 }
 
 impl TurnEvent {
-    /// Bytes of text, thinking or arguments in it.
+    /// The number of bytes of text, thinking or arguments.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Text { delta, .. }
             | Self::Thinking { delta, .. }
             | Self::ToolArgs { delta, .. } => delta.len(),
-            Self::Start { .. } | Self::End { .. } | Self::Again { .. } => 0,
+            Self::Start { .. } | Self::End { .. } | Self::Retry { .. } => 0,
         }
     }
 
-    /// Whether a person has seen something, or a caller may have acted on it, that cannot be begun
-    /// again without their noticing. Thinking can.
+    /// Whether a retry after this event would be noticed: a person saw text, or a caller may have
+    /// acted on it. Thinking does not count.
     pub fn is_visible(&self) -> bool {
         match self {
             Self::Text { .. } | Self::ToolArgs { .. } => true,
             Self::Start { kind, .. } => matches!(kind, StartKind::ToolCall { .. }),
-            Self::Thinking { .. } | Self::End { .. } | Self::Again { .. } => false,
+            Self::Thinking { .. } | Self::End { .. } | Self::Retry { .. } => false,
         }
     }
 }
 
-/// What kind of block begins.
+/// The kind of a block that begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartKind {
-    /// Text.
     Text,
-    /// Thinking.
     Thinking,
-    /// A call.
+    /// A tool call.
     ToolCall {
-        /// Its id.
         id: String,
         name: String,
     },
 }
 
-/// Why an answer ended.
+/// Why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// The model had no more to say.
+    /// The model finished.
     EndTurn,
-    /// It waits for the results of its calls.
+    /// The model waits for the results of its calls.
     ToolUse,
-    /// The most tokens were reached; a call in such an answer must not be executed.
+    /// The answer reached the token limit. Calls in such an answer must not run.
     MaxTokens,
-    /// The window is full.
+    /// The context window is full.
     ContextFull,
-    /// The model declined; with its reason, or an empty text.
+    /// The model refused; holds its reason, or an empty text.
     Refusal(String),
-    /// The vendor paused it: send the answer back as it is to go on.
+    /// The vendor paused the turn: send the answer back unchanged to continue.
     Paused,
-    /// A reason this program does not know, in the vendor's word.
+    /// An unknown reason, as the vendor names it.
     Other(String),
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Its blocks; goes into the history as [`super::Message::Assistant`].
+    /// The blocks; the history stores them as [`super::Message::Assistant`].
     pub content: Vec<Block>,
-    /// Why it ended.
     pub stop: Stop,
-    /// What it cost, where the vendor says.
+    /// Token usage, if the vendor reports it.
     pub usage: Option<Usage>,
-    /// Who made it.
+    /// Which model answered.
     pub origin: Origin,
-    /// The vendor's id of the request, for questions to its support.
+    /// The vendor's request id, for support questions.
     pub request_id: Option<String>,
 }
 
-/// One thing of a stream.
+/// An item of a [`TurnStream`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
-    /// Something happened.
     Event(TurnEvent),
-    /// The end, with everything.
+    /// The complete answer; the last item.
     Done(Box<Turn>),
 }
 
-/// A turn under way: events, then exactly one [`Item::Done`] or one error. Dropping it cancels.
+/// A turn in progress: events, then exactly one [`Item::Done`] or one error. Dropping the stream
+/// cancels the request.
 pub type TurnStream = Pin<Box<dyn Stream<Item = Result<Item, LlmError>> + Send>>;

@@ -5,11 +5,11 @@ use std::convert::Infallible;
 use serde_json::{Map, Value, json};
 
 use super::Era;
+use super::ask::Reply;
 use super::fault::{Fault, INTERNAL};
 use super::identity::sign;
 use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
-use crate::protocol::error::ErrorObject;
 use crate::protocol::quoted;
 use crate::tools::{Answer, Definition, Facts, Tier, ToolError};
 
@@ -25,6 +25,10 @@ pub struct Call {
     /// The name of the tool or the lookup.
     pub tool: String,
     pub arguments: Map<String, Value>,
+    /// Whether the client can ask its user something.
+    pub can_ask: bool,
+    /// What the client was asked when it made this call before, and has answered.
+    pub reply: Option<Reply>,
     what: What,
     /// By which the client knows what is told while a tool is at work, where it wants that.
     progress: Option<Value>,
@@ -50,7 +54,8 @@ impl Call {
         progress: Option<Value>,
     ) -> Self {
         let what = What::Tool { changes: tool.tier != Tier::Safe };
-        Self { id, era, client, tool: tool.name.clone(), arguments, what, progress }
+        let (can_ask, reply) = (false, None);
+        Self { id, era, client, tool: tool.name.clone(), arguments, can_ask, reply, what, progress }
     }
 
     pub(super) fn lookup(
@@ -61,7 +66,8 @@ impl Call {
         (lookup, arguments): lookup::Asked,
     ) -> Self {
         let (tool, what) = (method.to_owned(), What::Lookup(lookup));
-        Self { id, era, client, tool, arguments, what, progress: None }
+        let (can_ask, reply) = (false, None);
+        Self { id, era, client, tool, arguments, can_ask, reply, what, progress: None }
     }
 
     /// Whether the client wants to be told while it is at work.
@@ -163,8 +169,8 @@ impl Call {
 
     /// What is said to a call that is not begun.
     #[must_use]
-    pub fn refused(&self, error: ErrorObject) -> Answered {
-        self.fault(&Fault::from(error))
+    pub fn refused(&self, error: impl Into<Fault>) -> Answered {
+        self.fault(&error.into())
     }
 
     /// Text alone: beside structured content, clients show their model no text.

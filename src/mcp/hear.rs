@@ -3,21 +3,16 @@
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
+use super::ask;
 use super::call::Call;
 use super::fault::{Fault, HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use super::identity::{A_WHILE, kept, server, sign};
 use super::listen::Listen;
 use super::lookup::{self, no_cursor};
 use super::settings::Settings;
-use super::{Era, LEGACY, MODERN, listed};
+use super::{CAPABILITIES, Era, LEGACY, MODERN, VERSION, listed};
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::tools::Registry;
-
-/// Where a modern request says which version it speaks.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-/// Where it says what its client can do.
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Where it says who its client is.
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
@@ -62,6 +57,9 @@ pub enum What {
     Call(Box<Call>),
     /// The client is to be told what happens.
     Listen(Listen),
+    /// It is for one of the conformance suite's fixtures.
+    #[cfg(feature = "conformance")]
+    Fixture(super::fixtures::Fixture),
 }
 
 /// An answer.
@@ -112,6 +110,10 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
         Ok(era) => era,
         Err(fault) => return What::fault(Some(&id), 400, &fault),
     };
+    #[cfg(feature = "conformance")]
+    if let Some(fixture) = super::fixtures::find(&id, era, &method, &params, meta) {
+        return What::Fixture(fixture);
+    }
     let client = meta.and_then(|meta| name_of(meta.get(CLIENT)));
     if (era, &*method) == (Era::Modern, "subscriptions/listen") {
         return match Listen::of(id.clone(), &params) {
@@ -122,11 +124,21 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
     let progress = meta.and_then(|meta| meta.get("progressToken"));
     let progress = progress.filter(|token| token.is_string() || token.is_number()).cloned();
     let call = match (&*method, lookup::of(&method, &params, era)) {
-        ("tools/call", _) => call((id.clone(), era, client), params, progress, (tools, settings)),
+        ("tools/call", _) => {
+            let can_ask = meta.and_then(|meta| meta.get(CAPABILITIES)).is_some_and(ask::can_ask);
+            let can_ask = can_ask && era == Era::Modern;
+            let call = call((id.clone(), era, client), params, progress, (tools, settings));
+            call.map(|mut call| {
+                call.can_ask = can_ask;
+                call
+            })
+        }
         (_, Some(lookup)) => {
             lookup.map(|lookup| Call::lookup(id.clone(), era, client, &method, lookup))
         }
-        (_, None) => return said(&id, era, &method, &params, (tools, settings)),
+        (_, None) => {
+            return said(&id, (era, headers.is_none()), &method, &params, (tools, settings));
+        }
     };
     match call {
         Ok(call) => What::Call(Box::new(call)),
@@ -134,16 +146,16 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
     }
 }
 
-/// What is answered without calling anything.
+/// What is answered without calling anything, over a relay or without one.
 fn said(
     id: &RequestId,
-    era: Era,
+    (era, is_relayed): (Era, bool),
     method: &str,
     params: &Map<String, Value>,
     (tools, settings): (&Registry, &Settings),
 ) -> What {
     let result = match (era, method) {
-        (Era::Legacy, "initialize") => initialize(params),
+        (Era::Legacy, "initialize") => initialize(params, is_relayed),
         (Era::Modern, "server/discover") => Ok(kept(discover(), AS_LONG_AS_IT_RUNS, "public")),
         (Era::Legacy, "ping") => Ok(json!({})),
         (_, "tools/list") => {
@@ -241,17 +253,19 @@ fn call(
         Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(Fault::params("`arguments` must be an object")),
     };
-    Ok(Call::new(id, era, client, tool, arguments, progress))
+    let mut call = Call::new(id, era, client, tool, arguments, progress);
+    call.reply = ask::reply(&params)?;
+    Ok(call)
 }
 
-fn initialize(params: &Map<String, Value>) -> Result<Value, Fault> {
+fn initialize(params: &Map<String, Value>, is_relayed: bool) -> Result<Value, Fault> {
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         return Err(Fault::params("`protocolVersion` must be a version such as `2025-11-25`"));
     };
     let version = LEGACY.into_iter().find(|known| *known == asked).unwrap_or(LEGACY[0]);
     Ok(json!({
         "protocolVersion": version,
-        "capabilities": capabilities(Era::Legacy),
+        "capabilities": capabilities(Era::Legacy, is_relayed),
         "serverInfo": server(),
         "instructions": INSTRUCTIONS,
     }))
@@ -260,7 +274,7 @@ fn initialize(params: &Map<String, Value>) -> Result<Value, Fault> {
 fn discover() -> Value {
     json!({
         "supportedVersions": versions(),
-        "capabilities": capabilities(Era::Modern),
+        "capabilities": capabilities(Era::Modern, false),
         "instructions": INSTRUCTIONS,
     })
 }
@@ -275,15 +289,16 @@ fn whole(
     Ok(if era == Era::Modern { kept(list(), A_WHILE, "private") } else { list() })
 }
 
-fn capabilities(era: Era) -> Value {
-    // Who begins with `initialize` has no stream on which it could be told.
-    let (tools, resources) = match era {
-        Era::Legacy => (json!({}), json!({})),
+fn capabilities(era: Era, is_relayed: bool) -> Value {
+    let (list, resources) = match era {
         Era::Modern => {
             (json!({ "listChanged": true }), json!({ "listChanged": true, "subscribe": true }))
         }
+        // The relay has the stream on which such a client is told.
+        Era::Legacy if is_relayed => (json!({}), json!({ "subscribe": true })),
+        Era::Legacy => (json!({}), json!({})),
     };
-    json!({ "tools": tools, "resources": resources, "prompts": {}, "completions": {} })
+    json!({ "tools": list, "resources": resources, "prompts": list, "completions": {} })
 }
 
 fn versions() -> Vec<&'static str> {

@@ -30,12 +30,19 @@ pub fn find<'a>(tools: &'a Registry, settings: &Settings, name: &str) -> Option<
 /// it, and models' caches with it.
 #[must_use]
 pub fn all(tools: &Registry, settings: &Settings) -> Vec<Value> {
-    tools.iter().filter(|tool| settings.offer(tool)).map(shown).collect()
+    let all = tools.iter().filter(|tool| settings.offer(tool)).map(shown);
+    #[cfg(feature = "conformance")]
+    let all = all.chain(super::fixtures::tools());
+    all.collect()
 }
 
 /// Without the schema of its answer: clients that see one show their model that in place of the text.
 fn shown(tool: &Definition) -> Value {
     let mut schema = tool.input_schema.clone();
+    // It stands beside the schema, and each byte is part of every conversation.
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("description");
+    }
     if let Some((argument, word)) = tool.only_new {
         // As `calls` fills it in for these clients.
         schema["properties"][argument]["default"] = word.into();
@@ -47,7 +54,7 @@ fn shown(tool: &Definition) -> Value {
         "inputSchema": schema,
         "annotations": annotations(tool),
     });
-    // It stands above already, and each byte is part of every conversation.
+    // It stands above already.
     if let Some(annotations) = shown["annotations"].as_object_mut() {
         annotations.remove("title");
     }

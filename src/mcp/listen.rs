@@ -14,7 +14,7 @@ use crate::protocol::events::{ChangedKind, ChangedParams, EntryKind};
 use crate::protocol::settings::ConfigReloadedParams;
 
 /// Resources of which one client may be told.
-const MOST: usize = 100;
+pub const MOST: usize = 100;
 
 /// Where each message says which request it belongs to.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -25,6 +25,7 @@ pub struct Listen {
     id: RequestId,
     tools: bool,
     resources: bool,
+    prompts: bool,
     /// Paths of resources, with their addresses as the client wrote them.
     updates: BTreeMap<String, String>,
 }
@@ -36,6 +37,8 @@ pub enum Told {
     Tools,
     /// The list of resources is another.
     Resources,
+    /// The list of prompts is another.
+    Prompts,
     /// This resource is another.
     Updated {
         /// Its address, as the client wrote it.
@@ -64,12 +67,22 @@ impl Listen {
         let mut updates = BTreeMap::new();
         for one in all {
             let address = one.as_str().unwrap_or_default();
-            let path = uri::path(address)
-                .ok_or_else(|| Fault::params(format!("{one} is no `vault:///` address")))?;
+            let path = uri::path(address);
+            #[cfg(feature = "conformance")]
+            let path = path.or_else(|| super::fixtures::path(address));
+            let path =
+                path.ok_or_else(|| Fault::params(format!("{one} is no `vault:///` address")))?;
             updates.insert(path, address.to_owned());
         }
         let (tools, resources) = (is_wanted("toolsListChanged"), is_wanted("resourcesListChanged"));
-        Ok(Self { id, tools, resources, updates })
+        let prompts = is_wanted("promptsListChanged");
+        Ok(Self { id, tools, resources, prompts, updates })
+    }
+
+    /// Whether it wants to hear of other prompts.
+    #[must_use]
+    pub fn hears_of_prompts(&self) -> bool {
+        self.prompts
     }
 
     /// The first message: what it will be told of.
@@ -82,6 +95,9 @@ impl Listen {
         if self.resources {
             honoured.insert("resourcesListChanged".to_owned(), true.into());
         }
+        if self.prompts {
+            honoured.insert("promptsListChanged".to_owned(), true.into());
+        }
         if !self.updates.is_empty() {
             let all: Vec<&String> = self.updates.values().collect();
             honoured.insert("resourceSubscriptions".to_owned(), json!(all));
@@ -90,9 +106,10 @@ impl Listen {
         self.notification("notifications/subscriptions/acknowledged", params)
     }
 
-    /// What it is told because of an event, as all clients of the daemon hear it.
+    /// What it is told because of an event, as all clients of the daemon hear it. The notes in the folder
+    /// `templates` are prompts.
     #[must_use]
-    pub fn because_of(&self, event: &str) -> BTreeSet<Told> {
+    pub fn because_of(&self, event: &str, templates: Option<&str>) -> BTreeSet<Told> {
         let mut told = BTreeSet::new();
         let Ok(event) = serde_json::from_str::<Event>(event) else { return told };
         if event.method == ConfigReloadedParams::METHOD {
@@ -108,6 +125,16 @@ impl Listen {
             let is_other = changed.kind != ChangedKind::Modified
                 && (changed.entry == EntryKind::Folder || paths().any(|it| it.ends_with(".md")));
             told.extend((self.resources && is_other).then_some(Told::Resources));
+            let is_template = |path: &String| {
+                templates.is_some_and(|folder| {
+                    let rest = path.strip_prefix(folder);
+                    // A folder on the way takes what is in it along.
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                        || folder.strip_prefix(&**path).is_some_and(|rest| rest.starts_with('/'))
+                })
+            };
+            let is_prompt = self.prompts && is_other && paths().any(is_template);
+            told.extend(is_prompt.then_some(Told::Prompts));
             let uris = paths().filter_map(|path| self.updates.get(path));
             told.extend(uris.map(|uri| Told::Updated { uri: uri.clone() }));
         }
@@ -120,6 +147,7 @@ impl Listen {
         match told {
             Told::Tools => self.notification("notifications/tools/list_changed", json!({})),
             Told::Resources => self.notification("notifications/resources/list_changed", json!({})),
+            Told::Prompts => self.notification("notifications/prompts/list_changed", json!({})),
             Told::Updated { uri } => {
                 self.notification("notifications/resources/updated", json!({ "uri": uri }))
             }

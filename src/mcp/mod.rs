@@ -9,11 +9,14 @@
 //! nothing is remembered from one to the next.
 //!
 //! In reading order: [`settings`], [`mod@hear`] (one message), [`call`] (a tool's call, and its answer), [`listed`] (the
-//! tools, as clients are shown them), `lookup` (resources, prompts, completion) with `uri`, [`listen`] (what is told as it happens), [`fault`],
+//! tools, as clients are shown them), [`ask`] (a question to the client), `lookup` (resources, prompts, completion) with `uri`, [`listen`] (what is told as it happens), [`fault`],
 //! [`identity`].
 
+pub mod ask;
 pub mod call;
 pub mod fault;
+#[cfg(feature = "conformance")]
+pub mod fixtures;
 pub mod hear;
 pub mod identity;
 pub mod listed;
@@ -31,6 +34,18 @@ const MODERN: [&str; 1] = ["2026-07-28"];
 
 /// Versions that begin with `initialize`, the newest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Where a modern request says which version it speaks.
+pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// Where it says what its client can do.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// The `_meta` of a modern request that a relay makes itself.
+#[must_use]
+pub fn relayed_meta() -> serde_json::Value {
+    serde_json::json!({ VERSION: MODERN[0], CAPABILITIES: {} })
+}
 
 /// How a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

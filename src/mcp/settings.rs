@@ -13,6 +13,9 @@ pub struct Settings {
     pub tools: Offered,
     /// Whether they may look up what was said in conversations, which may quote any note.
     pub conversations: bool,
+    /// Whether a client that can ask its user something may do so where a person has to agree; what it
+    /// says counts as their answer.
+    pub ask_in_client: bool,
 }
 
 /// Some of the tools.

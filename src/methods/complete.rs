@@ -1,14 +1,14 @@
-//! Notes and folders for somebody who types part of a name, in the protocol's words.
+//! Completes a partly typed name of a note or folder, in the protocol's types.
 
 use crate::protocol::complete::{CompleteParams, CompleteResult, Completion, CompletionKind};
 use crate::tools::{Likely, likely};
 use crate::vault::Vault;
 
-/// How many are told where nothing is said, and at most.
+/// The default and the largest number of completions.
 const LIMIT: u32 = 20;
 const MOST: u32 = 100;
 
-/// What could be meant, the likeliest first.
+/// The possible completions, the likeliest first.
 pub fn complete(vault: &Vault, params: &CompleteParams) -> CompleteResult {
     let limit = params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
     let (found, _) = likely(vault, &params.text, limit);

@@ -1,5 +1,5 @@
-//! Conversations as the local door and the command line show them: where their types become those
-//! of the wire.
+//! Conversations as clients and the command line see them; converts their types to those of the
+//! wire.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,23 +21,23 @@ use crate::protocol::conversations::{
     SessionMeta, UsageDay, UsageParams, UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::session::SessionUpdateParams;
 use crate::server::table::Context;
 use crate::store::conversations::Order;
 use crate::store::usage::Used;
 
-/// Conversations that a search finds where nothing is said, and at most.
+/// The default and the largest number of search results.
 const FOUND: u32 = 20;
 const MOST_FOUND: u32 = 100;
-/// Characters of a title.
+/// The most characters of a title.
 const TITLE: usize = 200;
 
 /// The conversations of one vault, for the server.
 #[derive(Debug)]
 pub struct KeptConversations {
     conversations: Conversations,
-    /// The vault's folder.
     folder: String,
-    /// Where changes of turns are looked up, for those who want them too.
+    /// Looks up the changes of turns, for callers that want them too.
     journal: Option<Journal>,
 }
 
@@ -47,13 +47,13 @@ impl KeptConversations {
         Self { conversations, folder, journal: None }
     }
 
-    /// With the journal, so that the changes of turns can be told.
+    /// Adds the journal, so that the changes of turns can be reported.
     pub fn with_journal(mut self, journal: Journal) -> Self {
         self.journal = Some(journal);
         self
     }
 
-    /// The conversation that is meant; without a number the one that goes on.
+    /// The conversation with this id; without an id the current one.
     fn meant(&self, session: Option<&str>) -> Result<Option<ConversationId>, ErrorObject> {
         match session {
             Some(session) => numbered(session).map(Some),
@@ -61,8 +61,9 @@ impl KeptConversations {
         }
     }
 
-    /// Writes the conversations, the one last active first, behind what `json` holds: the JSON of a
-    /// `SessionListResult` with at least one where there is any, and no more than take `most` bytes.
+    /// Appends a page of conversations to `json`, the most recently active first: the JSON of a
+    /// `SessionListResult` with at most `most` bytes, but at least one conversation if there is
+    /// any.
     ///
     /// # Errors
     /// Kinds `unknown_session` and `failed`.
@@ -73,12 +74,12 @@ impl KeptConversations {
         most: u64,
         json: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
-        // An ACP client has those that such a client began, and no others.
+        // An ACP client sees only conversations that ACP clients began.
         let source = (by == Scope::Acp).then(|| foreign_source(by));
         listing::page(&self.conversations, &self.folder, source.as_deref(), &params, most, json)
     }
 
-    /// Tells the client again what was said in a conversation, and what happens from now on.
+    /// Replays a conversation to the client and subscribes the client to its further events.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `invalid_params` and `failed`.
@@ -88,7 +89,7 @@ impl KeptConversations {
         sessions: &Sessions,
         context: &Context,
     ) -> Result<SessionLoadResult, ErrorObject> {
-        // Heard from before it is read, so that nothing falls between the two.
+        // Subscribes before reading, so that no event is lost in between.
         context.listen();
         let root = Path::new(&self.folder);
         let conversation = sessions.own(&params.session_id, context)?;
@@ -100,7 +101,20 @@ impl KeptConversations {
                 None
             }
         };
-        context.attach(&params.session_id);
+        context.hold(&params.session_id);
+        let told = self.told_again(id, context);
+        context.replay(&params.session_id, told.as_deref().unwrap_or_default());
+        told?;
+        let meta = SessionMeta { vault: info(conversation) };
+        Ok(SessionLoadResult { choices, meta })
+    }
+
+    fn told_again(
+        &self,
+        id: ConversationId,
+        context: &Context,
+    ) -> Result<Vec<SessionUpdateParams>, ErrorObject> {
+        let root = Path::new(&self.folder);
         let history = self.conversations.history_with_gaps(id).map_err(failed)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
         let turns = self.conversations.turns(id).map_err(failed)?;
@@ -108,12 +122,10 @@ impl KeptConversations {
         if context.is_acp() {
             replayed::complete(&mut told, self.journal.as_ref(), root);
         }
-        context.replay(&told);
-        let meta = SessionMeta { vault: info(conversation) };
-        Ok(SessionLoadResult { choices, meta })
+        Ok(told)
     }
 
-    /// One conversation with what was said in it, in an answer of at most about `most` bytes.
+    /// One conversation with its items, in an answer of about `most` bytes at most.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `not_found` and `failed`.
@@ -162,7 +174,7 @@ impl KeptConversations {
         })
     }
 
-    /// Ends one.
+    /// Ends a conversation.
     ///
     /// # Errors
     /// Kinds `unknown_session` and `failed`.
@@ -174,7 +186,7 @@ impl KeptConversations {
         Ok(EndResult { session_id: Some(id.to_string()), ended })
     }
 
-    /// Goes on from before an earlier message, or with another branch.
+    /// Continues from before an earlier message, or on another branch.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
@@ -197,7 +209,7 @@ impl KeptConversations {
         Ok(ForkResult { session_id: id.to_string(), branch })
     }
 
-    /// Finds conversations by what was said in them.
+    /// Searches the text of conversations.
     ///
     /// # Errors
     /// Kind `failed`.
@@ -214,7 +226,7 @@ impl KeptConversations {
         Ok(SearchConversationsResult { found: found.into_iter().map(one).collect() })
     }
 
-    /// Deletes conversations for good.
+    /// Deletes conversations permanently.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `turn_running`, `invalid_params` and `failed`.
@@ -255,7 +267,7 @@ impl KeptConversations {
         }
     }
 
-    /// Gives one a title of a person's own.
+    /// Gives a conversation a title chosen by a person.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `invalid_params` and `failed`.
@@ -278,7 +290,7 @@ impl KeptConversations {
         Ok(RenameConversationResult { session_id: id.to_string(), title })
     }
 
-    /// What models were used for.
+    /// The model usage.
     ///
     /// # Errors
     /// Kinds `unknown_session` and `failed`.
@@ -289,7 +301,7 @@ impl KeptConversations {
         let mut total = Used::default();
         for row in rows {
             total.add(&row.used);
-            // The rows come by day and model.
+            // The rows are sorted by day and model.
             match days.last_mut().filter(|(day, ..)| day.day == row.day && day.model == row.model) {
                 Some((_, used, conversations)) => {
                     used.add(&row.used);

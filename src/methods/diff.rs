@@ -1,4 +1,4 @@
-//! What a change set did, or what a question is about, text by text, for a person to look at.
+//! The diffs of a change set or of an open question, file by file, for a person to read.
 
 use super::policy;
 use crate::calls::call::word;
@@ -9,15 +9,15 @@ use crate::server::approvals::Approvals;
 use crate::tools;
 use crate::vault::Kind as EntryKind;
 
-/// Bytes that stand around each diff.
+/// Bytes that surround each diff in the answer.
 const AROUND: usize = 400;
 
-/// The changes of one set, or of one question, from `first` on, in an answer of about `most` bytes;
-/// one at least.
+/// The changes of one set, or of one question, from `first` on, in an answer of about `most` bytes,
+/// but at least one change.
 ///
 /// # Errors
-/// Kind `not_found`: no such change set, or no such question waits. Kind `invalid_params`: neither or
-/// both were named. Kind `failed`: the journal cannot be read.
+/// Kind `not_found`: no such change set, or no such open question. Kind `invalid_params`: neither
+/// or both were named. Kind `failed`: the journal cannot be read.
 pub fn diff(
     journal: &Journal,
     approvals: &Approvals,
@@ -32,7 +32,7 @@ pub fn diff(
     }
 }
 
-/// What a question is about. A diff goes on where the answer before ended within it.
+/// The changes of a question. Continues within a diff if the answer before ended there.
 fn asked(
     approvals: &Approvals,
     number: i64,
@@ -84,7 +84,7 @@ fn asked(
     })
 }
 
-/// The place of the first change that is shown, from 0.
+/// The 0-based index of the first change to show.
 fn first(params: &DiffParams) -> usize {
     usize::try_from(params.first.unwrap_or(1).max(1)).unwrap_or(usize::MAX) - 1
 }
@@ -106,7 +106,7 @@ fn made(
     let mut changes = Vec::new();
     for change in set.changes.iter().skip(first) {
         let one = told(journal, change);
-        // What a text may grow to when it is written as JSON.
+        // The size that a text can grow to when escaped as JSON.
         let size = 2 * one.diff.as_ref().map_or(0, String::len) + AROUND;
         if size > room && !changes.is_empty() {
             break;
@@ -138,7 +138,7 @@ fn told(journal: &Journal, change: &ListedChange) -> DiffChange {
     }
 }
 
-/// The diff, or why there is none.
+/// The diff, or the reason why there is none.
 fn difference(journal: &Journal, change: &ListedChange) -> (Option<String>, Option<String>) {
     let found = match journal.history().diff(change.id) {
         Ok(found) => found,
@@ -157,7 +157,7 @@ fn difference(journal: &Journal, change: &ListedChange) -> (Option<String>, Opti
     (None, Some(why))
 }
 
-/// Lines that a unified diff adds and takes away.
+/// The lines that a unified diff adds and removes.
 fn counted(diff: &str) -> (u64, u64) {
     let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
     lines.fold((0, 0), |(added, removed), line| match line.as_bytes().first() {

@@ -1,16 +1,19 @@
-//! What happens in the vault and to conversations, as clients are told it.
+//! Converts events of the vault and of conversations to those that clients receive.
 
 use super::info::local;
 use crate::agent::ConversationEvent;
 use crate::agent::toolbox::turn_name;
 use crate::journal::{ListedChange, ListedSet, SetKind};
 use crate::protocol::conversations::ConversationChange;
-use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
+use crate::protocol::events::{
+    ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind, JobInfo, PlanInfo,
+};
 use crate::protocol::session::SessionUpdate;
 use crate::server::events::{Event, SessionTold};
+use crate::tools::News;
 use crate::vault::{ChangeKind, Kind, VaultChange};
 
-/// A change of the vault as an event.
+/// The event of a vault change.
 pub fn event(change: &VaultChange) -> Event {
     let (kind, from) = match &change.kind {
         ChangeKind::Created => (ChangedKind::Created, None),
@@ -27,12 +30,33 @@ pub fn event(change: &VaultChange) -> Event {
     Event::Changed { kind, path: change.path.as_str().to_owned(), from, entry }
 }
 
-/// Changes of a set that an event tells one by one.
+/// Changes of a set that an event lists.
 const MAX_TOLD: usize = 100;
 
-/// A change set that was applied, as an event.
+/// The event of an applied change set.
 pub fn applied(set: &ListedSet) -> Event {
     Event::Applied(set_info(set))
+}
+
+/// The event of a plan or a job; `None` for news that no client is sent.
+pub fn organized(news: &News) -> Option<Event> {
+    Some(match news {
+        News::Rules => return None,
+        News::Plan { plan, identity, items, folders: within } => Event::Plan(PlanInfo {
+            plan: *plan,
+            identity: identity.clone(),
+            items: *items as u64,
+            folders: within.clone(),
+        }),
+        News::Job { job, plan, state, done, total, folders: within } => Event::Job(JobInfo {
+            job: *job,
+            plan: *plan,
+            state: (*state).to_owned(),
+            done: *done as u64,
+            total: *total as u64,
+            folders: within.clone(),
+        }),
+    })
 }
 
 /// A change set as clients see it.
@@ -44,7 +68,7 @@ pub fn set_info(set: &ListedSet) -> ChangeSetInfo {
         from: change.from.as_ref().map(|from| from.as_str().to_owned()),
     };
     let time = set.time.with_timezone(&chrono::Local);
-    // The agent's turns have names of this form; other callers name theirs as they like.
+    // Turns of the agent have names of this form; other callers choose theirs freely.
     let turn =
         set.conversation.as_deref().zip(set.turn.as_deref()).and_then(|(within, turn)| {
             turn.strip_prefix(&turn_name(within, "")).map(str::to_owned)
@@ -66,8 +90,8 @@ pub fn set_info(set: &ListedSet) -> ChangeSetInfo {
     }
 }
 
-/// Something that happened to a conversation, as events: every client hears what, and those that show
-/// it what it is called now.
+/// The events of something that happened to a conversation: every client receives the event, and
+/// those that show the conversation also its current title.
 pub fn of_conversation(event: &ConversationEvent) -> Vec<Event> {
     let (id, kind, conversation) = match event {
         ConversationEvent::Began(one) => (one.id, ConversationChange::Began, None),

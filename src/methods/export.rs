@@ -1,4 +1,4 @@
-//! A conversation as a note in Markdown.
+//! Exports a conversation as a Markdown note.
 
 use serde_json::json;
 
@@ -15,24 +15,24 @@ use crate::server::table::Client;
 use crate::tools::{Tool, ToolError, WriteFile};
 use crate::vault::{Cancel, Want};
 
-/// Names that are tried where the first ones are taken.
+/// How many names are tried if the first ones are taken.
 const MOST_TRIED: usize = 1_000;
 
-/// The folder for notes of conversations where nobody says another.
+/// The folder for exported conversations if the caller names none.
 const FOLDER: &str = "Conversations";
 /// Characters of a title in a note's name.
 const LONGEST: usize = 80;
-/// What a note's name cannot hold everywhere, or no link to it.
+/// Characters that some system or a link cannot hold in a note's name.
 const UNFIT: &str = "\\/:*?\"<>|#^[]%";
 
-/// The whole note: properties, then what was said, each by its speaker. What tools answered is left
-/// out, since it is a copy of what stands in the vault.
+/// The text of the note: properties, then the messages, each with its speaker. Tool results are
+/// left out, since they copy text that is in the vault.
 pub fn note(whole: &ConversationResult) -> String {
     let one = &whole.conversation;
     let title = one.title.as_deref().unwrap_or("Conversation that goes on");
     let mut text = String::from("---\n");
     let mut property = |name: &str, value: &str| {
-        // A JSON text is a quoted text of YAML too.
+        // A JSON string is also a valid quoted YAML string.
         let quoted = serde_json::Value::from(value).to_string();
         text.push_str(&format!("{name}: {quoted}\n"));
     };
@@ -68,10 +68,10 @@ pub fn note(whole: &ConversationResult) -> String {
     text
 }
 
-/// Writes a conversation into a new note of the vault: recorded, and to be undone, as everything is.
+/// Writes a conversation into a new note of the vault: journaled and undoable, as every change.
 ///
 /// # Errors
-/// Kinds `unknown_session`, `invalid_params` where the path is taken or cannot be, and `failed`.
+/// Kinds `unknown_session`, `invalid_params` if the path is taken or invalid, and `failed`.
 pub fn into_vault(
     calls: &Calls,
     kept: &KeptConversations,
@@ -93,13 +93,14 @@ pub fn into_vault(
         tool: WriteFile::NAME.to_owned(),
         arguments: json!({ "path": path, "content": text, "if_exists": "fail" }),
         caller: Caller { scope: by.scope, name: by.name.clone() },
-        // They asked for just this.
+        // The person asked for exactly this change.
         confirmed: by.scope.is_person(),
         agreed: None,
         conversation: None,
         turn: None,
         dry_run: false,
         room: None,
+        rules: Vec::new(),
     };
     match calls.call(request, &Cancel::default()) {
         Outcome::Answered(Ok(answer)) => {
@@ -135,7 +136,7 @@ fn refused(error: &ToolError) -> ErrorObject {
     }
 }
 
-/// Who said an item.
+/// The speaker of an item.
 pub fn who(item: &ItemInfo) -> &'static str {
     match item.kind.as_str() {
         "user" => "you",
@@ -149,14 +150,14 @@ pub fn who(item: &ItemInfo) -> &'static str {
     }
 }
 
-/// A time to the minute.
+/// A time, cut to the minute.
 pub fn short(time: &str) -> String {
     time.get(..16).unwrap_or(time).replace('T', " ")
 }
 
-/// Where a conversation is written to when nobody says where: its day and its title, as a name that
-/// every system can hold. Further ones of that name are numbered, in words that no sync program puts behind
-/// the name of a copy.
+/// The paths to try for a conversation if the caller names none: day and title, as a name that
+/// every system accepts. Further ones are numbered, in words that no sync program uses for its
+/// copies.
 pub fn places(one: &ConversationInfo) -> impl Iterator<Item = String> + use<> {
     let day = one.began.get(..10).unwrap_or_default();
     let title = one.title.as_deref().unwrap_or("Conversation");
@@ -177,7 +178,7 @@ pub fn places(one: &ConversationInfo) -> impl Iterator<Item = String> + use<> {
     })
 }
 
-/// A local time as Obsidian keeps it in a property.
+/// A local time in the form of Obsidian's properties.
 fn date(time: &str) -> &str {
     time.get(..19).unwrap_or(time)
 }

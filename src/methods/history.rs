@@ -1,4 +1,4 @@
-//! A page of what was said in a conversation: from its beginning on, or from its end backwards.
+//! A page of a conversation: forwards from its beginning, or backwards from its end.
 
 use std::path::Path;
 
@@ -14,29 +14,27 @@ use crate::protocol::conversations::{ConversationParams, ItemInfo};
 use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::SessionUpdate;
 
-/// Items that are told from the end at once.
+/// The most items of a page from the end.
 const MOST: usize = 500;
-/// Bytes that stand around each text.
+/// Bytes that surround each text in the answer.
 const AROUND: usize = 300;
-/// Bytes of a call's arguments that are told whole.
+/// Bytes of a call's arguments that are sent uncut.
 const ARGUMENTS: usize = 100_000;
 
-/// What fits into one answer.
+/// One page of a conversation.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// The items, in order.
     pub items: Vec<ItemInfo>,
-    /// Whether more follows.
+    /// Whether later items remain.
     pub more: bool,
-    /// Whether there is something before the first of them.
+    /// Whether items precede the page.
     pub earlier: bool,
-    /// The turns that they belong to, in order.
+    /// The turns of the items, in order.
     pub turns: Vec<TurnId>,
 }
 
-/// The items that `params` asks for, of all those of a branch, in an answer of about `most` bytes;
-/// one item at least. `turns` are the conversation's, `root` is the vault's folder, of which paths are
-/// told.
+/// The items of a branch that `params` selects, in an answer of about `most` bytes, but at least
+/// one item. `turns` are the conversation's; `root` is the vault's folder, used to report paths.
 pub fn page(
     items: Vec<Item>,
     turns: &[Turn],
@@ -92,7 +90,7 @@ pub fn page(
     page
 }
 
-/// The change sets of these turns of a conversation, the oldest first.
+/// The change sets of these turns, the oldest first.
 pub fn changes(journal: &Journal, conversation: &str, turns: &[TurnId]) -> Vec<ChangeSetInfo> {
     let set = |turn: &TurnId| match journal
         .history()
@@ -137,8 +135,7 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// What an item takes in an answer: what its text may grow to when it is written as JSON, and what
-/// stands around it.
+/// The size of an item in an answer: its text with JSON escapes, and its surroundings.
 fn size(item: &ItemInfo) -> u64 {
     let updates = match item.updates.as_slice() {
         [] => 0,

@@ -1,9 +1,9 @@
-//! What is asked of the program that has the vault open, and how an answer is checked: by the disk,
-//! not by what that program says.
+//! Requests to the program that has the vault open (the host). The disk decides whether a request
+//! succeeded, not the host's answer.
 //!
-//! The steward moves and deletes by itself, through the journal, whether or not Obsidian is there:
-//! only so is all of it recorded and can be undone. Obsidian's own ways of doing it are for a
-//! person who asks for just these.
+//! The steward moves and deletes through the journal by itself, whether or not Obsidian is running:
+//! only then is everything recorded and undoable. Obsidian's own operations are for a person who
+//! asks for exactly these.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -22,24 +22,24 @@ use crate::server::hosts::{HostError, Hosts};
 use crate::tools::{Host, OpenNote, ToolError};
 use crate::vault::{Cancel, TrashOption, Vault, VaultError, Want};
 
-/// How long a host may take to say what is open.
+/// The time limit for the host to say which note is open.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long it may take to open a note or to show a notice.
+/// The time limit for opening a note or showing a notice.
 const SHOW: Duration = Duration::from_secs(5);
-/// How long it may take to trash or to rename, links and all.
+/// The time limit for trashing or renaming, links included.
 const CHANGE: Duration = Duration::from_secs(30);
 
-/// Characters of a notice.
+/// The most characters of a notice.
 const NOTICE: usize = 1_000;
-/// Seconds that a notice may stay.
+/// The most seconds that a notice stays.
 const NOTICE_SECONDS: u32 = 60;
 
-/// The way to the program that has the vault open; leads nowhere until the server is there.
+/// The connection to the host; empty until the server has started.
 #[derive(Debug, Default)]
 pub struct HostDoor(OnceLock<Hosts>);
 
 impl HostDoor {
-    /// Opens the way.
+    /// Connects to the server's hosts.
     pub fn open(&self, hosts: Hosts) {
         let _ = self.0.set(hosts);
     }
@@ -48,8 +48,7 @@ impl HostDoor {
         self.0.get()
     }
 
-    /// The note that is open, as far as it has told by itself; nobody is asked. None where nobody
-    /// is there who could tell.
+    /// The open note that the host last reported; sends no request. `None` if no host is connected.
     pub fn known(&self) -> Option<Option<String>> {
         self.hosts()?.open_note()
     }
@@ -112,11 +111,11 @@ fn open(
     Ok((client, path))
 }
 
-/// Asks for a person's program; on a thread that may block.
+/// Sends a request for a person's program; may block.
 ///
 /// # Errors
-/// Kinds `host_unavailable`, `invalid_params`, `failed`, `timeout` where it is not known what was
-/// done, and `cancelled`.
+/// Kinds `host_unavailable`, `invalid_params`, `failed`, `timeout` if it is unknown what was done,
+/// and `cancelled`.
 pub fn request(
     calls: &Calls,
     hosts: &Hosts,
@@ -183,7 +182,7 @@ pub fn request(
     }
 }
 
-/// What came of a change: whatever was answered, the disk decides.
+/// The result of a change: whatever the host answered, the disk decides.
 fn judged(
     answer: Result<String, HostError>,
     is_done: impl Fn() -> bool,
@@ -196,7 +195,7 @@ fn judged(
             Kind::Failed,
             format!("`{client}` says that it is done, but {not}"),
         )),
-        // Lost on the way back, or refused after it was done.
+        // The answer was lost, or refused after the change.
         Err(HostError::Unknown { client } | HostError::Refused { client, .. }) if is_done() => {
             done(client)
         }
@@ -209,7 +208,7 @@ fn judged(
     }
 }
 
-/// The path of something that is there and may be seen, spelt exactly so.
+/// The path of an existing, visible file or folder, spelt exactly so.
 fn there(vault: &Vault, path: &str) -> Result<VaultPath, ErrorObject> {
     let asked = vault.parse(path).map_err(|error| invalid(&error))?;
     let found = vault.resolve(path, Want::Entry).map_err(|error| invalid(&error))?.path;
@@ -222,7 +221,7 @@ fn there(vault: &Vault, path: &str) -> Result<VaultPath, ErrorObject> {
     Ok(found)
 }
 
-/// A path that something can be given: no other thing is there.
+/// A path for something new; fails if anything else is there.
 fn free(vault: &Vault, path: &VaultPath, to: &str) -> Result<VaultPath, ErrorObject> {
     let to = vault.parse(to).map_err(|error| invalid(&error))?;
     match vault.resolve(to.as_str(), Want::Entry) {
@@ -236,7 +235,7 @@ fn free(vault: &Vault, path: &VaultPath, to: &str) -> Result<VaultPath, ErrorObj
     }
 }
 
-/// Whether something lies at exactly this path; the disk is asked.
+/// Whether something exists at exactly this path on the disk.
 fn is_there(vault: &Vault, path: &VaultPath) -> bool {
     vault.resolve(path.as_str(), Want::Entry).is_ok_and(|found| found.path == *path)
 }

@@ -1,4 +1,4 @@
-//! Messages that came by voice, as the local door and the command line show them.
+//! Messages that arrived by voice, as clients and the command line see them.
 
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::inbox::{
@@ -9,23 +9,23 @@ use crate::smarthole::frames::How;
 use crate::store::inbox::{InboxRow, InboxState, VOICE};
 use crate::store::{Store, StoreError};
 
-/// Whoever works on these messages.
+/// The part of the daemon that handles these messages.
 pub trait Voice: Send + Sync {
-    /// How the connection over which they come stands; may block.
+    /// The state of the connection on which they arrive; may block.
     fn state(&self) -> SmartHoleState;
 
-    /// A person had this message tried again, or let go of it; may block.
+    /// A person had this message retried or discarded it; may block.
     fn moved(&self, number: i64);
 }
 
-/// Messages listed where no limit is given, and at most.
+/// The default and the largest number of listed messages.
 const LISTED: (u32, u32) = (100, 1_000);
 
-/// How those stand that are not done.
+/// The states of messages that are not done.
 const WAITING: [InboxState; 4] =
     [InboxState::New, InboxState::Taken, InboxState::Answered, InboxState::SetAside];
 
-/// Lists messages, or says how one stands.
+/// Lists messages, or shows the state of one.
 ///
 /// # Errors
 /// Kinds `not_found` and `failed`.
@@ -50,7 +50,7 @@ pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, 
     Ok(InboxListResult { messages: messages.map_err(failed)? })
 }
 
-/// Has a message tried again.
+/// Retries a message.
 ///
 /// # Errors
 /// Kinds `not_found`, `invalid_params` and `failed`.
@@ -59,7 +59,7 @@ pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, Er
     moved(store, params.id, &only, InboxState::New, "")
 }
 
-/// Lets go of a message.
+/// Discards a message.
 ///
 /// # Errors
 /// Kinds `not_found`, `invalid_params` and `failed`.
@@ -113,7 +113,7 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
         text: row.text.clone(),
         state: match row.state {
             InboxState::New => InboxMessageState::New,
-            // Its reason says how far it is.
+            // The reason says how far it has come.
             InboxState::Taken | InboxState::Answered => InboxMessageState::Taken,
             InboxState::Done => InboxMessageState::Done,
             InboxState::SetAside => InboxMessageState::SetAside,
@@ -130,7 +130,7 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
     })
 }
 
-/// How a message came.
+/// How a message arrived.
 pub fn how(row: &InboxRow) -> How {
     row.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Conversations and what was said in them, as clients see them.
+//! Conversations and their items as clients see them.
 
 use crate::agent::conversations::{ConversationError, Excerpt};
 use crate::agent::view;
@@ -7,7 +7,7 @@ use crate::protocol::conversations::{ConversationInfo, ItemInfo, UsageInfo};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::store::usage::Used;
 
-/// Characters of one thing said.
+/// The most characters of one item.
 const SAID: usize = 100_000;
 
 /// A conversation as clients see it.
@@ -35,11 +35,11 @@ pub fn info(one: Conversation) -> ConversationInfo {
     }
 }
 
-/// One thing that was said, in plain words.
+/// An item in plain words.
 pub(super) fn said(item: Item) -> ItemInfo {
     let (turn, branch, kind) = (item.turn, item.branch, item.kind);
     let said = view::said(item);
-    // Where the text was cut, the client is told and not shown half of a result as the whole.
+    // A cut text is marked, so that the client does not take part of a result for the whole.
     let most = if kind == ItemKind::ToolResults { SAID / 10 } else { SAID };
     let end = said.text.char_indices().nth(most).map(|(at, _)| at);
     ItemInfo {
@@ -81,10 +81,10 @@ pub(super) fn shown(used: &Used) -> UsageInfo {
     }
 }
 
-/// A conversation's number as clients write it.
+/// Parses a conversation id as clients write it.
 ///
 /// # Errors
-/// Kind `unknown_session`: what is no number is no conversation.
+/// Kind `unknown_session`: text that is not a number.
 pub fn numbered(session: &str) -> Result<ConversationId, ErrorObject> {
     session.parse().map_err(|_| {
         let shown: String = session.chars().take(80).collect();
@@ -93,7 +93,7 @@ pub fn numbered(session: &str) -> Result<ConversationId, ErrorObject> {
     })
 }
 
-/// Why something could not be done with a conversation, as the wire says it.
+/// The wire's error for a failed operation on a conversation.
 pub fn failed(error: ConversationError) -> ErrorObject {
     let kind = match error {
         ConversationError::NotFound { .. } => Kind::UnknownSession,

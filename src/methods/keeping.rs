@@ -1,4 +1,4 @@
-//! Looking after the trash and the journal, as the local door and the command line ask for it.
+//! Maintenance of the trash and the journal, for clients and the command line.
 
 use chrono::{Days, Utc};
 
@@ -11,14 +11,15 @@ use crate::protocol::keeping::{
 };
 use crate::tools::Context;
 
-/// How old a deletion must at least be to be removed without being named, in days.
+/// The least age in days of a deletion that is removed without being named.
 const OLD: u32 = 30;
 
-/// Removes things from the trash for good, or says what it would remove.
+/// Removes items from the trash permanently, or reports what it would remove.
 ///
 /// # Errors
-/// Kind `invalid_params`: what is younger than 30 days and not named. Kind `failed`: a name that is
-/// not in the trash, or lies in the system's; the mode `read-only`; what the journal says.
+/// Kind `invalid_params`: an item is younger than 30 days and not named. Kind `failed`: a named
+/// item is not in the trash, or is in the system's trash; the mode is `read-only`; the journal
+/// fails.
 pub fn empty_trash(
     calls: &Calls,
     params: &TrashEmptyParams,
@@ -92,7 +93,7 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
     Ok(Empty::Named(params.items.clone()))
 }
 
-/// Checks every text the journal keeps.
+/// Checks every text that the journal stores.
 ///
 /// # Errors
 /// Kind `failed`.
@@ -107,7 +108,7 @@ pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObj
     })
 }
 
-/// Frees texts that are older than the settings keep, or says how many they are.
+/// Deletes stored texts that are older than the settings allow, or reports their number.
 ///
 /// # Errors
 /// Kind `failed`.

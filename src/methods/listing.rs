@@ -1,7 +1,8 @@
-//! A page of the list of conversations: as many as were asked for, and fit into an answer.
+//! A page of the list of conversations: as many as requested, and as fit into an answer.
 //!
-//! A thousand of them are half a megabyte of JSON, so each is written at once from how it is kept:
-//! nothing is put into a value of the wire's, and most times are of a day whose offset is known.
+//! A thousand conversations are half a megabyte of JSON, so each is written directly from its
+//! stored form, without a wire value in between; most times share a day, whose UTC offset is
+//! cached.
 
 use super::info::{failed, numbered};
 use crate::agent::Conversations;
@@ -12,22 +13,21 @@ use crate::protocol::quoted;
 use crate::store::conversations::Order;
 use crate::tools::LocalTimes;
 
-/// Conversations of a page where nothing is said, and at most.
+/// The default and the largest page.
 const PAGE: u32 = 100;
 const MOST: u32 = 1_000;
 
-/// What an answer has around a list, in bytes at most: an id of 256, each byte of it escaped.
+/// Bytes around the list in an answer, at most: an id of 256 bytes, each escaped.
 pub(super) const FRAME: u64 = 2_048;
 
-/// Bytes that most conversations take as JSON, for which there is room from the beginning.
+/// Bytes of JSON of most conversations; this much is reserved.
 const ORDINARY: usize = 768;
 
-/// Writes the conversations that were last active before the one that the cursor names, the newest
-/// activity first, behind what `json` holds: the JSON of a `SessionListResult`. `most` counts the bytes
-/// of theirs.
+/// Appends to `json` the conversations last active before the one that the cursor names, the most
+/// recent first: the JSON of a `SessionListResult`. `most` limits the bytes of the conversations.
 ///
 /// # Errors
-/// Kind `unknown_session`: the cursor is none.
+/// Kind `unknown_session`: the cursor is invalid.
 pub(super) fn page(
     conversations: &Conversations,
     folder: &str,
@@ -39,7 +39,8 @@ pub(super) fn page(
     let before = params.cursor.as_deref().map(numbered).transpose()?;
     let wanted = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
     let limit = wanted.unwrap_or(PAGE).clamp(1, MOST);
-    // All belong to the vault; another folder has those that were begun with it.
+    // All belong to the vault; a client's other folder shows those that were begun with that
+    // folder.
     let cwd = params.cwd.as_deref().filter(|cwd| *cwd != folder);
     let order = Order { before, limit: limit + 1, open: None, source, cwd };
     let listed = conversations.list(&order).map_err(failed)?;
@@ -56,7 +57,7 @@ pub(super) fn page(
             json.push(b',');
         }
         write(one, one.chosen.cwd.as_deref().unwrap_or(folder), &mut times, json);
-        // A client that was answered with none at all would ask for the same ones for ever.
+        // A client that received an empty page would request the same page forever.
         if json.len() + 1 - begin > most && last.is_some() {
             json.truncate(so_far);
             break;
@@ -72,8 +73,8 @@ pub(super) fn page(
     Ok(())
 }
 
-/// Writes one conversation as clients see it: the JSON of a `SessionInfo`, whose keys are nothing that
-/// would have to be escaped.
+/// Writes a conversation as clients see it: the JSON of a `SessionInfo`, whose keys need no
+/// escaping.
 fn write(one: &Conversation, cwd: &str, times: &mut LocalTimes, json: &mut Vec<u8>) {
     let (session_id, last_active) = (one.id.to_string(), times.of_milliseconds(one.last_active));
     let (title, end) = (one.title.as_deref(), one.ended.as_ref());

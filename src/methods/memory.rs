@@ -1,11 +1,11 @@
-//! Where the daemon's memory goes, part by part.
+//! The daemon's memory, by component.
 
 use crate::protocol::status::MemoryState;
 use crate::store::Database;
 use crate::tools::Context;
 
-/// Bytes held now, in parts that add up to all of it. What each part says of itself leaves the
-/// allocator's own losses out; these are in `other`.
+/// The bytes in memory, in parts that add up to the total. The parts report their own sizes without
+/// the allocator's overhead, which is counted in `other`.
 pub fn of(context: &Context, database: &Database) -> MemoryState {
     let text = context.index.text.memory();
     let parts = MemoryState {
@@ -22,16 +22,16 @@ pub fn of(context: &Context, database: &Database) -> MemoryState {
     }
 }
 
-/// What is held in all, in bytes.
+/// The total, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Resident {
     total: u64,
-    /// Of it, what is part of a file.
+    /// The part of it that is mapped from files.
     program: u64,
 }
 
-/// The parts beside all that there is. Parts may count what is reserved and not in memory; `other`
-/// is none then.
+/// Adds the remainder as `other`. A part can report memory that is reserved but not resident; then
+/// `other` is zero.
 fn with(parts: MemoryState, Resident { total, program }: Resident) -> MemoryState {
     let named = program
         + parts.catalogue
@@ -44,7 +44,7 @@ fn with(parts: MemoryState, Resident { total, program }: Resident) -> MemoryStat
 }
 
 impl Resident {
-    /// Of this process, where the system says so.
+    /// The memory of this process, if the system reports it.
     #[cfg(target_os = "linux")]
     fn now() -> Option<Self> {
         #[expect(clippy::disallowed_methods, reason = "a file of the system's, not of the vault")]
@@ -52,13 +52,13 @@ impl Resident {
         Self::read(&status)
     }
 
-    /// Of this process, where the system says so.
+    /// The memory of this process, if the system reports it.
     #[cfg(not(target_os = "linux"))]
     fn now() -> Option<Self> {
         None
     }
 
-    /// From the lines that Linux tells of a process.
+    /// Parses Linux's `/proc/self/status`.
     #[cfg(any(target_os = "linux", test))]
     fn read(status: &str) -> Option<Self> {
         let bytes = |name: &str| {

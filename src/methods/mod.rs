@@ -1,18 +1,21 @@
-//! What the daemon answers, method by method: the table of them all, and their handlers.
+//! The methods of the daemon: the table of all of them, and their handlers.
 //!
-//! Floor 8, below `daemon`, which makes the [`Services`]. A method is a line in [`table`] and a plain
-//! function on the services that it needs; the types of the vault become those of the wire there and
-//! nowhere else. The command line uses the same functions where no daemon runs. `initialize` and what
-//! concerns a connection alone are the server's (`server/table`).
+//! Floor 8, below `daemon`, which builds the [`Services`]. A method is a line in [`table`] and a
+//! plain function on the services that it needs. Only the handlers convert the vault's types to
+//! those of the wire. The command line calls the same functions if no daemon runs. The server
+//! handles `initialize` and the methods that concern only a connection (`server/table`).
 //!
-//! In reading order: this page; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
+//! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
 //! [`policy`], [`keeping`], [`diff`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
-//! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with `prompt`; [`events`] and
-//! [`sessions`] (what ACP clients ask besides), [`told`] (what happens, in the protocol's words).
+//! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
+//! `prompt`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
+//! [`drafts`] (rules from a sentence), [`rules`] (rules that run by
+//! themselves), [`told`] (agent events in the protocol's words).
 
 pub mod complete;
 pub mod conversations;
 pub mod diff;
+pub mod drafts;
 pub mod events;
 pub mod export;
 pub mod history;
@@ -27,12 +30,14 @@ pub mod policy;
 mod prompt;
 pub mod replay;
 mod replayed;
+pub mod rules;
 pub mod sessions;
 pub mod settings;
 pub mod status;
 pub mod talk;
 pub mod told;
 pub mod tools;
+pub mod workflows;
 
 use std::sync::Arc;
 
@@ -59,6 +64,9 @@ use crate::protocol::host::HostRequestParams;
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, InboxRetryParams};
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::models::ModelsParams;
+use crate::protocol::organize::{
+    OrganizeDraftParams, RulesDisableParams, RulesEnableParams, RulesListParams,
+};
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
 };
@@ -66,36 +74,39 @@ use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
 use crate::protocol::tools::ToolsListParams;
+use crate::protocol::workflows::{WorkflowListParams, WorkflowResumeParams, WorkflowRunParams};
 use crate::server::table::Table;
 use crate::server::table::Who::{Anyone, Person, Speaker};
 use crate::store::Store;
+use crate::workflows::Workflows;
 
-/// What the handlers work on.
+/// The services that the handlers use.
 pub struct Services {
-    /// The way to the tools.
+    /// Calls the tools.
     pub calls: Calls,
-    /// What clients may ask of the agent.
+    /// The agent, as clients use it.
     pub talk: Arc<Talk>,
-    /// The settings, and those to come.
+    /// The settings, kept up to date.
     pub live: Arc<Live>,
-    /// The models that the settings name.
+    /// The models named in the settings.
     pub models: ChosenModels,
     pub conversations: KeptConversations,
-    /// What comes by voice.
+    /// The messages that arrive by voice.
     pub voice: Arc<dyn Voice>,
-    /// What holds the daemon in.
+    pub workflows: Workflows,
+    /// The confinement of the daemon.
     pub confinement: Confinement,
-    /// What this file system cannot do, and what was found at the start, for `status`.
+    /// The limits of the file system and the problems found at the start, for `status`.
     pub warnings: Vec<String>,
 }
 
 impl Services {
-    /// Where conversations and messages are kept.
+    /// The store of conversations and messages.
     fn store(&self) -> &Store {
         self.talk.conversations().store()
     }
 
-    /// Has a message that a person moved be seen, and worked on where it is to be.
+    /// Makes the agent and the display take up a message that a person moved.
     fn moved(&self, moved: InboxResult) -> InboxResult {
         if let Ok(number) = i64::try_from(moved.message.id) {
             self.voice.moved(number);
@@ -104,7 +115,7 @@ impl Services {
     }
 }
 
-/// Every method: who may call it, the queue in which it is done, and its handler.
+/// Every method: who may call it, its queue, and its handler.
 #[must_use]
 pub fn table() -> Table<Services> {
     Table::<Services>::default()
@@ -134,7 +145,7 @@ pub fn table() -> Table<Services> {
             |it, params, _| keeping::empty_trash(&it.calls, &params),
         )
         .on::<JournalVerifyParams>(Anyone, Search, |it, _, by| {
-            // Numbers and hashes of all texts that there are.
+            // Lists ids and hashes of all stored texts.
             if !it.calls.view(by.scope()).is_all() {
                 Person.admit(by.scope())?;
             }
@@ -172,7 +183,7 @@ pub fn table() -> Table<Services> {
             it.conversations.load(params, it.talk.sessions(), by)
         })
         .on::<AuthenticateParams>(Speaker, Read, |it, params, _| {
-            // The settings may have been written a moment ago.
+            // The settings file may have changed just now.
             it.live.look(Look::Early);
             it.talk.sessions().authenticate(&params)
         })
@@ -189,7 +200,7 @@ pub fn table() -> Table<Services> {
         .on::<SetConfigOptionParams>(Speaker, Setting, |it, params, by| {
             it.talk.sessions().set_option(&params, by)
         })
-        // Room for what JSON adds to the texts.
+        // Leaves room for the escapes that JSON adds to texts.
         .on::<ConversationParams>(Person, Read, |it, params, by| {
             it.conversations.show(params, by.max_bytes / 2)
         })
@@ -206,6 +217,25 @@ pub fn table() -> Table<Services> {
         })
         .on::<ExportConversationParams>(Person, Change, |it, params, by| {
             export::into_vault(&it.calls, &it.conversations, params, &by.client)
+        })
+        .later::<OrganizeDraftParams>(Person, |it, params, by| {
+            drafts::draft(&it.calls, &it.models, params, by)
+        })
+        .on::<RulesListParams>(Person, Read, |it, params, _| rules::list(&it.calls, &params))
+        .on::<RulesEnableParams>(Person, Search, |it, params, by| {
+            rules::enable(&it.calls, params, &by.client.name)
+        })
+        .on::<RulesDisableParams>(Person, Setting, |it, params, _| {
+            rules::disable(&it.calls, &params)
+        })
+        .later::<WorkflowRunParams>(Person, |it, params, by| {
+            workflows::run(&it.workflows, &it.models, &it.store().usage, params, by)
+        })
+        .later::<WorkflowResumeParams>(Person, |it, params, by| {
+            workflows::resume(&it.workflows, &it.models, &it.store().usage, params, by)
+        })
+        .on::<WorkflowListParams>(Person, Read, |it, params, _| {
+            workflows::list(&it.workflows, &params)
         })
         .on::<UsageParams>(Person, Read, |it, params, _| it.conversations.usage(params))
 }

@@ -1,4 +1,4 @@
-//! Which models are asked and which could be, for a person who chooses one.
+//! The models in use and available, for a person who chooses one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use super::settings;
 use crate::config::live::Live;
 use crate::config::models::ChosenModels;
 use crate::llm::endpoint::Connections;
-use crate::llm::settings::{KeyNeed, parted};
+use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::{Endpoint, Facts, Settings, facts, setup};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::models::{ModelInfo, ModelsParams, ModelsResult};
 
-/// How long a vendor may take to say what it offers.
+/// How long a vendor may take to list its models.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Models of one vendor that are told.
+/// The most models listed per vendor.
 const MOST: usize = 200;
-/// Characters of a model's name.
+/// The most characters of a model's name.
 const NAME: usize = 200;
 
-/// Chooses where that is wanted, and lists.
+/// Sets the model if the params name one, and lists the models.
 ///
 /// # Errors
-/// Kinds `invalid_params` for what cannot be asked, and `failed`.
+/// Kinds `invalid_params` for a model that cannot be asked, and `failed`.
 pub async fn models(
     live: Arc<Live>,
     chosen: ChosenModels,
@@ -49,20 +49,20 @@ pub async fn models(
     Ok(listed(&settings, providers))
 }
 
-/// A provider, and what is known of its models.
+/// A provider and its known models.
 struct Provider {
     name: String,
-    /// It can be asked as it is.
+    /// The provider can be asked without further set-up.
     ready: bool,
-    /// The settings speak of it: when it cannot be asked, that is a problem.
+    /// The settings name the provider, so that it is a problem if it cannot be asked.
     is_configured: bool,
-    known: Option<setup::Known>,
+    known: Option<setup::ProviderConfig>,
     service: Option<crate::llm::endpoint::Service>,
     offers: Vec<String>,
     problem: Option<String>,
 }
 
-/// The providers that the settings name, and of the others those that have what they need.
+/// The providers in the settings, and those others that have everything they need.
 fn providers(settings: &Settings, chosen: &ChosenModels, ask: bool) -> Vec<Provider> {
     let configured = setup::configured(settings);
     let others = setup::built_in().filter(|name| !configured.iter().any(|known| known == name));
@@ -105,7 +105,7 @@ fn providers(settings: &Settings, chosen: &ChosenModels, ask: bool) -> Vec<Provi
     all.map(one).collect()
 }
 
-/// Asks each provider that can be asked what it offers.
+/// Asks each usable provider for its models.
 async fn offered(settings: &Settings, providers: &mut [Provider]) {
     let limits = settings.limits();
     let connections = Connections::new(&limits);
@@ -135,7 +135,7 @@ async fn offered(settings: &Settings, providers: &mut [Provider]) {
             Err(error) if provider.is_configured => {
                 provider.problem = Some(format!("`{}`: {error}", provider.name));
             }
-            // Nobody said that it should be there.
+            // Nobody configured it, so that its absence is no problem.
             Err(_) => provider.offers.clear(),
         }
     }
@@ -162,7 +162,7 @@ fn listed(settings: &Settings, providers: Vec<Provider>) -> ModelsResult {
         });
     };
     for reference in &chain {
-        let parts = parted(reference);
+        let parts = split_reference(reference);
         let found = parts.and_then(|(name, model)| {
             Some((providers.iter().find(|provider| provider.name == name)?, model))
         });
@@ -177,14 +177,14 @@ fn listed(settings: &Settings, providers: Vec<Provider>) -> ModelsResult {
     ModelsResult { chain, models, problems }
 }
 
-/// Puts a model first in the chain. Where keys go is not changed by it: the provider must be known
-/// and have what it needs.
+/// Puts a model first in the chain. This never changes where keys are sent: the provider must be
+/// known and have what it needs.
 fn choose(live: &Live, chosen: &ChosenModels, name: &str) -> Result<(), ErrorObject> {
     let invalid = |text: String| ErrorObject::new(Kind::InvalidParams, text);
     let shown: String = name.chars().take(NAME).collect();
     let shown = shown.escape_debug();
     let is_plain = name.chars().count() <= NAME && !name.chars().any(char::is_control);
-    let Some((provider, _)) = parted(name).filter(|_| is_plain) else {
+    let Some((provider, _)) = split_reference(name).filter(|_| is_plain) else {
         return Err(invalid(format!("`{shown}` names no model"))
             .hint("a model is named with its vendor: `anthropic/claude-sonnet-4-5`"));
     };

@@ -1,8 +1,8 @@
-//! What may run and what ran, as the local door shows it: the mode, what was agreed to, the audit.
+//! What may run and what ran, as clients see it: the mode, the permanent approvals, the audit.
 
 use chrono::{Local, SecondsFormat, TimeZone};
 
-use crate::calls::Calls;
+use crate::calls::{Answerer, Calls};
 use crate::policy::Mode;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::policy::{
@@ -15,16 +15,16 @@ use crate::server::events::{Event, Events};
 use crate::store::StoreError;
 use crate::store::audit::AuditWanted;
 
-/// Calls shown where no limit is given, and the most that may be.
+/// The default and the largest number of calls shown.
 const CALLS: (u32, u32) = (100, 1000);
 
-/// The word that takes the mode back to what the settings say.
+/// The word that resets the mode to that of the settings.
 const AS_SET: &str = "settings";
 
-/// Says or sets the mode.
+/// Returns or sets the mode.
 ///
 /// # Errors
-/// Kind `invalid_params` for a word that is no mode, `failed`.
+/// Kind `invalid_params` for an unknown mode, and `failed`.
 pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObject> {
     if let Some(word) = params.mode.as_deref() {
         let mode = Mode::parse(word);
@@ -40,7 +40,7 @@ pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObjec
     Ok(ModeResult { mode: mode.word().to_owned(), set_live })
 }
 
-/// The same, and tells everybody where another mode holds then.
+/// Like [`mode`], and tells every client if the mode changed.
 ///
 /// # Errors
 /// As for [`mode`].
@@ -60,7 +60,7 @@ pub fn change_mode(
     Ok(result)
 }
 
-/// Whether anything may be changed at all.
+/// Whether any change is allowed.
 ///
 /// # Errors
 /// Kind `failed` in the mode `read-only`.
@@ -74,7 +74,7 @@ pub fn may_change(calls: &Calls) -> Result<(), ErrorObject> {
     }
 }
 
-/// Lists what was agreed to for good, one of it taken back first where that is asked.
+/// Lists the permanent approvals, after revoking one if the params name it.
 ///
 /// # Errors
 /// Kind `failed`.
@@ -94,7 +94,7 @@ pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsRes
     Ok(ApprovalsResult { approvals: rows.into_iter().map(approval).collect(), revoked })
 }
 
-/// Lists the questions that wait for a person, or shows one of them.
+/// Lists the open questions, or shows one of them.
 ///
 /// # Errors
 /// Kind `not_found`.
@@ -126,10 +126,11 @@ pub fn pending(
     Ok(PendingResult { pending: waiting.into_iter().map(shown).collect() })
 }
 
-/// Answers a question in the name of the person who uses `program`.
+/// Answers a question for the person who uses `program`.
 ///
 /// # Errors
-/// Kind `not_found` where no such question waits, `invalid_params` for an answer that is not offered.
+/// Kind `not_found` if the question is not open, `invalid_params` if the answer is not one of the
+/// choices.
 pub fn answer(
     approvals: &Approvals,
     params: &AnswerParams,
@@ -145,7 +146,8 @@ pub fn answer(
         return Err(ErrorObject::new(Kind::InvalidParams, message)
             .hint(format!("it is {}", offered.join(" or "))));
     }
-    let decided = approvals.decide(*id, option_id, program, words, None);
+    let by = Answerer { words: words.clone(), ..Answerer::from(program) };
+    let decided = approvals.decide(*id, option_id, by, None);
     let waited = decided.ok_or_else(|| no_question(*id))?;
     Ok(AnswerResult { title: asked.tool_call.title, waited })
 }
@@ -155,7 +157,7 @@ pub(super) fn no_question(id: i64) -> ErrorObject {
         .hint("it was answered or withdrawn, or nobody came; `steward approvals pending` lists what waits")
 }
 
-/// Calls, and what was decided on them.
+/// The calls and the decisions on them.
 ///
 /// # Errors
 /// Kind `failed`.

@@ -1,9 +1,9 @@
-//! A message as it comes over the wire, checked and made what the agent hears.
+//! Checks a message from the wire and converts it for the agent.
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::agent::attached::{Attached, BadAttachment, Excerpt, Image};
-use crate::agent::entry::Said;
+use crate::agent::attachments::{Attachments, BadAttachment, Excerpt, Image};
+use crate::agent::entry::UserMessage;
 use crate::agent::{foreign_source, is_foreign};
 use crate::conversation::ConversationId;
 use crate::policy::Scope;
@@ -14,13 +14,13 @@ use crate::server::table::Client;
 /// The longest message, in characters.
 const MAX_CHARS: usize = 200_000;
 
-/// Characters of an address outside of the vault.
+/// The most characters of an address outside the vault.
 const MAX_URI: usize = 500;
 
-/// Characters of a name that a client gives.
+/// The most characters of a name that a client gives.
 const MAX_NAME: usize = 100;
 
-/// What a client says to the agent of the vault at `root`, in the conversation `to`.
+/// The message of a client of the vault at `root` to the agent, in the conversation `to`.
 ///
 /// # Errors
 /// Kind `invalid_params`.
@@ -29,11 +29,11 @@ pub(super) fn said(
     to: Option<ConversationId>,
     speaker: &Client,
     root: &Path,
-) -> Result<Said, ErrorObject> {
+) -> Result<UserMessage, ErrorObject> {
     // An editor names whatever it has open.
     let is_acp = speaker.scope == Scope::Acp;
     let mut texts = Vec::new();
-    let mut attached = Attached::default();
+    let mut attached = Attachments::default();
     for piece in params.prompt {
         texts.push(match piece {
             PromptContent::Text { text } => text,
@@ -87,7 +87,7 @@ pub(super) fn said(
     }
     let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
     let source = ours.source.map(name).transpose()?.unwrap_or_else(|| "chat".to_owned());
-    // Where a program's words came from is what its token says, not what it says itself.
+    // The token says where a program's words came from, not the program itself.
     let source = match speaker.scope.is_person() {
         true if is_foreign(&source) => {
             return Err(invalid("a person's words do not come from a token".to_owned())
@@ -97,7 +97,7 @@ pub(super) fn said(
         false => foreign_source(speaker.scope),
     };
     let heard = (source == "voice").then_some(Scope::Voice);
-    Ok(Said {
+    Ok(UserMessage {
         number: 0,
         text,
         to,
@@ -110,8 +110,8 @@ pub(super) fn said(
     })
 }
 
-/// What an ACP client's user can type after a slash: a name, what it does, what stands behind it, and
-/// what the agent is told.
+/// The commands that the user of an ACP client can type after a slash: name, description, hint for
+/// the argument, and the text that the agent receives.
 pub(super) const COMMANDS: [(&str, &str, &str, &str); 3] = [
     (
         "undo",
@@ -133,17 +133,28 @@ pub(super) const COMMANDS: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// A message in which a command's words stand for its name.
+/// The prefix of commands that make a note from a template, as in the names of prompts.
+pub(super) const TEMPLATE: &str = "template_";
+
+/// The message with a command replaced by its text.
 fn commanded(text: String) -> String {
     let Some(rest) = text.strip_prefix('/') else { return text };
     let (name, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    match COMMANDS.iter().find(|(known, ..)| *known == name) {
-        Some((.., words)) => format!("{words} {}", more.trim()).trim().to_owned(),
-        None => text,
-    }
+    let words = match COMMANDS.iter().find(|(known, ..)| *known == name) {
+        Some((.., words)) => (*words).to_owned(),
+        None => match name.strip_prefix(TEMPLATE).filter(|template| !template.is_empty()) {
+            Some(template) => format!(
+                "Make a new note from my template `{}` in the folder of templates: read it, and fill in its \
+                 {{{{title}}}}, {{{{date}}}} and {{{{time}}}}. What the note is about:",
+                template.replace('_', " ")
+            ),
+            None => return text,
+        },
+    };
+    format!("{words} {}", more.trim()).trim().to_owned()
 }
 
-/// A file that is named and not read, since it is none of the vault.
+/// A file outside the vault: named, not read.
 fn elsewhere(uri: &str) -> String {
     let uri: String = uri.chars().filter(|c| !c.is_control()).take(MAX_URI).collect();
     format!("(`{uri}` is meant, which is outside of the vault and cannot be read)")
@@ -173,7 +184,7 @@ fn name(text: String) -> Result<String, ErrorObject> {
     }
 }
 
-/// The path in the vault that an address names: a path in it, or a `file:` address of one.
+/// The vault path of an address: a path in the vault, or a `file:` address of one.
 fn in_vault(uri: &str, root: &Path) -> Result<String, ErrorObject> {
     let named: PathBuf = match uri.strip_prefix("file://") {
         Some(encoded) => decoded(encoded).into(),
@@ -190,7 +201,7 @@ fn in_vault(uri: &str, root: &Path) -> Result<String, ErrorObject> {
     Ok(path)
 }
 
-/// An address's path as text: `%20` is a blank. What is no code stands for itself.
+/// Decodes `%20` and the like; invalid codes stay as they are.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -208,6 +219,21 @@ fn decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_stands_for_its_words_and_other_text_for_itself() {
+        let commanded = |text: &str| commanded(text.to_owned());
+        let note = commanded("/template_Meeting_notes  garden\nplan ");
+        assert!(
+            note.contains("`Meeting notes`") && note.ends_with("about: garden\nplan"),
+            "{note}"
+        );
+        assert!(note.contains("{{title}}"), "{note}");
+        assert!(commanded("/undo").starts_with("Take back"));
+        for text in ["/template_", "/template", "/etc/hosts", "a /undo"] {
+            assert_eq!(commanded(text), text);
+        }
+    }
 
     #[test]
     fn a_note_is_named_by_its_path_or_its_address_and_lies_in_the_vault() {

@@ -1,4 +1,4 @@
-//! What was said in a conversation, told again in the words in which it was told live.
+//! Replays a conversation in the same updates that were sent live.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -17,27 +17,27 @@ use crate::protocol::session::{
 };
 use crate::protocol::tools::Content;
 
-/// Bytes of a history that are told; of a longer one its end is.
+/// The most bytes of history that are replayed; of a longer history, its end.
 const MOST: usize = 8 << 20;
-/// Bytes that stand around each text.
+/// Bytes that surround each text.
 const AROUND: usize = 300;
 
-/// A history that is told again: its items as they were, and between them what people were told live of
-/// how it stood.
+/// A replay of a history: its items, and between them the status updates that were shown live.
 #[derive(Debug)]
 pub struct Replay<'a> {
-    /// The vault's folder, of which paths are told.
+    /// The vault's folder, used to report paths.
     root: &'a Path,
-    /// The first message whose sender may do less than a person, and what it may.
+    /// The first message whose sender has fewer rights than a person, and that sender's scope.
     limiting: Option<(ItemNumber, Scope)>,
-    /// How clients know the calls of an item, where one of them has the id of an earlier call of its turn.
+    /// The call ids that clients know, for items in which a call repeats an id of its turn.
     names: HashMap<ItemNumber, Vec<String>>,
-    /// The last item of each turn that did not end with an answer, and how it ended.
+    /// The last item of each turn that ended without an answer, and how the turn ended.
     ends: HashMap<ItemNumber, SessionUpdate>,
 }
 
 impl<'a> Replay<'a> {
-    /// The history with these items, all of a branch, and these turns, of which `told` are told again.
+    /// A replay of a history with these items, all of a branch, and these turns, of which `told`
+    /// are replayed.
     pub fn new<'i>(
         items: &'i [Item],
         turns: &[Turn],
@@ -49,16 +49,16 @@ impl<'a> Replay<'a> {
         let end = |turn: &Turn| Some((*last.get(&turn.id)?, end(turn)?));
         let limiting = items.iter().find_map(|item| Some((item.number, limiting(item)?)));
         let ends = turns.iter().filter_map(end).collect();
-        // Each answer and result is read for its ids: of a long history a page has but a few turns.
+        // Reads the ids of each answer and result: of a long history a page has only a few turns.
         let told: HashSet<Option<TurnId>> = told.map(|item| item.turn).collect();
         let names = names(items.iter().filter(|item| told.contains(&item.turn)));
         Self { root, limiting, names, ends }
     }
 
-    /// The updates that tell one item again.
+    /// The updates that replay one item.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The item cannot be read.
     pub fn updates(&self, item: &Item) -> Result<Vec<SessionUpdate>, MemoryError> {
         let entry = memory::entry(item)?;
         let mut updates = entry.map(|entry| self.of_entry(item, entry)).unwrap_or_default();
@@ -71,8 +71,7 @@ impl<'a> Replay<'a> {
         Ok(updates)
     }
 
-    /// The updates that tell these items again, the oldest first. What is kept and cannot be read is
-    /// left out.
+    /// The updates that replay these items, the oldest first. Unreadable items are skipped.
     pub fn all(&self, items: &[Item]) -> Vec<SessionUpdateParams> {
         let Some(last) = items.last() else { return Vec::new() };
         let session = last.conversation.to_string();
@@ -149,7 +148,7 @@ impl<'a> Replay<'a> {
                 updates.extend(calls.map(told));
                 updates
             }
-            // Said in the model's place.
+            // Said in place of the model.
             Entry::Message { message: Message::Notice { text }, id: Some(id), .. } => {
                 vec![chunk(text, id)]
             }
@@ -159,7 +158,7 @@ impl<'a> Replay<'a> {
             }
             Entry::Result { result, .. } => vec![over(named(0, &result.call_id), &result)],
             Entry::Sent { id, text, .. } => vec![chunk(text, id)],
-            Entry::Trimmed { .. } => notice(Show::shortened()).into_iter().collect(),
+            Entry::Trimmed { .. } => notice(Show::compacting()).into_iter().collect(),
             // What the model alone is told.
             Entry::Message { message: Message::Notice { .. }, id: None, .. }
             | Entry::Opening { .. } => Vec::new(),
@@ -167,8 +166,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// How clients know the calls of items, where an id comes more than once in a turn: as they were told
-/// live, in the order of the calls and of their results.
+/// The call ids that clients know, for ids that repeat within a turn: assigned as in the live
+/// updates, in the order of the calls and of their results.
 fn names<'i>(items: impl Iterator<Item = &'i Item>) -> HashMap<ItemNumber, Vec<String>> {
     let mut names = HashMap::new();
     let mut seen: HashMap<(Option<TurnId>, bool, String), u32> = HashMap::new();
@@ -178,7 +177,7 @@ fn names<'i>(items: impl Iterator<Item = &'i Item>) -> HashMap<ItemNumber, Vec<S
             ItemKind::ToolResults => true,
             _ => continue,
         };
-        // What is damaged is told of where it is told again.
+        // Damaged items are reported when they are replayed.
         let Ok(Some(entry)) = memory::entry(item) else { continue };
         let ids: Vec<String> = match entry {
             Entry::Message { message: Message::Assistant { content, .. }, .. } => {
@@ -205,9 +204,9 @@ fn names<'i>(items: impl Iterator<Item = &'i Item>) -> HashMap<ItemNumber, Vec<S
     names
 }
 
-/// What the sender of a message may do, where that is less than what a person may.
+/// The scope of a message's sender, if it has fewer rights than a person.
 fn limiting(item: &Item) -> Option<Scope> {
-    // Few messages say so, and only those are read.
+    // Few messages have a sender with fewer rights, and only those are parsed.
     let says_so = |body: &String| body.contains("\"scope\"");
     if item.kind != ItemKind::User || !item.body.as_ref().is_some_and(says_so) {
         return None;
@@ -218,7 +217,7 @@ fn limiting(item: &Item) -> Option<Scope> {
     }
 }
 
-/// How a turn ended, where it did not end with an answer.
+/// The end of a turn that ended without an answer.
 fn end(turn: &Turn) -> Option<SessionUpdate> {
     let (severity, title) = match memory::reason(turn) {
         Some(Reason::Done | Reason::Waiting | Reason::Ended) => return None,
@@ -238,7 +237,7 @@ fn end(turn: &Turn) -> Option<SessionUpdate> {
     Some(told::notice(severity, title.to_owned(), None))
 }
 
-/// A notice, as it is told.
+/// The update of a notice.
 fn notice(show: Show) -> Option<SessionUpdate> {
     match show {
         Show::Notice { severity, title, text } => Some(told::notice(severity, title, text)),
@@ -246,7 +245,7 @@ fn notice(show: Show) -> Option<SessionUpdate> {
     }
 }
 
-/// The end of a call.
+/// The update that ends a call.
 fn over(tool_call_id: String, result: &ToolResult) -> SessionUpdate {
     let text: String = result_text(result).chars().take(told::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {

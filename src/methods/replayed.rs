@@ -1,5 +1,5 @@
-//! A history that is told again to an ACP client, with the diffs that were shown live: the journal still
-//! has them.
+//! Completes a replay for an ACP client with the diffs that were shown live, which the journal
+//! still has.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -15,13 +15,13 @@ use crate::protocol::session::{
 use crate::protocol::tools::Content;
 use crate::tools::{Registry, Tier};
 
-/// The changes of each turn that no call has been told of yet.
+/// The changes of each turn that have not been assigned to a call yet.
 struct Left<'a> {
     journal: &'a Journal,
     turns: HashMap<String, VecDeque<ListedChange>>,
 }
 
-/// Gives the calls of a history the files that they changed, and leaves out what is between the model and
+/// Adds the changed files to the calls of a history, and removes what concerns only the model and
 /// the agent.
 pub fn complete(updates: &mut [SessionUpdateParams], journal: Option<&Journal>, root: &Path) {
     let mut left = journal.map(|journal| Left { journal, turns: HashMap::new() });
@@ -56,7 +56,7 @@ pub fn complete(updates: &mut [SessionUpdateParams], journal: Option<&Journal>, 
 }
 
 impl Left<'_> {
-    /// The next change of a turn, of the file that a call named where it named one.
+    /// Takes the next change of a turn: of the file that the call named, if it named one.
     fn take(&mut self, session: &str, turn: &str, path: Option<&str>) -> Option<ListedChange> {
         let journal = self.journal;
         let changes = self.turns.entry(turn.to_owned()).or_insert_with(|| {
@@ -71,7 +71,7 @@ impl Left<'_> {
     }
 }
 
-/// Whether a call that said this meant the file of a change.
+/// Whether `said`, the path in a call, names the file of a change.
 fn is_named(change: &ListedChange, said: &str) -> bool {
     let real = change.path.as_str().to_lowercase();
     let said = said.trim_start_matches('/').to_lowercase();

@@ -1,18 +1,19 @@
-//! What ACP clients ask of conversations: to begin one, to go on with it, what is chosen for it. They have
-//! those alone that such a client began; a person's own programs may use the same methods for any.
+//! Requests of ACP clients on conversations: to begin or continue one, and to choose its options.
+//! ACP clients can use only conversations that an ACP client began; a person's own programs can use
+//! these methods for any.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::info::{failed, numbered};
-use super::prompt::COMMANDS;
+use super::prompt::{COMMANDS, TEMPLATE};
 use crate::agent::ports::Models as _;
 use crate::agent::{Conversations, foreign_source};
-use crate::calls::Calls;
+use crate::calls::{Calls, Outcome, Request};
 use crate::config::models::ChosenModels;
 use crate::conversation::{Chosen, Conversation};
-use crate::policy::{Mode, Scope};
+use crate::policy::{Caller, Mode, Scope};
 use crate::protocol::acp::{
     AuthenticateParams, AuthenticateResult, ConfigOption, ConfigValue, ModeInfo, ModeState,
     SessionChoices, SessionDeleteParams, SessionDeleteResult, SessionResumeParams,
@@ -23,10 +24,10 @@ use crate::protocol::session::{SessionNewParams, SessionNewResult, SessionPrompt
 use crate::server::table::Context;
 use crate::store::StoreError;
 
-/// The longest folder that is remembered, in bytes.
+/// The longest stored folder path, in bytes.
 const MAX_CWD: usize = 4_096;
 
-/// Servers that are named in a notice.
+/// The most servers that a notice names.
 const MAX_NAMED: usize = 5;
 
 /// The conversations of ACP clients.
@@ -38,7 +39,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Those of the vault at `root`.
+    /// The conversations of the vault at `root`.
     pub fn new(
         conversations: Conversations,
         calls: Calls,
@@ -48,10 +49,10 @@ impl Sessions {
         Self { conversations, calls, models, root: root.to_owned() }
     }
 
-    /// A conversation that this client may ask of.
+    /// A conversation that this client may use.
     ///
     /// # Errors
-    /// Kind `unknown_session`, for another's too.
+    /// Kind `unknown_session`, also for a conversation of others.
     pub fn own(&self, session: &str, context: &Context) -> Result<Conversation, ErrorObject> {
         let id = numbered(session)?;
         let found = self.conversations.get(id).map_err(failed)?;
@@ -63,10 +64,10 @@ impl Sessions {
         Ok(found)
     }
 
-    /// Begins one for an ACP client.
+    /// Begins a conversation for an ACP client.
     ///
     /// # Errors
-    /// Kinds `invalid_params` and `failed`; -32000 where a model is to be set up first.
+    /// Kinds `invalid_params` and `failed`; -32000 if no model is set up.
     pub fn begin(
         &self,
         params: &SessionNewParams,
@@ -78,7 +79,7 @@ impl Sessions {
                 .hint("`steward setup` finds one on this machine, or takes a key"));
         }
         let source = foreign_source(Scope::Acp);
-        if let Err(error) = self.conversations.forget_silent(&source) {
+        if let Err(error) = self.conversations.delete_empty(&source) {
             tracing::warn!(%error, "empty conversations were not let go of");
         }
         let begun = self.conversations.open_apart(&source, &cwd).map_err(failed)?;
@@ -89,7 +90,7 @@ impl Sessions {
         Ok(SessionNewResult { session_id: session, choices })
     }
 
-    /// Takes one up for an ACP client: from now on it hears of it.
+    /// Subscribes an ACP client to a conversation.
     ///
     /// # Errors
     /// Kinds `invalid_params` and `failed`.
@@ -106,7 +107,7 @@ impl Sessions {
         self.choices(conversation)
     }
 
-    /// Goes on with one without telling it again.
+    /// Continues a conversation without replaying it.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `invalid_params` and `failed`.
@@ -123,7 +124,7 @@ impl Sessions {
         Ok(choices)
     }
 
-    /// Deletes one for good.
+    /// Deletes a conversation permanently.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `turn_running` and `failed`.
@@ -138,7 +139,7 @@ impl Sessions {
         Ok(SessionDeleteResult {})
     }
 
-    /// Has an ACP client speak in conversations alone that it has begun, loaded or resumed.
+    /// Checks that an ACP client speaks only in conversations that it has begun, loaded or resumed.
     ///
     /// # Errors
     /// Kinds `invalid_params` and `unknown_session`.
@@ -164,10 +165,10 @@ impl Sessions {
         }
     }
 
-    /// Whether a model is set up.
+    /// Checks that a model is set up.
     ///
     /// # Errors
-    /// Kind `failed`: none is.
+    /// Kind `failed`: no model is set up.
     pub fn authenticate(
         &self,
         params: &AuthenticateParams,
@@ -184,7 +185,7 @@ impl Sessions {
         }
     }
 
-    /// Sets the mode of one.
+    /// Sets the mode of a conversation.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `invalid_params` and `failed`.
@@ -199,7 +200,7 @@ impl Sessions {
         Ok(SetModeResult {})
     }
 
-    /// Sets one of the options of one.
+    /// Sets an option of a conversation.
     ///
     /// # Errors
     /// Kinds `unknown_session`, `invalid_params` and `failed`.
@@ -250,7 +251,7 @@ impl Sessions {
         self.conversations.choose(conversation.id, &chosen).map_err(failed)
     }
 
-    /// The modes that are no looser than the vault's.
+    /// The modes that are at least as strict as the vault's.
     fn modes(&self) -> Result<Vec<Mode>, ErrorObject> {
         let vaults = self.vaults_mode()?;
         Ok(Mode::ALL.into_iter().filter(|mode| vaults.stricter(*mode) == *mode).collect())
@@ -263,7 +264,7 @@ impl Sessions {
         Ok(self.calls.mode().map_err(unread)?.0)
     }
 
-    /// What can be chosen for a conversation, and what is.
+    /// The options of a conversation and their current values.
     fn choices(&self, conversation: &Conversation) -> Result<SessionChoices, ErrorObject> {
         let (vaults, modes) = (self.vaults_mode()?, self.modes()?);
         let own = conversation.chosen.mode.as_deref().and_then(Mode::parse);
@@ -300,7 +301,7 @@ impl Sessions {
         })
     }
 
-    /// Tells a client that chose by one method how it stands for the other.
+    /// After a choice by one method, tells the client the state in the form of the other.
     fn tell_choices(&self, session: &str, context: &Context) -> Result<(), ErrorObject> {
         let now = self.own(session, context)?;
         let options = self.choices(&now)?.config_options;
@@ -309,11 +310,12 @@ impl Sessions {
         Ok(())
     }
 
-    /// What a client is told once it has a conversation: what it can type, and what is not as it might
-    /// think.
+    /// Tells a client that has a conversation its commands, and anything that differs from what it
+    /// may expect.
     fn greet(&self, session: &str, cwd: Option<&str>, servers: &[Value], context: &Context) {
         let command = |(name, description, hint, _): &(&str, &str, &str, &str)| json!({ "name": name, "description": description, "input": { "hint": hint } });
-        let commands: Vec<Value> = COMMANDS.iter().map(command).collect();
+        let mut commands: Vec<Value> = COMMANDS.iter().map(command).collect();
+        commands.extend(self.templates(context));
         let update = json!({
             "sessionUpdate": "available_commands_update", "availableCommands": commands,
         });
@@ -345,7 +347,31 @@ impl Sessions {
         }
     }
 
-    /// The folder that a client works in: any absolute one, which need not be there.
+    /// The commands that make a note from a template.
+    fn templates(&self, context: &Context) -> Vec<Value> {
+        let caller = Caller { scope: context.scope(), name: context.client.name.clone() };
+        let (tool, arguments) = ("prompts/list".to_owned(), json!({}));
+        let request = Request { tool, arguments, caller, ..Request::default() };
+        let Outcome::Answered(Ok(answer)) = self.calls.call(request, &context.cancel) else {
+            return Vec::new();
+        };
+        let found = answer.data.value();
+        let prompts = found["prompts"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_template = |prompt: &&Value| {
+            prompt["name"].as_str().is_some_and(|name| name.starts_with(TEMPLATE))
+        };
+        let command = |prompt: &Value| {
+            let title = prompt["title"].as_str().unwrap_or_default();
+            json!({
+                "name": prompt["name"],
+                "description": format!("make a note from the template {title}"),
+                "input": { "hint": "what the note is about" },
+            })
+        };
+        prompts.iter().filter(is_template).map(command).collect()
+    }
+
+    /// The client's working folder: any absolute path, which need not exist.
     fn folder(&self, cwd: Option<&str>) -> Result<String, ErrorObject> {
         let Some(cwd) = cwd else { return Ok(self.root.to_string_lossy().into_owned()) };
         let is_fit = Path::new(cwd).is_absolute() && !cwd.chars().any(char::is_control);
@@ -366,7 +392,7 @@ fn value(value: &str, name: &str) -> ConfigValue {
     ConfigValue { value: value.to_owned(), name: name.to_owned() }
 }
 
-/// What people are told of a mode.
+/// The name and description of a mode for people.
 fn name_of(mode: Mode) -> (&'static str, &'static str) {
     match mode {
         Mode::Ask => ("Ask", "every change is asked about"),

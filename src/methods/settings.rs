@@ -1,4 +1,4 @@
-//! The settings as clients see and change them.
+//! The settings, as clients read and change them.
 
 use std::io;
 
@@ -18,9 +18,9 @@ use crate::protocol::status::SettingsState;
 use crate::server::events::Event;
 use crate::vault::View;
 
-/// Every setting, after a look at the file, for a program of this scope that sees this much of the
-/// vault. Who does not see all of it is told numbers and switches: what a person wrote as a text or a
-/// list may name what they may not see.
+/// Every setting, after a check of the file, for a program with this scope and view. A program that
+/// does not see the whole vault gets only numbers and switches: texts and lists may name what it
+/// must not see.
 pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
     live.look(Look::Early);
     let current = live.current();
@@ -42,7 +42,7 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
             view.is_all() || value.is_number() || value.is_boolean() || *value == default
         };
         let after_restart = after_restart.filter(names_nothing);
-        // The file's own path is not the one that counts where a flag names the vault.
+        // If a flag names the vault, the path in the file does not count.
         let value = match (key.as_str(), &current.vault) {
             ("vault.path", Some((path, _))) => path.to_string_lossy().into(),
             _ => value,
@@ -72,10 +72,10 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
     }
 }
 
-/// Changes a setting in the file, and takes the file.
+/// Changes a setting in the file and applies the file.
 ///
 /// # Errors
-/// Kinds `invalid_setting`, `not_permitted` and `failed`; the file is as it was.
+/// Kinds `invalid_setting`, `not_permitted` and `failed`; the file is unchanged.
 pub fn set(
     live: &Live,
     scope: Scope,
@@ -103,7 +103,7 @@ pub fn set(
     Ok(SettingsSetResult { changed, needs_restart, overridden_by })
 }
 
-/// Why the file was not changed; `invalid` is the kind of what cannot be a setting.
+/// The error of a file that was not changed; `invalid` is the kind for an invalid value.
 pub(super) fn refused(error: &ChangeError, invalid: Kind) -> ErrorObject {
     let kind = match error {
         ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => invalid,
@@ -133,7 +133,7 @@ fn may_set(setter: Setter, scope: Scope) -> bool {
     }
 }
 
-/// How the file stands, for the `status` of a program that sees this much of the vault.
+/// The state of the file, for the `status` of a program with this view.
 pub fn state(live: &Live, view: &View) -> SettingsState {
     let standing = live.standing();
     SettingsState {
@@ -143,7 +143,7 @@ pub fn state(live: &Live, view: &View) -> SettingsState {
     }
 }
 
-/// What is told of news; nothing of none.
+/// The event of settings news, if there is one.
 pub fn event(news: &News) -> Option<Event> {
     match news.clone() {
         News::Nothing => None,
@@ -156,7 +156,8 @@ pub fn event(news: &News) -> Option<Event> {
     }
 }
 
-/// What is wrong with the file. The words may quote it, so they are for whoever sees all.
+/// A problem with the file. Its text may quote the file, so only programs that see the whole vault
+/// get it.
 fn problem(problem: &Problem, view: &View) -> ConfigProblem {
     if !view.is_all() {
         return ConfigProblem {

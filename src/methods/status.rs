@@ -1,4 +1,4 @@
-//! How the daemon and its vault are.
+//! The state of the daemon and its vault.
 
 use super::{Services, memory, policy, settings};
 use crate::config::folders;
@@ -9,13 +9,13 @@ use crate::server::table::Context;
 use crate::store::is_full;
 use crate::vault::{Abilities, View, Watching};
 
-/// How the daemon is. Looks at the vault, so it may take a while.
+/// The state of the daemon. Reads the disk, so it can take a while.
 pub fn status(services: &Services, context: &Context) -> StatusResult {
     let (server, calls) = (context.server(), &services.calls);
     let view = calls.view(context.scope());
     let mut host = context.hosts().state();
     if let Some(host) = &mut host {
-        // It is the other program's word, and may lead anywhere.
+        // The other program reports this path, and it may lead anywhere.
         let is_seen =
             |path: &String| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
         host.active_note = host.active_note.take().filter(|path| view.is_all() || is_seen(path));
@@ -32,7 +32,7 @@ pub fn status(services: &Services, context: &Context) -> StatusResult {
         smarthole: services.voice.state(),
         mode: policy::mode(calls, &ModeParams::default()).ok(),
         host,
-        // How much is known tells how much there is.
+        // The size of the index reveals the size of the vault.
         memory: match view.is_all() {
             true => memory::of(calls.context(), &services.store().database),
             false => MemoryState::default(),
@@ -56,7 +56,7 @@ fn vault(services: &Services, view: View) -> VaultState {
     let unreadable = status.unreadable.iter().map(|(folder, reason)| {
         format!("the folder `{}` could not be listed: {reason}", folder.as_str())
     });
-    // They name folders, commands and disks.
+    // These name folders, commands and disks.
     let warnings = services
         .warnings
         .iter()
@@ -64,7 +64,8 @@ fn vault(services: &Services, view: View) -> VaultState {
         .chain(unreadable.take(20))
         .chain(status.warnings)
         .chain(services.calls.hooks().complaints())
-        .chain(services.talk.conversations().goes_soon().ok().flatten())
+        .chain(super::rules::complaints(&services.calls))
+        .chain(services.talk.conversations().pending_deletions().ok().flatten())
         .chain(database.found_later())
         .chain(full)
         .filter(|_| sees_all)
@@ -89,7 +90,7 @@ fn vault(services: &Services, view: View) -> VaultState {
     }
 }
 
-/// What is lost on a file system that can do no more than this.
+/// What the steward cannot do on a file system with these abilities.
 pub fn reduced(can: Abilities) -> Vec<String> {
     let said = if !can.writable {
         "no file can be made in the vault: reading works, changes do not"

@@ -1,4 +1,5 @@
-//! What clients say to the agent: checked, put into the order in which it came, and answered.
+//! Messages and requests of clients to the agent: checked, queued in the order of arrival, and
+//! answered.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use super::sessions::Sessions;
 use super::told::stop_reason;
 use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
-use crate::agent::{Agent, Answered, Conversations, PromptError, foreign_source};
+use crate::agent::{Agent, Conversations, MessageOutcome, PromptError, foreign_source};
 use crate::calls::Calls;
 use crate::config::models::ChosenModels;
 use crate::policy::Scope;
@@ -22,7 +23,8 @@ use crate::protocol::session::{
 };
 use crate::server::table::{Context, Later};
 
-/// Refuses to work in another folder than the vault at `root`, and to run programs for a client.
+/// Refuses a working folder other than the vault at `root`, and requests to run programs for a
+/// client.
 ///
 /// # Errors
 /// Kind `invalid_params`.
@@ -47,17 +49,17 @@ pub(super) fn check_place(
     Ok(())
 }
 
-/// What clients may ask of the agent.
+/// The agent, as clients use it.
 pub struct Talk {
     agent: Agent,
     conversations: Conversations,
-    /// What ACP clients ask of conversations.
+    /// The requests of ACP clients on conversations.
     sessions: Sessions,
     root: PathBuf,
 }
 
 impl Talk {
-    /// With this agent.
+    /// Serves this agent.
     pub fn new(
         agent: Agent,
         conversations: Conversations,
@@ -74,7 +76,7 @@ impl Talk {
         &self.agent
     }
 
-    /// What ACP clients ask of conversations.
+    /// The requests of ACP clients on conversations.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
@@ -84,7 +86,7 @@ impl Talk {
         &self.conversations
     }
 
-    /// Begins a conversation, which is the current one of such callers from then on; may block.
+    /// Begins a conversation and makes it the current one of such callers; may block.
     ///
     /// # Errors
     /// Kinds `invalid_params` and `failed`.
@@ -104,12 +106,12 @@ impl Talk {
         Ok(SessionNewResult { session_id: begun.id.to_string(), choices: None })
     }
 
-    /// Stops the turn of a conversation in which such a caller may speak; of one where none is at work
-    /// there is nothing to stop.
+    /// Stops the turn of a conversation in which such a caller may speak; does nothing if no turn
+    /// is running.
     pub fn cancel(&self, params: &SessionCancelParams, by: Scope) {
         let Ok(id) = params.session_id.parse() else { return };
         let agent = self.agent.clone();
-        // Behind the messages that came before it, so that it stops their turn too.
+        // Queued behind earlier messages, so that it stops their turn too.
         let at_once = by.is_person().then(|| agent.stop(id));
         let conversations = self.conversations.clone();
         tokio::spawn(async move {
@@ -131,7 +133,7 @@ impl Talk {
         });
     }
 
-    /// Stops the turn of a conversation and tells an ACP client no more of it.
+    /// Stops the turn of a conversation and unsubscribes an ACP client from it.
     ///
     /// # Errors
     /// Kind `unknown_session`.
@@ -142,13 +144,13 @@ impl Talk {
     ) -> Result<SessionCloseResult, ErrorObject> {
         let conversation = self.sessions.own(&params.session_id, context)?;
         context.detach(&params.session_id);
-        // It is stopped in its turn, and nobody waits for that.
+        // The queue stops it, and nobody waits for that.
         drop(self.agent.stop(conversation.id));
         Ok(SessionCloseResult {})
     }
 
-    /// Says something to the agent; the answer comes when the turn is over. It has its place in the
-    /// order of these calls, whether anybody waits or not.
+    /// Sends a message to the agent; resolves when the turn has ended. The message takes its place
+    /// in the order of these calls now, whether or not the future is awaited.
     pub fn prompt(
         &self,
         params: SessionPromptParams,
@@ -169,8 +171,8 @@ impl Talk {
     }
 }
 
-fn result(answered: Answered) -> Result<SessionPromptResult, ErrorObject> {
-    let Answered { conversation, turn, reason, words, cause, hint, answer } = answered;
+fn result(answered: MessageOutcome) -> Result<SessionPromptResult, ErrorObject> {
+    let MessageOutcome { conversation, turn, reason, words, cause, hint, answer } = answered;
     let detail = json!({ "sessionId": conversation.to_string(), "turn": turn.to_string() });
     let Some(reason) = reason else {
         let text = "the steward ended in the middle of the turn";

@@ -1,11 +1,11 @@
-//! What happens in turns, in the protocol's words.
+//! The events of turns, in the protocol's types.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::agent::called::ChangedFile;
-use crate::agent::ports::What;
+use crate::agent::call_result::ChangedFile;
+use crate::agent::ports::Update;
 use crate::agent::turn::{self, End, Reason, Severity, Show};
 use crate::llm::{ToolArgs, ToolCall};
 use crate::protocol::permission::PermissionLocation;
@@ -17,11 +17,11 @@ use crate::protocol::tools::Content;
 use crate::server::events::SessionTold;
 use crate::tools::{Names, Registry, ToolKind};
 
-/// Characters of a tool's answer that clients are shown as text; programs get all of it.
+/// Characters of a tool's answer that clients show as text; programs get all of it.
 pub(super) const SHOWN: usize = 20_000;
 
 /// What happened in a turn, in the protocol's words.
-pub fn shown(turn: &str, what: What, root: &Path) -> Vec<SessionTold> {
+pub fn shown(turn: &str, what: Update, root: &Path) -> Vec<SessionTold> {
     let state = |state, queued: usize| SessionTold::State {
         state,
         queued: u32::try_from(queued).unwrap_or(u32::MAX),
@@ -30,17 +30,17 @@ pub fn shown(turn: &str, what: What, root: &Path) -> Vec<SessionTold> {
         error: None,
     };
     vec![match what {
-        What::Show(show) => return shown_in(turn, show, root),
-        What::Running { queued } => state(SessionState::Running, queued),
-        What::RequiresAction { queued } => state(SessionState::RequiresAction, queued),
-        What::Ended { end } => SessionTold::State {
+        Update::Show(show) => return shown_in(turn, show, root),
+        Update::Running { queued } => state(SessionState::Running, queued),
+        Update::RequiresAction { queued } => state(SessionState::RequiresAction, queued),
+        Update::Ended { end } => SessionTold::State {
             state: SessionState::Idle,
             queued: u32::try_from(end.unheard.len()).unwrap_or(u32::MAX),
             waiting: end.reason == Reason::Waiting,
             stop_reason: stop_reason(end.reason),
             error: (end.reason == Reason::Failed).then(|| failure(&end)),
         },
-        What::Usage { used, size, cost } => {
+        Update::Usage { used, size, cost } => {
             let cost = cost.map(|amount| Cost { amount, currency: "USD".to_owned() });
             SessionTold::Update(SessionUpdate::UsageUpdate { used, size, cost })
         }
@@ -52,7 +52,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
     let named = |call: &str| format!("{turn}/{call}");
     let update = match show {
         Show::User(said) => user_message(said.id(), said.text, said.source, said.client_id),
-        Show::Again(said) => SessionUpdate::Notice {
+        Show::Resumed(said) => SessionUpdate::Notice {
             severity: "info".to_owned(),
             title: "a message is worked on once more".to_owned(),
             description: Some(said.text),
@@ -63,7 +63,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
         Show::Thought { id, delta } => {
             SessionUpdate::AgentThoughtChunk { content: text(delta), message_id: id }
         }
-        Show::Void { id } => {
+        Show::Discard { id } => {
             let (kind, text) = (MessageKind::Void, String::new());
             return vec![SessionTold::Message { id, kind, text }];
         }
@@ -107,7 +107,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
     vec![SessionTold::Update(update)]
 }
 
-/// Something the person should know, as it is told.
+/// The update of a notice to the person.
 pub fn notice(severity: Severity, title: String, description: Option<String>) -> SessionUpdate {
     let severity = match severity {
         Severity::Info => "info",
@@ -117,7 +117,7 @@ pub fn notice(severity: Severity, title: String, description: Option<String>) ->
     SessionUpdate::Notice { severity: severity.to_owned(), title, description }
 }
 
-/// A person's message, as it is told.
+/// The update of a person's message.
 pub fn user_message(
     id: String,
     text: String,
@@ -131,7 +131,7 @@ pub fn user_message(
     }
 }
 
-/// A call, as it is told when it begins.
+/// The update that begins a call.
 pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
     let (arguments, given) = match &call.args {
         ToolArgs::Object(given) => (Value::Object(given.clone()), Some(given)),
@@ -147,7 +147,7 @@ pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
             None => title.clone(),
         };
     let paths = touched.iter().filter(|(names, _)| *names == Names::Path).map(|(_, path)| *path);
-    // A path that leads out is refused by the tool; here it is only not told.
+    // The tool refuses a path outside the vault; here it is only left out.
     let inside = paths.filter(|path| !Path::new(path).is_absolute() && !path.contains(".."));
     let locations = inside
         .map(|path| PermissionLocation { path: root.join(path).to_string_lossy().into_owned() });
@@ -175,13 +175,13 @@ fn update_of(tool_call_id: String, status: ToolCallStatus) -> SessionUpdate {
     SessionUpdate::ToolCallUpdate { tool_call_id, status, title, content, raw_output, files }
 }
 
-/// A file that a call changed, as it is told.
+/// The update of a file that a call changed.
 pub(super) fn changed(file: ChangedFile, root: &Path) -> FileChange {
     let path = root.join(&file.path).to_string_lossy().into_owned();
     FileChange { path, line: file.line, old: file.old, new: file.new }
 }
 
-/// Why a turn ended, in ACP's words; none where it failed.
+/// The reason for a turn's end, in ACP's words; `None` if it failed.
 pub(super) fn stop_reason(reason: Reason) -> Option<StopReason> {
     Some(match reason {
         Reason::Done | Reason::Waiting | Reason::Ended => StopReason::EndTurn,

@@ -1,11 +1,11 @@
-//! The tools, as clients list them.
+//! Lists the tools for clients.
 
 use crate::calls::Calls;
 use crate::mcp::listed::annotations;
 use crate::protocol::tools::{Tool, ToolsListResult};
 use crate::tools::Definition;
 
-/// Those that are offered, sorted by name.
+/// The offered tools, sorted by name.
 pub fn list(calls: &Calls) -> ToolsListResult {
     ToolsListResult { tools: calls.tools().offered(calls.context()).map(shown).collect() }
 }

@@ -1,22 +1,22 @@
-//! A base: which lines mention a file. Whether Obsidian follows renames in bases is not
-//! established, so they are reported and never edited.
+//! Finds the lines of a `.base` file that mention a file. It is not known whether Obsidian updates
+//! bases on a rename, so the steward reports these lines and never edits them.
 
 use super::fold::fold_key;
 
-/// What a text in a base's formulas stands between.
+/// The characters that can open a quoted text or a link in a base's formulas.
 const QUOTES: [char; 4] = ['"', '\'', '`', '['];
 
 /// A line that mentions a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// The line, from 1.
+    /// 1-based line number.
     pub line: usize,
     pub text: String,
 }
 
-/// The lines of a base in which a text in quotes, or a link, names what is at `path`: by all of its
-/// path or the end of it, with the extension or, for notes, without; a folder also by what is in it.
-/// Case does not count. The name of a view is no file's.
+/// The lines of a base that name `path` in a quoted text or a link. A line matches if it holds the
+/// whole path or the end of it; a note also matches without its extension, and a folder also
+/// matches the paths below it. Matching ignores case. The names of views and columns do not count.
 pub fn mentions(base: &str, path: &str) -> Vec<Mention> {
     let path = fold_key(path);
     if path.is_empty() {
@@ -29,7 +29,7 @@ pub fn mentions(base: &str, path: &str) -> Vec<Mention> {
         .collect()
 }
 
-/// Whether the line says how a view or a column is called.
+/// Whether the line sets the name of a view or a column.
 fn is_label(line: &str) -> bool {
     let item = line.trim_start().trim_start_matches("- ").trim_start();
     ["name:", "displayName:"].iter().any(|key| item.starts_with(key))
@@ -46,7 +46,7 @@ fn names(line: &str, path: &str) -> bool {
     };
     line.match_indices(name).any(|(at, _)| {
         let Some(start) = line[..at].rfind(QUOTES) else { return false };
-        // `Other/Note` is not `Folder/Note`.
+        // `Other/Note` does not match `Folder/Note`.
         let written = line[start + 1..at + name.len()].trim_start_matches('/');
         let above = wanted.strip_suffix(written);
         let after = &line[at + name.len()..];

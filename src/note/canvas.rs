@@ -1,5 +1,5 @@
-//! A canvas (JSON Canvas 1.0): which files its nodes show and which links its cards hold, and
-//! where in the JSON they are written.
+//! Reads a canvas (JSON Canvas 1.0): the files its nodes show, the links in its cards, and the byte
+//! position of each in the JSON.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,66 +9,66 @@ use serde_json::value::RawValue;
 use super::link::is_external;
 use super::markdown;
 
-/// What a canvas holds that leads into the vault.
+/// The links of a canvas into the vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Canvas {
-    /// In the order of the nodes.
+    /// In node order.
     pub links: Vec<CanvasLink>,
 }
 
-/// A file that a node shows, a picture behind a group, or a link in a card's text.
+/// A file that a node shows, the background image of a group, or a link in a card's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanvasLink {
-    /// Which node, as a JSON path: `nodes[3].file`, `nodes[4].text`, `nodes[5].background`.
+    /// The JSON path of the node: `nodes[3].file`, `nodes[4].text`, `nodes[5].background`.
     pub node: String,
-    /// The number of the node, from 0.
+    /// 0-based index of the node.
     pub number: usize,
-    /// What it names: for a file the whole path from the vault's root, for a card a linkpath.
+    /// The target: for a file the path from the vault's root, for a card a linkpath.
     pub path: String,
-    /// The part of it meant, with its `#`; empty: all.
+    /// The subpath with its `#`; empty if the whole file is meant.
     pub subpath: String,
-    /// Whether `path` is a whole path, which is not resolved as a link.
+    /// Whether `path` is a path from the vault's root, which is not resolved like a linkpath.
     pub is_file: bool,
 }
 
-/// A canvas that is no JSON.
+/// The text is not a JSON object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a canvas: {reason}")]
 pub struct CanvasError {
-    /// What the parser says.
+    /// The parser's message.
     pub reason: String,
 }
 
-/// What a string of a canvas holds.
+/// What a string of a canvas contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
-    /// The whole path of a file.
+    /// A path from the vault's root.
     File,
-    /// The text of a card, Markdown.
+    /// The Markdown text of a card.
     Card,
 }
 
-/// A string of a canvas that can lead into the vault.
+/// A string of a canvas that can contain links into the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The number of its node, from 0.
+    /// 0-based index of the node.
     pub number: usize,
-    /// What it holds.
     pub kind: PieceKind,
-    /// The node's key that it is the value of.
+    /// The key of the node under which the string stands.
     pub key: &'static str,
-    /// What it says.
+    /// The unescaped string.
     pub text: String,
-    /// The subpath that the node has beside it.
+    /// The `subpath` of the same node.
     pub subpath: String,
-    /// Where in the JSON its content begins, behind the quote.
+    /// Byte offset in the JSON of the first byte after the opening quote.
     start: usize,
-    /// Behind each escape: the place in `text`, and in the JSON counted from `start`.
+    /// One entry per escape sequence: the offsets just after it, in `text` and in the JSON from
+    /// `start`.
     escapes: Vec<(usize, usize)>,
 }
 
 impl Piece {
-    /// Where in the JSON the byte `at` of the text is written; `at` is a character's boundary.
+    /// The byte offset in the JSON of the byte `at` of `text`; `at` is a character boundary.
     pub fn raw(&self, at: usize) -> usize {
         let behind = self.escapes.partition_point(|(text, _)| *text <= at);
         let (text, raw) = behind.checked_sub(1).map_or((0, 0), |last| self.escapes[last]);
@@ -78,11 +78,11 @@ impl Piece {
 
 type Object<'t> = HashMap<Cow<'t, str>, &'t RawValue>;
 
-/// The strings of a canvas that can lead into the vault, in the order of the nodes. An empty file
-/// is an empty canvas, as Obsidian makes them.
+/// The strings of a canvas that can contain links into the vault, in node order. An empty file is
+/// an empty canvas, since Obsidian creates canvases as empty files.
 ///
 /// # Errors
-/// [`CanvasError`] if it is no JSON object. Nodes of an unknown kind are passed over.
+/// [`CanvasError`] if the text is not a JSON object. Nodes of an unknown type are skipped.
 pub fn pieces(text: &str) -> Result<Vec<Piece>, CanvasError> {
     let json = text.trim_start_matches('\u{feff}');
     if json.trim().is_empty() {
@@ -108,7 +108,7 @@ pub fn pieces(text: &str) -> Result<Vec<Piece>, CanvasError> {
             continue;
         }
         let raw = node[key].get();
-        // Part of `text`, as RawValue borrows it.
+        // `raw` is a slice of `text`: `RawValue` borrows.
         let start = raw.as_ptr().addr() - text.as_ptr().addr() + 1;
         let subpath = string("subpath").unwrap_or_default();
         let escapes = escapes(&raw[1..raw.len() - 1]);
@@ -117,7 +117,8 @@ pub fn pieces(text: &str) -> Result<Vec<Piece>, CanvasError> {
     Ok(pieces)
 }
 
-/// Behind each escape of a JSON string: the place in what it means, and in what is written.
+/// For each escape sequence of a JSON string, the offsets just after it in the unescaped text and
+/// in `raw`.
 fn escapes(raw: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let (mut text, mut at) = (0, 0);
@@ -145,16 +146,15 @@ fn escapes(raw: &str) -> Vec<(usize, usize)> {
 /// A string anywhere in a canvas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// The key before it, its own or that of the list it is in; empty where there is none.
+    /// The nearest key before it, its own or that of its list; empty if there is none.
     pub key: String,
-    /// What it says.
+    /// The unescaped string.
     pub value: String,
-    /// Its line in the JSON, from 1.
+    /// 1-based line number in the JSON.
     pub line: usize,
 }
 
-/// The values of a canvas that are strings, in their order; `None` if it is no JSON. An empty file
-/// has none.
+/// All string values of a canvas in their order; `None` if it is not JSON. An empty file has none.
 pub fn strings(text: &str) -> Option<Vec<Text>> {
     let json = text.trim_start_matches('\u{feff}');
     if !json.trim().is_empty() {
@@ -181,7 +181,7 @@ pub fn strings(text: &str) -> Option<Vec<Text>> {
     Some(strings)
 }
 
-/// Reads a canvas.
+/// Reads the links of a canvas.
 ///
 /// # Errors
 /// As [`pieces`].

@@ -1,4 +1,4 @@
-//! The stable words for what can go wrong, the same for every caller and every tool.
+//! The stable error codes, the same for every caller and every tool.
 
 use std::fmt;
 
@@ -44,6 +44,8 @@ pub enum ErrorCode {
     PatchFailed,
     /// The regular expression or glob is malformed.
     InvalidPattern,
+    /// The expression or the base is malformed.
+    InvalidExpression,
     /// The operating system does not allow it.
     PermissionDenied,
     /// The disk or the quota is full.
@@ -64,11 +66,19 @@ pub enum ErrorCode {
     Timeout,
     /// Obsidian is not connected, and nothing else can do it.
     HostUnavailable,
+    /// The plan is another by now, or does not fit the vault any more.
+    StalePlan,
+    /// A job in this state cannot be asked for that.
+    WrongState,
+    /// A plan would change more files than the settings allow.
+    TooMany,
+    /// A rule file is malformed, or a rule says what none can.
+    InvalidRule,
 }
 
 impl ErrorCode {
     /// Every code, in the order of the reference.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 31] = [
         Self::NotFound,
         Self::AmbiguousPath,
         Self::ProtectedPath,
@@ -85,6 +95,7 @@ impl ErrorCode {
         Self::StaleRevision,
         Self::PatchFailed,
         Self::InvalidPattern,
+        Self::InvalidExpression,
         Self::PermissionDenied,
         Self::StorageFull,
         Self::IoError,
@@ -95,9 +106,13 @@ impl ErrorCode {
         Self::Cancelled,
         Self::Timeout,
         Self::HostUnavailable,
+        Self::StalePlan,
+        Self::WrongState,
+        Self::TooMany,
+        Self::InvalidRule,
     ];
 
-    /// The word as it stands on the wire.
+    /// The code on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "not_found",
@@ -116,6 +131,7 @@ impl ErrorCode {
             Self::StaleRevision => "stale_revision",
             Self::PatchFailed => "patch_failed",
             Self::InvalidPattern => "invalid_pattern",
+            Self::InvalidExpression => "invalid_expression",
             Self::PermissionDenied => "permission_denied",
             Self::StorageFull => "storage_full",
             Self::IoError => "io_error",
@@ -126,6 +142,10 @@ impl ErrorCode {
             Self::Cancelled => "cancelled",
             Self::Timeout => "timeout",
             Self::HostUnavailable => "host_unavailable",
+            Self::StalePlan => "stale_plan",
+            Self::WrongState => "wrong_state",
+            Self::TooMany => "too_many",
+            Self::InvalidRule => "invalid_rule",
         }
     }
 }
@@ -156,6 +176,6 @@ mod tests {
             assert_eq!(*code as usize, at, "{code} stands out of order");
             assert!(schema.contains(&format!("\"{code}\"")), "{code}");
         }
-        assert_eq!(ErrorCode::HostUnavailable as usize + 1, ErrorCode::ALL.len());
+        assert_eq!(ErrorCode::InvalidRule as usize + 1, ErrorCode::ALL.len());
     }
 }

@@ -1,20 +1,21 @@
-//! Copies that sync programs make when two machines changed one file.
+//! Recognises the copies that sync programs make when two machines change one file.
 //!
-//! Known by their names alone. They are recognised and shown, never touched: which of the two texts
-//! counts only a person can say.
+//! Recognised by name alone. The steward shows them and never touches them, since only a person can
+//! say which version counts.
 
-/// What a name says of the file it is a copy of.
+/// What the name of a conflict copy says about the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConflictName {
-    /// The name of the file that it is a copy of, in the same folder.
+    /// The name of the original, in the same folder.
     pub original: String,
-    /// Whether only a sync program names files so. If not, it is a copy only beside its original.
+    /// Whether only a sync program makes such names. If not, the file counts as a copy only if the
+    /// original stands beside it.
     pub is_certain: bool,
 }
 
-/// Reads a file's name as that of a conflict copy: Syncthing's `.sync-conflict-…`, what Obsidian
-/// Sync, Dropbox, Nextcloud and others put in brackets with the words "conflicted copy", and the
-/// ` 2` to ` 9` that iCloud and the Finder add.
+/// Reads a file name as that of a conflict copy: Syncthing's `.sync-conflict-…`, the "conflicted
+/// copy" in brackets of Obsidian Sync, Dropbox, Nextcloud and others, and the ` 2` to ` 9` that
+/// iCloud and the Finder append.
 pub fn original_of(name: &str) -> Option<ConflictName> {
     let (stem, extension) = match name.rfind('.') {
         Some(dot) if dot > 0 => name.split_at(dot),
@@ -39,7 +40,7 @@ pub fn original_of(name: &str) -> Option<ConflictName> {
     }
 }
 
-/// `Note.sync-conflict-20261121-103045-ABCDEFG`, the letters being the other machine.
+/// `Note.sync-conflict-20261121-103045-ABCDEFG`; the letters identify the other machine.
 fn syncthing(stem: &str) -> Option<&str> {
     let (original, rest) = stem.rsplit_once(".sync-conflict-")?;
     let mut parts = rest.split('-');

@@ -1,7 +1,7 @@
-//! What changed between two texts, as a unified diff.
+//! The differences between two texts as a unified diff.
 //!
-//! For people and models to read after an edit, so its size is bounded: it says how much it leaves
-//! out. [`hunks`] gives the same as values, whole.
+//! People and models read it after an edit, so its size is bounded, and it says how much it leaves
+//! out. [`hunks`] returns the whole diff as values.
 
 use std::time::{Duration, Instant};
 
@@ -9,27 +9,27 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use crate::note::patch::{Action, FilePatch, Hunk, HunkLine, PatchLine};
 
-/// The most lines of a diff as text.
+/// The most lines of a diff in text form.
 pub const MAX_DIFF_LINES: usize = 200;
 
-/// The most bytes of a diff as text, but for the line that says what was left out.
+/// The most bytes of a diff in text form, not counting the line that says how much was left out.
 pub const MAX_DIFF_BYTES: usize = 20 * 1024;
 
-/// How many unchanged lines are shown around a change.
+/// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 
-/// From how many changed lines on, both sides together, no shortest diff is looked for.
+/// Above this many changed lines, both sides together, the diff is not minimised.
 const MAX_COMPARED: usize = 20_000;
 
-/// How long a shortest diff is looked for. Past that it is still right, only longer.
+/// Time limit for minimising a diff. After it the diff is still correct, only longer.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How many characters of one line are shown.
+/// Characters shown of one line.
 const LINE_CHARS: usize = 1_000;
 
-/// The diff between a file's old and new bytes as text: at most [`MAX_DIFF_LINES`] lines and
-/// [`MAX_DIFF_BYTES`] bytes, then a line that says how many more there are. Empty if they are equal;
-/// one sentence if either is not UTF-8. `path` is the file's, as vault paths are spelt.
+/// The text diff between a file's old and new bytes: at most [`MAX_DIFF_LINES`] lines and
+/// [`MAX_DIFF_BYTES`] bytes, then a line with the number of lines left out. Empty if both are
+/// equal; one sentence if either is not UTF-8. `path` is the file's vault path.
 pub fn unified(old: &[u8], new: &[u8], path: &str) -> String {
     let part = part(old, new, path, 0, false);
     let mut text = part.text;
@@ -41,26 +41,25 @@ pub fn unified(old: &[u8], new: &[u8], path: &str) -> String {
     text
 }
 
-/// A piece of a diff.
+/// A page of a diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Its lines, headers and all.
+    /// The text of the page, with the file headers on the first page.
     pub text: String,
-    /// How many lines come after it.
+    /// The number of lines after this page.
     pub more: usize,
-    /// Which of all lines is the first of those: where to go on. `None` where there are none.
+    /// The index of the line at which the next page starts. `None` on the last page.
     pub next: Option<usize>,
-    /// Lines in it of which only the beginning is shown.
+    /// The number of lines on this page that were cut.
     pub cut: usize,
-    /// Lines that the whole diff adds.
+    /// Lines added by the whole diff.
     pub added: usize,
-    /// Lines that the whole diff takes away.
+    /// Lines removed by the whole diff.
     pub removed: usize,
 }
 
-/// The diff between a file's old and new bytes from its line `first` on, from 0, as many lines as
-/// [`unified`] shows, and one at least. Of an overlong line the beginning, unless lines are to be
-/// `whole`.
+/// The diff between a file's old and new bytes from line `first` (0-based) on, as many lines as
+/// [`unified`] shows, and at least one. Long lines are cut unless `whole` is set.
 pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> Part {
     if old == new {
         return Part::default();
@@ -89,7 +88,7 @@ pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> Pa
             let shorter = if whole { line.clone() } else { cut(&line) };
             let is_full =
                 shown >= MAX_DIFF_LINES - 2 || part.text.len() + shorter.len() > MAX_DIFF_BYTES;
-            // Once something is missing, nothing after it is shown.
+            // After the first line left out, nothing more is shown.
             if part.more > 0 || (is_full && shown > 0) {
                 part.next.get_or_insert(at - 1);
                 part.more += 1;
@@ -103,7 +102,7 @@ pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> Pa
     part
 }
 
-/// Cuts an overlong line, keeping what ends it.
+/// Cuts a long line and keeps its ending.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(LINE_CHARS) {
         Some((end, _)) if line[end..].trim_end_matches(['\r', '\n']).contains(|_| true) => {
@@ -115,11 +114,11 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// The diff between two texts as hunks with three lines of context: applied to `old` they give
-/// `new`, reversed and applied to `new` they give `old`, to the byte.
+/// The diff between two texts as hunks with three lines of context. Applied to `old` they give
+/// `new`; reversed and applied to `new` they give `old`, byte for byte.
 ///
-/// The cost is bounded: what both begin and end with is skipped, and where too much is left, or it
-/// takes too long, the diff is not the shortest.
+/// The cost is bounded: the common start and end are skipped, and above a size and a time limit the
+/// diff is not minimal.
 pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
@@ -159,7 +158,7 @@ pub(super) fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     operations
 }
 
-/// The operation `by` lines further down.
+/// The operation, moved down by `by` lines.
 fn moved(operation: DiffOp, by: usize) -> DiffOp {
     match operation {
         DiffOp::Equal { old_index, new_index, len } => {
@@ -192,7 +191,7 @@ fn hunk(group: &[DiffOp], old: &[&str], new: &[&str]) -> Hunk {
         }
     }
     let mut hunk = Hunk { old_start: None, new_start: None, lines };
-    // A side without lines is numbered by the line before it.
+    // A side without lines gets the number of the line before it.
     let (no_old, no_new) = (hunk.old_lines().next().is_none(), hunk.new_lines().next().is_none());
     let number = |at: usize, empty: bool| at + usize::from(!empty);
     if let Some(first) = group.first() {

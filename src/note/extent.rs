@@ -1,8 +1,8 @@
-//! How much of a text a change puts in anew.
+//! Counts the bytes that a change adds.
 
-/// Bytes of `new` that differ where it is put in place of `old`. Texts of as many lines are compared line
-/// by line, others from the first byte that differs to the last; the smaller count holds. What is only
-/// taken out counts nothing.
+/// The number of bytes of `new` that differ when it replaces `old`. Texts with the same number of
+/// lines are compared line by line, others from the first differing byte to the last; the smaller
+/// count wins. Deleted bytes do not count.
 pub fn changed(old: &[u8], new: &[u8]) -> u64 {
     let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[start..], &new[start..]);
@@ -12,7 +12,7 @@ pub fn changed(old: &[u8], new: &[u8]) -> u64 {
     by_line(old, new).map_or(span, |lines| lines.min(span))
 }
 
-/// The bytes of the new lines that differ, where both have as many lines.
+/// The bytes of the new lines that differ; `None` if the line counts differ.
 fn by_line(old: &[u8], new: &[u8]) -> Option<u64> {
     let (mut old, mut new) = (old.split(|byte| *byte == b'\n'), new.split(|byte| *byte == b'\n'));
     let mut changed = 0;

@@ -1,17 +1,17 @@
-//! One key for all spellings of a name that people and machines take for the same.
+//! The fold key: one key for all spellings of a name that people and machines treat as the same.
 //!
-//! The key is the NFC form under Unicode *simple* case folding, with the no-break spaces U+00A0
-//! and U+202F as plain space. Simple folding maps one character to one, so `ß` is not `SS` and
-//! `ﬁ` is not `fi`: no case-insensitive file system takes those for the same name either, and a
-//! key that did would call two files one. NFC and the spaces are Obsidian's own path
-//! normalisation (its `normalizePath`).
+//! The key is the NFC form under Unicode *simple* case folding, with the no-break spaces U+00A0 and
+//! U+202F as plain space. Simple folding maps one character to one, so `ß` does not equal `SS` and
+//! `ﬁ` does not equal `fi`: no case-insensitive file system treats them as the same either, and a
+//! key that did would merge two files into one. NFC and the spaces follow Obsidian's own
+//! `normalizePath`.
 
 use std::borrow::Cow;
 
 use icu_casemap::CaseMapper;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// The form Obsidian keeps paths in: NFC, no-break spaces as spaces.
+/// The form in which Obsidian stores paths: NFC, no-break spaces as spaces.
 pub fn normal(text: &str) -> Cow<'_, str> {
     let spaces = |c: char| matches!(c, '\u{a0}' | '\u{202f}');
     match (is_nfc(text), text.contains(spaces)) {
@@ -20,16 +20,15 @@ pub fn normal(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The key under which names that differ only by case, Unicode form or kind of space are equal.
-///
-/// `fold_key(a) == fold_key(b)` says "a person would take these for one name". Idempotent.
+/// The key that is equal for names that differ only in case, Unicode form or kind of space: names
+/// that a person would take for the same. Idempotent.
 pub fn fold_key(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
     let mapper = CaseMapper::new();
     let folded: String = normal(text).chars().map(|c| mapper.simple_fold(c)).collect();
-    // Folding can leave a base letter before a mark that composes with it only in lower case.
+    // Case folding can produce a base letter and a mark that compose only in lower case.
     match normal(&folded) {
         Cow::Borrowed(_) => folded,
         Cow::Owned(composed) => composed,

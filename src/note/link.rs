@@ -1,13 +1,13 @@
-//! A link as it stands in a note: which bytes are what, and what they mean.
+//! A link in a note: the byte range of each part and its decoded meaning.
 //!
 //! Grammar: `[[path#sub|text]]`, `![[…]]`, `[text](path#sub "title")`, `![text](…)`. The link text
-//! splits at the first `#`; what stands after `|` never decides where a link leads. Inside a table
-//! the pipe is written `\|` and has to stay so.
+//! splits at the first `#`; the part after `|` never decides where a link leads. In a table the
+//! pipe is written `\|` and must stay so.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Which of the four ways a link is written in.
+/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// `[[…]]`
@@ -21,7 +21,7 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// The word for it.
+    /// The name of the syntax, for messages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Wikilink => "wikilink",
@@ -31,80 +31,79 @@ impl LinkKind {
         }
     }
 
-    /// Whether it is one of the bracketed kinds of Obsidian's own.
+    /// Whether it is one of Obsidian's double-bracket forms.
     pub fn is_wiki(self) -> bool {
         matches!(self, Self::Wikilink | Self::Embed)
     }
 }
 
-/// How a destination's characters are written.
+/// How the characters of a destination are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// As they are: wikilinks and embeds.
+    /// Unencoded: wikilinks and embeds.
     Plain,
-    /// Percent-encoded: a bare Markdown destination.
+    /// Percent-encoded: a Markdown destination without angle brackets.
     Percent,
-    /// Between `<` and `>`, where blanks may stand; percent-encoding counts there too.
+    /// Between `<` and `>`, where spaces are allowed; percent-encoding counts there too.
     Angle,
 }
 
-/// The quotes of a property that holds a link.
+/// The quotes of a property whose value is a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quotes {
-    /// `'…'`, in which `''` means `'`.
+    /// `'…'`; `''` stands for `'`.
     Single,
-    /// `"…"`, in which `\` escapes.
+    /// `"…"`; `\` escapes.
     Double,
 }
 
-/// A link with all its parts, as byte ranges of the text it was found in.
+/// A link with all its parts, as byte ranges of the note's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Which way it is written.
     pub kind: LinkKind,
-    /// All of it, from `!` or the first bracket to the last.
+    /// The whole link, from `!` or the first bracket to the last.
     pub range: Range<usize>,
-    /// The linkpath as written, without subpath, brackets and blanks around it. Empty: this note.
+    /// The linkpath as written, without subpath, brackets and surrounding spaces. Empty: this note.
     pub path: Range<usize>,
-    /// What follows from the first `#` on, itself included.
+    /// The subpath, from the first `#` on, with the `#`.
     pub subpath: Option<Range<usize>>,
-    /// What stands after the pipe, or between a Markdown link's square brackets.
+    /// The part after the pipe, or between a Markdown link's square brackets.
     pub display: Option<Range<usize>>,
     /// A Markdown link's title, without its quotes.
     pub title: Option<Range<usize>>,
-    /// How path and subpath are written.
+    /// How path and subpath are encoded.
     pub encoding: Encoding,
-    /// The quotes around it, where it is a property's value.
+    /// The quotes around the link, if it is the value of a property.
     pub frontmatter: Option<Quotes>,
-    /// Whether it stands in a table.
+    /// Whether the link is in a table.
     pub in_table: bool,
-    /// Whether its pipe is written `\|`.
+    /// Whether the pipe is written `\|`.
     pub escaped_pipe: bool,
-    /// Whether it stands between `%%`. Whether Obsidian counts such links is not established; they
-    /// are links here, and [`Link::counts`] is the one place that decides.
+    /// Whether the link is in a `%%comment%%`. It is not known whether Obsidian counts such links;
+    /// the steward does, and only [`Link::counts`] decides that.
     pub in_comment: bool,
-    /// The line it begins in, from 1.
+    /// The 1-based line in which the link begins.
     pub line: usize,
 }
 
 impl Link {
-    /// Whether the link takes part in the link graph. Links in comments do.
+    /// Whether the link belongs in the link graph. Links in comments do.
     pub fn counts(&self) -> bool {
         true
     }
 
-    /// The linkpath it means, decoded, from the text it was found in.
+    /// The decoded linkpath; `text` is the note's text.
     pub fn linkpath<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.decode(text.get(self.path.clone()).unwrap_or_default())
     }
 
-    /// The subpath it means, `#` included, decoded; empty if there is none.
+    /// The decoded subpath with its `#`; empty if there is none.
     pub fn subpath<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let raw = self.subpath.clone().and_then(|range| text.get(range));
         self.decode(raw.unwrap_or_default())
     }
 
-    /// What `raw`, a part of it, says once the quotes of its property are undone.
+    /// `raw`, a part of the link, without the escapes of the quotes around the property.
     pub fn unquoted<'a>(&self, raw: &'a str) -> Cow<'a, str> {
         match self.frontmatter {
             Some(Quotes::Single) if raw.contains("''") => Cow::Owned(raw.replace("''", "'")),
@@ -125,7 +124,7 @@ impl Link {
     }
 }
 
-/// Whether a Markdown destination leads out of the vault: it begins with a scheme or `//`.
+/// Whether a Markdown destination leads out of the vault: it starts with a scheme or `//`.
 pub fn is_external(destination: &str) -> bool {
     if destination.starts_with("//") {
         return true;
@@ -135,9 +134,9 @@ pub fn is_external(destination: &str) -> bool {
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Undoes backslash escapes and percent-encoding; `None` where there is nothing to undo. A text
-/// whose percent signs are no encoding of UTF-8 is taken as it is, as JavaScript's callers of
-/// `decodeURI` do.
+/// Decodes backslash escapes and percent-encoding as JavaScript's `decodeURI` does, which Obsidian
+/// uses: encoded characters with a meaning in a URL (`%26`) stay encoded, and text whose percent
+/// signs do not encode UTF-8 is returned as it is. `None` if there is nothing to decode.
 pub(super) fn decode_destination(raw: &str) -> Option<String> {
     if !raw.contains(['\\', '%']) {
         return None;
@@ -157,6 +156,10 @@ pub(super) fn decode_destination(raw: &str) -> Option<String> {
     decoded.or_else(|| String::from_utf8(plain).ok())
 }
 
+/// The characters that `decodeURI` leaves encoded, except `#`, `$` and `:`: `note/relink` encodes
+/// these when it writes links to new names.
+const RESERVED: &[u8] = b";/?@&=+,";
+
 fn percent_decode(bytes: &[u8]) -> Option<Vec<u8>> {
     let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -164,7 +167,11 @@ fn percent_decode(bytes: &[u8]) -> Option<Vec<u8>> {
     while let Some(byte) = bytes.get(at) {
         if *byte == b'%' {
             let value = digit(at + 1)? * 16 + digit(at + 2)?;
-            decoded.push(u8::try_from(value).ok()?);
+            let value = u8::try_from(value).ok()?;
+            match RESERVED.contains(&value) {
+                true => decoded.extend_from_slice(&bytes[at..at + 3]),
+                false => decoded.push(value),
+            }
             at += 3;
         } else {
             decoded.push(*byte);
@@ -174,7 +181,7 @@ fn percent_decode(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(decoded)
 }
 
-/// Undoes the escapes of a double-quoted YAML scalar that can stand in a path.
+/// Decodes the escapes of a double-quoted YAML scalar that can occur in a path.
 fn unquote(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -213,6 +220,8 @@ mod tests {
             ("100% tea", "100% tea"),
             ("%ff.md", "%ff.md"),
             ("a%2", "a%2"),
+            ("a%20%26%20b%2Cc.md", "a %26 b%2Cc.md"),
+            ("a%2fb%23c", "a%2fb#c"),
             ("%E5%A4%A7", "大"),
             (r"a\(b\).md", "a(b).md"),
             (r"a\b.md", r"a\b.md"),

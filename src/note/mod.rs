@@ -1,24 +1,27 @@
 //! A note as text: paths and names, lines, edits, diffs and patches, all as values.
 //!
-//! For whoever decides what a vault should hold, without touching one. May import nothing of ours.
+//! Callers decide what a vault should hold; this room never touches one. It imports no other room.
 //!
 //! Invariants:
-//! - No I/O and no clock: bytes and strings in, new bytes or a typed error out.
-//! - Nothing here panics, on any input. Fuzz targets and property tests hold it to that.
-//! - Bytes outside an edit or a hunk never change: byte-order mark, line endings and the state of
-//!   the final newline are the file's own.
+//! - No I/O and no clock: functions take bytes and strings, and return new bytes or a typed error.
+//! - Nothing here panics, whatever the input. Fuzz targets and property tests check this.
+//! - Bytes outside an edit or a hunk never change: the byte-order mark, the line endings and a
+//!   missing final newline stay as they are in the file.
 //! - Cost is bounded by the size of the input, never by its shape.
-//! - Every error says its [`code::ErrorCode`] and, where there is something to do, a hint.
+//! - Every error has an [`code::ErrorCode`] and, where the caller can do something about it, a
+//!   hint.
 //!
-//! In reading order: what names are ([`fold`], [`spelling`], [`path`], [`names`], [`glob`],
-//! [`conflict`]; [`spoken`] as they are said), what a
-//! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
-//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`extent`], [`merge`], [`patch`];
-//! [`relink`] for links, [`raw_links`] where a text is too large to be read), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
+//! In reading order: names ([`fold`], [`spelling`], [`path`], [`path_map`], [`names`], [`glob`],
+//! [`conflict`]; [`spoken`] for names as people say them), the bytes of a note ([`text`]), its
+//! content ([`markdown`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and [`base`] for those
+//! files, [`yaml`] for pure YAML files), changes ([`edit`], [`diff`], [`extent`], [`merge`],
+//! [`patch`]; [`relink`] for links, [`raw_links`] for text too large to parse), date formats
+//! ([`moment`], [`template`]), error codes ([`code`]).
 
 pub mod fold;
 
 pub mod path;
+pub mod path_map;
 pub mod spelling;
 
 pub mod spoken;
@@ -44,6 +47,8 @@ pub mod moment;
 pub mod template;
 
 pub mod frontmatter;
+
+pub mod yaml;
 
 pub mod canvas;
 

@@ -1,20 +1,21 @@
-//! Dates in the format language of Moment.js, which Obsidian's settings and templates are written
-//! in; names in English.
+//! Dates in the format language of Moment.js, which Obsidian's settings and templates use; names in
+//! English.
 //!
-//! Letters that are no token stand for themselves, as in Moment; [`Formatted::unknown`] says which
-//! they were, since most often somebody meant something by them.
+//! Letters that are no token are copied, as Moment does; [`Formatted::unknown`] lists them, since
+//! the user most often meant something by them.
 
 use chrono::{DateTime, Datelike, Days, FixedOffset, Offset, Timelike};
 
-/// A date as text.
+/// A formatted date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Formatted {
     pub text: String,
-    /// Letters of the format that mean nothing, each once.
+    /// The letters of the format without a meaning, each once.
     pub unknown: Vec<char>,
 }
 
-/// Tokens, the longest of those that begin alike first, as Moment looks for them.
+/// The tokens; of tokens with the same beginning the longest comes first, the order in which Moment
+/// tries them.
 const TOKENS: [&str; 79] = [
     "Hmmss", "hmmss", "Hmm", "hmm", "MMMM", "MMM", "MM", "Mo", "M", "DDDD", "DDDo", "DDD", "DD",
     "Do", "D", "dddd", "ddd", "dd", "do", "d", "wo", "ww", "w", "Wo", "WW", "W", "Qo", "Q",
@@ -42,7 +43,7 @@ const MONTHS: [&str; 12] = [
 const DAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// Writes `time` as `format` says.
+/// Formats `time` as `format` says.
 pub fn format(time: &DateTime<FixedOffset>, format: &str) -> Formatted {
     let mut formatted = Formatted { text: String::new(), unknown: Vec::new() };
     write(time, format, &mut formatted);
@@ -87,7 +88,7 @@ fn write(time: &DateTime<FixedOffset>, format: &str, formatted: &mut Formatted) 
     }
 }
 
-/// `[as it is]` at the beginning, brackets included: up to the last `]` before another `[`.
+/// `[literal text]` at the beginning, with its brackets: up to the last `]` before another `[`.
 fn bracketed(rest: &str) -> Option<&str> {
     let inside = rest.strip_prefix('[')?;
     let end = inside.find('[').unwrap_or(inside.len());
@@ -189,7 +190,7 @@ fn value(time: &DateTime<FixedOffset>, token: &str) -> String {
         "N" | "NN" | "NNN" | "NNNNN" => "AD".to_owned(),
         "y" | "yy" | "yyy" | "yyyy" => year.to_string(),
         "yo" => ordinal(year.unsigned_abs()),
-        // The name of the zone, which Moment does not know of local times either.
+        // The zone's name. Moment has none for local times either.
         "z" | "zz" => String::new(),
         fraction => {
             format!("{:03}000000", time.timestamp_subsec_millis())[..fraction.len()].to_owned()
@@ -197,8 +198,7 @@ fn value(time: &DateTime<FixedOffset>, token: &str) -> String {
     }
 }
 
-/// The week of the English calendar and its year: weeks begin on Sunday, and the one with the first
-/// of January is the first.
+/// The week of the US calendar and its year: weeks begin on Sunday, and week 1 holds January 1.
 fn week(time: &DateTime<FixedOffset>) -> (i32, u32) {
     let until_saturday = 6 - time.weekday().num_days_from_sunday();
     let saturday = time.date_naive().checked_add_days(Days::new(u64::from(until_saturday)));

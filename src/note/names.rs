@@ -1,24 +1,27 @@
-//! What a new file or folder may be called: a name that Obsidian and every desktop system holds.
+//! The rules for the names of new files and folders: names that Obsidian and every desktop system
+//! accept.
 //!
-//! Vaults travel. A name that is fine here can vanish from a phone, stop a sync or break every link
-//! to it. So a *new* name passes the strictest of all places; a name that exists already is
-//! tolerated as it is.
+//! Vaults travel. A name that works here can vanish from a phone, stop a sync or break every link
+//! to it. So a *new* name must satisfy the strictest of all systems; an existing name is accepted
+//! as it is.
 //!
 //! Sources: Obsidian's own check on renaming (`\ / :` everywhere, `* ? " < > |` on Windows and
-//! Android, `# ^ [ ]` because they mean something in a link, no leading dot because it hides the
-//! file); Microsoft's "Naming Files, Paths, and Namespaces" for devices and trailing dots and
-//! spaces; 255 bytes is what ext4 holds.
+//! Android, `# ^ [ ]` because of their meaning in links, no leading dot because it hides the file);
+//! Microsoft's "Naming Files, Paths, and Namespaces" for devices and trailing dots and spaces; 255
+//! bytes is the limit of ext4.
+
+use std::borrow::Cow;
 
 use crate::note::code::ErrorCode;
 use crate::note::path::{MAX_NAME_BYTES, is_invisible, show};
 
-/// A name that no new file or folder may have, and one like it that would do.
+/// A name that no new file or folder may have, with a similar one that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` cannot be the name of a new file or folder: {reason}")]
 pub struct NameFault {
-    /// The name as asked for, invisible characters escaped, at most 100 characters.
+    /// The requested name, invisible characters escaped, at most 100 characters.
     pub name: String,
-    /// What is wrong with it; the first fault found.
+    /// The first rule that it breaks.
     pub reason: NameReason,
     /// The nearest name that [`check_new_name`] accepts.
     pub suggestion: String,
@@ -27,7 +30,7 @@ pub struct NameFault {
 /// The rule that a name breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameReason {
-    /// Nothing, or blanks only.
+    /// Empty or only whitespace.
     #[error("it is empty")]
     Empty,
     /// `.` or `..`.
@@ -57,31 +60,31 @@ pub enum NameReason {
         /// The first such character.
         character: char,
     },
-    /// A character that shows as nothing or turns the writing direction.
+    /// A character that shows nothing or changes the writing direction.
     #[error("it holds the invisible character U+{:04X}", u32::from(*.character))]
     Invisible {
         /// The first such character.
         character: char,
     },
-    /// Hidden, as Obsidian sees it.
+    /// Hidden in Obsidian.
     #[error("a name with a leading dot is hidden in Obsidian")]
     LeadingDot,
-    /// A blank before the first visible character.
+    /// Whitespace before the first visible character.
     #[error("it begins with a space")]
     LeadingSpace,
-    /// Windows and sync services drop or refuse these.
+    /// Windows and sync services drop or reject these.
     #[error("it ends with a dot or a space, which Windows cannot hold")]
     TrailingDotOrSpace,
-    /// A Windows device, with or without extension.
+    /// A Windows device name, with or without extension.
     #[error("`{device}` is a device on Windows, whatever the extension")]
     Device {
-        /// The device, in capitals.
+        /// The device, in upper case.
         device: String,
     },
 }
 
 impl NameFault {
-    /// The stable word for this failure.
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::InvalidPath
     }
@@ -92,13 +95,13 @@ impl NameFault {
     }
 }
 
-/// Whether a *new* file or folder may have this one component as its name.
+/// Checks one path component as the name of a *new* file or folder.
 ///
-/// U+200C and U+200D are accepted between two characters beyond ASCII, where emoji and several
-/// scripts are spelt with them.
+/// U+200C and U+200D are accepted between two non-ASCII characters, since emoji and several scripts
+/// need them.
 ///
 /// # Errors
-/// The first rule broken, with a legal name near the one asked for.
+/// The first broken rule, with a legal name close to the requested one.
 pub fn check_new_name(name: &str) -> Result<(), NameFault> {
     fault(name).map_or(Ok(()), |reason| {
         Err(NameFault {
@@ -119,17 +122,7 @@ fn fault(name: &str) -> Option<NameReason> {
     if name.len() > MAX_NAME_BYTES {
         return Some(NameReason::TooLong { bytes: name.len() });
     }
-    if let Some(reason) = characters(name).find_map(|(before, character, after)| {
-        Some(match character {
-            c if breaks_text(c) => NameReason::Control { character },
-            c if hides(before, c, after) => NameReason::Invisible { character },
-            '\\' | '/' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => {
-                NameReason::Forbidden { character }
-            }
-            '#' | '^' | '[' | ']' => NameReason::LinkSyntax { character },
-            _ => return None,
-        })
-    }) {
+    if let Some((_, reason)) = forbidden_in(name) {
         return Some(reason);
     }
     if name.starts_with('.') {
@@ -144,7 +137,39 @@ fn fault(name: &str) -> Option<NameReason> {
     device(name).map(|device| NameReason::Device { device })
 }
 
-/// Each character with the one before and the one after it.
+/// The first character that new names must not contain, with its byte offset.
+pub fn forbidden_in(name: &str) -> Option<(usize, NameReason)> {
+    let mut at = 0;
+    characters(name).find_map(|(before, character, after)| {
+        let start = at;
+        at += character.len_utf8();
+        let reason = match character {
+            c if breaks_text(c) => NameReason::Control { character },
+            c if hides(before, c, after) => NameReason::Invisible { character },
+            '\\' | '/' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => {
+                NameReason::Forbidden { character }
+            }
+            '#' | '^' | '[' | ']' => NameReason::LinkSyntax { character },
+            _ => return None,
+        };
+        Some((start, reason))
+    })
+}
+
+/// The name with `-` in place of each character that new names must not contain.
+pub fn without_forbidden(name: &str) -> Cow<'_, str> {
+    let mut clean = String::new();
+    let mut rest = name;
+    while let Some((at, _)) = forbidden_in(rest) {
+        clean.push_str(&rest[..at]);
+        clean.push('-');
+        let length = rest[at..].chars().next().map_or(1, char::len_utf8);
+        rest = &rest[at + length..];
+    }
+    if clean.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(clean + rest) }
+}
+
+/// Each character with its neighbours.
 fn characters(name: &str) -> impl Iterator<Item = (Option<char>, char, Option<char>)> {
     let mut before = None;
     name.char_indices().map(move |(at, c)| {
@@ -157,7 +182,7 @@ fn breaks_text(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether `c` is drawn as nothing here: the invisible ones, and letters that are blank by design.
+/// Whether `c` shows nothing here: invisible characters, and letters that are blank by design.
 fn hides(before: Option<char>, c: char, after: Option<char>) -> bool {
     let joins = matches!(c, '\u{200c}' | '\u{200d}')
         && [before, after].iter().all(|side| side.is_some_and(|side| !side.is_ascii()));
@@ -165,8 +190,8 @@ fn hides(before: Option<char>, c: char, after: Option<char>) -> bool {
     blank || (is_invisible(c) && !joins)
 }
 
-/// The Windows device that a name would open. The part before the first dot decides, blanks before
-/// that dot do not count, and superscript digits are digits.
+/// The Windows device that a name would open. The part before the first dot decides, spaces before
+/// that dot do not count, and superscript digits count as digits.
 fn device(name: &str) -> Option<String> {
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_uppercase();
     let numbered = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
@@ -178,14 +203,14 @@ fn device(name: &str) -> Option<String> {
     is_device.then_some(stem)
 }
 
-/// A legal name as near as possible to the one asked for.
+/// A legal name as close as possible to the requested one.
 fn suggest(name: &str) -> String {
     let mut legal = String::with_capacity(name.len());
     for (before, c, after) in characters(name) {
         match c {
             '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => legal.push(' '),
             c if breaks_text(c) || hides(before, c, after) => {}
-            // "Meeting: plan" reads on as "Meeting - plan".
+            // "Meeting: plan" becomes "Meeting - plan".
             ':' if after == Some(' ') => legal.push_str(" -"),
             ':' | '/' | '\\' | '|' => legal.push('-'),
             '"' => legal.push('\''),
@@ -214,7 +239,7 @@ fn trim(name: &str) -> &str {
     name.trim_start_matches(blank).trim_end_matches(blank)
 }
 
-/// Cuts the stem, so that the name fits and keeps a usual extension.
+/// Shortens the stem until the name fits; keeps a short extension.
 fn shorten(name: &str) -> String {
     let dot = name.rfind('.').filter(|&dot| dot > 0 && name.len() - dot <= 16);
     let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));

@@ -1,4 +1,4 @@
-//! Where a thing is in the vault: a path that cannot point outside it.
+//! A path in the vault that cannot point outside it.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,26 +6,26 @@ use std::sync::Arc;
 
 use crate::note::fold;
 
-/// The longest name a file system here can hold, in bytes of UTF-8 (ext4, APFS and NTFS agree).
+/// The longest name that the file systems hold, in bytes of UTF-8 (ext4, APFS and NTFS agree).
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// The longest path accepted, in bytes (`PATH_MAX` on Linux).
+/// The longest accepted path, in bytes (`PATH_MAX` on Linux).
 pub const MAX_PATH_BYTES: usize = 4096;
 
-/// Components of the deepest path accepted: deeper folders are not listed either.
+/// The most components of an accepted path; deeper folders are not listed either.
 pub const MAX_DEPTH: usize = 64;
 
 /// A path inside the vault, relative to its root, `/` between components.
 ///
-/// Invariant: no component is empty, `.` or `..`, none holds `/` or NUL, and there is no leading
-/// or trailing slash. The empty path is the vault's root. Whoever receives one may stop worrying
-/// about traversal; protection, symlinks and existence are decided by `vault`.
+/// Invariant: no component is empty, `.` or `..`, none holds `/` or NUL, and there is no leading or
+/// trailing slash. The empty path is the vault's root. A `VaultPath` is safe from traversal; the
+/// room `vault` decides on protection, symbolic links and existence.
 ///
-/// A clone is a reference count.
+/// Cloning increments a reference count.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VaultPath(Arc<str>);
 
-/// Why a text is no path into the vault.
+/// Why a text is not a path in the vault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// `..` that climbs above the root, an absolute path elsewhere, a drive or a URL.
@@ -34,12 +34,12 @@ pub enum PathError {
         /// The path as given.
         path: String,
     },
-    /// Structure that no path can have.
+    /// The text cannot be a path.
     #[error("`{path}` is not a usable path: {reason}")]
     Invalid {
         /// The path as given, control characters escaped.
         path: String,
-        /// What is wrong with it, in words that can be acted on.
+        /// What is wrong with it, so that the caller can fix it.
         reason: String,
     },
 }
@@ -50,16 +50,16 @@ impl VaultPath {
         Self(Arc::from(""))
     }
 
-    /// Takes a path as a person, a model or a microphone gives it.
+    /// Parses a path as a person, a model or speech recognition gives it.
     ///
-    /// Accepted and normalised: surrounding blanks and quotes, a leading `/` or `./`, `\` for `/`,
-    /// repeated and trailing slashes, NFD for NFC, U+00A0 and U+202F for space. `vault_root` is
-    /// where the vault lies on this machine: an absolute path below it is taken as relative.
+    /// Accepted and normalised: surrounding whitespace and quotes, a leading `/` or `./`, `\` for
+    /// `/`, repeated and trailing slashes, NFD for NFC, U+00A0 and U+202F for space. `vault_root`
+    /// is the vault's absolute path on this machine: an absolute path below it becomes relative.
     ///
     /// # Errors
-    /// [`PathError::Outside`] for whatever leaves the vault; [`PathError::Invalid`] for NUL,
-    /// control characters, `..` that stays inside (the plain path is asked for instead), a name
-    /// over 255 bytes or a path over 4,096.
+    /// [`PathError::Outside`] if the path leaves the vault; [`PathError::Invalid`] for NUL, control
+    /// characters, `..` that stays inside (the error names the plain path), a name over 255 bytes
+    /// or a path over 4,096.
     pub fn parse(input: &str, vault_root: Option<&str>) -> Result<Self, PathError> {
         let trimmed = strip_quotes(input);
         let invalid = |reason: &str| PathError::Invalid {
@@ -107,8 +107,8 @@ impl VaultPath {
         Ok(path)
     }
 
-    /// Where `..` in `input` would lead, if it stays inside the vault: lets a caller see that a
-    /// refused detour aims at something protected, and say so.
+    /// Where `..` in `input` leads if it stays inside the vault. Callers use it to detect, and say,
+    /// that a refused path leads to something protected.
     pub fn parse_climbing(input: &str) -> Option<Self> {
         let normal = fold::normal(strip_quotes(input)).replace('\\', "/");
         let mut components: Vec<&str> = Vec::new();
@@ -124,19 +124,19 @@ impl VaultPath {
         Self::from_disk(&components.join("/"))
     }
 
-    /// Takes a path that was read from the disk or made from such: any spelling, nothing
-    /// normalised. `None` if the structure of a [`VaultPath`] is not there.
+    /// Takes a path read from the disk, or built from one, in any spelling; normalises nothing.
+    /// `None` if it breaks the invariant of [`VaultPath`].
     pub fn from_disk(path: &str) -> Option<Self> {
         let sound = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
         (path.is_empty() || path.split('/').all(sound)).then(|| Self(Arc::from(path)))
     }
 
-    /// The same by reference.
+    /// Borrows the path.
     pub fn borrowed(&self) -> PathRef<'_> {
         PathRef::from(self)
     }
 
-    /// A path of one's own of one by reference.
+    /// An owned copy of a borrowed path.
     pub(super) fn of_ref(path: PathRef<'_>) -> Self {
         Self(Arc::from(path.as_str()))
     }
@@ -144,6 +144,11 @@ impl VaultPath {
     /// The path as text; empty for the root.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The path as shared text.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
     }
 
     /// Whether this is the vault's root.
@@ -166,7 +171,8 @@ impl VaultPath {
         self.borrowed().extension()
     }
 
-    /// Whether the name ends in an extension, and not in what is said behind a dot: `v2.0`, `Dr. Who`.
+    /// Whether the name ends in a file extension, and not in text after a dot such as `v2.0` or
+    /// `Dr. Who`.
     pub fn has_type(&self) -> bool {
         let is_type = |extension: &str| {
             extension.len() <= 12
@@ -181,7 +187,7 @@ impl VaultPath {
         self.borrowed().is_note()
     }
 
-    /// The folder this lies in; `None` for the root itself.
+    /// The parent folder; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         self.borrowed().parent().map(|parent| Self(Arc::from(parent.as_str())))
     }
@@ -206,18 +212,27 @@ impl VaultPath {
         Some(Self(Arc::from(path)))
     }
 
-    /// Whether this is `folder` or lies in it, by whole components.
+    /// This path followed by all components of `rest`; this path if `rest` is empty. `None` if a
+    /// part of `rest` is not a component.
+    pub fn join_all(&self, rest: &str) -> Option<Self> {
+        match rest.is_empty() {
+            true => Some(self.clone()),
+            false => rest.split('/').try_fold(self.clone(), |at, name| at.join(name)),
+        }
+    }
+
+    /// Whether this path is `folder` or lies in it, compared by whole components.
     pub fn is_within<'f>(&self, folder: impl Into<PathRef<'f>>) -> bool {
         self.relative_to(folder).is_some()
     }
 
-    /// What is left of this path below `folder`; empty if they are equal, `None` if this lies
-    /// elsewhere.
+    /// The part of this path below `folder`; empty if they are equal, `None` if this path is not in
+    /// `folder`.
     pub fn relative_to<'f>(&self, folder: impl Into<PathRef<'f>>) -> Option<&str> {
         self.borrowed().relative_to(folder)
     }
 
-    /// The key under which all spellings of this path are equal; see [`fold::fold_key`].
+    /// The fold key of this path; see [`fold::fold_key`].
     pub fn fold_key(&self) -> String {
         fold::fold_key(&self.0)
     }
@@ -248,14 +263,15 @@ impl AsRef<str> for VaultPath {
     }
 }
 
-/// A [`VaultPath`] by reference: what the catalogue gives of its own texts, without a copy.
+/// A borrowed [`VaultPath`], which the catalogue returns without a copy.
 ///
-/// Invariant: as that of [`VaultPath`]; only made of one, or by the catalogue of what was one.
+/// Invariant: as for [`VaultPath`]; created only from one, or by the catalogue from the text of
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathRef<'a>(&'a str);
 
 impl<'a> PathRef<'a> {
-    /// Takes a text that was a path before.
+    /// Takes text that is known to be a path.
     pub(crate) fn of(path: &'a str) -> Self {
         debug_assert!(VaultPath::from_disk(path).is_some(), "only paths are kept");
         Self(path)
@@ -266,7 +282,7 @@ impl<'a> PathRef<'a> {
         self.0
     }
 
-    /// A path of one's own.
+    /// An owned copy.
     pub fn to_path(self) -> VaultPath {
         VaultPath::of_ref(self)
     }
@@ -307,7 +323,7 @@ impl<'a> PathRef<'a> {
         self.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
     }
 
-    /// The folder this lies in; `None` for the root itself.
+    /// The parent folder; `None` for the root.
     pub fn parent(self) -> Option<PathRef<'a>> {
         match self.0.rfind('/') {
             Some(slash) => Some(Self(&self.0[..slash])),
@@ -321,13 +337,13 @@ impl<'a> PathRef<'a> {
         self.0.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Whether this is `folder` or lies in it, by whole components.
+    /// Whether this path is `folder` or lies in it, compared by whole components.
     pub fn is_within<'f>(self, folder: impl Into<PathRef<'f>>) -> bool {
         self.relative_to(folder).is_some()
     }
 
-    /// What is left of this path below `folder`; empty if they are equal, `None` if this lies
-    /// elsewhere.
+    /// The part of this path below `folder`; empty if they are equal, `None` if this path is not in
+    /// `folder`.
     pub fn relative_to<'f>(self, folder: impl Into<PathRef<'f>>) -> Option<&'a str> {
         let folder = folder.into();
         if folder.is_root() {
@@ -341,7 +357,7 @@ impl<'a> PathRef<'a> {
         }
     }
 
-    /// The key under which all spellings of this path are equal; see [`fold::fold_key`].
+    /// The fold key of this path; see [`fold::fold_key`].
     pub fn fold_key(self) -> String {
         fold::fold_key(self.0)
     }
@@ -371,7 +387,7 @@ impl fmt::Display for PathRef<'_> {
         if self.is_root() {
             return f.write_str("/");
         }
-        // Most paths, at once.
+        // Fast case: most paths are printable ASCII.
         if self.0.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return f.write_str(self.0);
         }
@@ -385,7 +401,7 @@ impl fmt::Debug for PathRef<'_> {
     }
 }
 
-/// Whether a character is drawn as nothing or turns the writing direction: harmless in a file,
+/// Whether a character shows nothing or changes the writing direction: harmless in a file,
 /// misleading in a name or a message.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
@@ -394,21 +410,22 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A character as it is safe to print: a control character, one that is drawn as nothing, and one
-/// that turns the writing direction or ends a line, is escaped (`\u{202e}`). U+200C and U+200D stay,
-/// since emoji and several scripts are spelt with them.
+/// The character in a form that is safe to print: control characters, invisible characters, and
+/// characters that change the writing direction or end a line are escaped (`\u{202e}`). U+200C and
+/// U+200D stay, since emoji and several scripts need them.
 pub fn show(c: char) -> impl Iterator<Item = char> {
     let (escaped, plain) =
         if is_hidden(c) { (Some(c.escape_default()), None) } else { (None, Some(c)) };
     escaped.into_iter().flatten().chain(plain)
 }
 
-/// A text of one line, each character as [`show`] shows it.
+/// One line of text, with each character as [`show`] returns it.
 pub fn visible(text: &str) -> String {
     text.chars().flat_map(show).collect()
 }
 
-/// A text of several lines so; line breaks, one with a carriage return too, and tabs stay.
+/// Several lines of text, made safe like [`visible`] does; line breaks (`\n`, `\r\n`) and tabs
+/// stay.
 pub fn visible_lines(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -426,7 +443,7 @@ pub fn visible_lines(text: &str) -> String {
 }
 
 fn is_hidden(c: char) -> bool {
-    // Fillers that have the width of nothing, or of a letter that is not there; other line ends.
+    // Fillers that are drawn as nothing or as a blank; other line separators.
     let is_blank = matches!(
         c,
         '\u{34f}'
@@ -457,9 +474,9 @@ fn strip_quotes(input: &str) -> &str {
     text
 }
 
-/// The part of an absolute path below the vault's root, compared component by component.
+/// The part of an absolute path below the vault's root, compared by whole components.
 fn strip_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
-    // Windows writes its canonical paths as `\\?\C:\…`, people write `C:\…`.
+    // Windows writes canonical paths as `\\?\C:\…`, people write `C:\…`.
     let root = root.replace('\\', "/");
     let root = root.strip_prefix("//?/").unwrap_or(&root).trim_end_matches('/');
     if root.is_empty() {
@@ -467,7 +484,7 @@ fn strip_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
     }
     let path = path.strip_prefix("//?/").unwrap_or(path);
     let rest = match path.get(..root.len()) {
-        // A drive's letter has no case.
+        // Drive letters are case-insensitive.
         Some(start) if root.contains(':') && start.eq_ignore_ascii_case(root) => {
             &path[root.len()..]
         }
@@ -476,8 +493,8 @@ fn strip_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// Absolute forms that cannot be meant as "from the vault's root". A single leading slash can: it
-/// is how models write vault paths, unless its first folder is one of the system's own.
+/// Whether the path can only be absolute on this machine. A single leading slash can also mean the
+/// vault's root, as models often write it, unless the first folder is a system folder.
 fn looks_absolute(path: &str) -> bool {
     const SYSTEM: [&str; 18] = [
         "bin", "boot", "dev", "etc", "home", "lib", "lib64", "mnt", "opt", "private", "proc",

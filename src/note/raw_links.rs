@@ -1,5 +1,5 @@
-//! What a text could link to, without reading it as Markdown: for files that are too large, or no text,
-//! to be read. It finds every link and more, such as those in code.
+//! Finds everything that a text could link to without parsing it as Markdown, for files too large
+//! to parse or not text. It finds every link, and more, such as text in code.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -8,12 +8,12 @@ use memchr::{memchr_iter, memmem};
 
 use super::link::{decode_destination, is_external};
 
-/// Bytes of the longest linkpath looked at. Whoever reads a file piece by piece reads as many beyond a
-/// piece.
+/// Bytes of the longest linkpath considered. Callers that read a file in pieces must read this much
+/// beyond each piece.
 pub const MAX_BYTES: usize = 4 << 10;
 
-/// Tells the linkpath of everything in `text` that begins like a link before byte `end`, until it is told
-/// to stop.
+/// Calls `tell` with the linkpath of everything that begins like a link before byte `end`, until it
+/// returns `Break`.
 pub fn each(
     text: &[u8],
     end: usize,
@@ -22,7 +22,7 @@ pub fn each(
     for at in memmem::find_iter(text, b"[[").take_while(|at| *at < end) {
         let rest = piece(text, at + 2);
         let stop = rest.iter().position(|byte| b"[]|#\n".contains(byte)).unwrap_or(rest.len());
-        // Of `\|` in a table the backslash is no part of the name.
+        // In `\|`, written in tables, the backslash is not part of the name.
         let path = String::from_utf8_lossy(&rest[..stop]);
         let path = path.trim().trim_end_matches('\\').trim_end();
         if !path.is_empty() {
@@ -38,8 +38,8 @@ pub fn each(
     ControlFlow::Continue(())
 }
 
-/// Tells every string of a JSON text that begins before byte `end`, and what stands between two of them,
-/// until it is told to stop.
+/// Calls `tell` with every string of a JSON text that begins before byte `end`, and with the text
+/// between two strings, until it returns `Break`.
 pub fn each_string(
     text: &[u8],
     end: usize,
@@ -73,7 +73,7 @@ fn piece(text: &[u8], start: usize) -> &[u8] {
     &text[start..text.len().min(start + MAX_BYTES)]
 }
 
-/// A Markdown link's destination at the beginning of `rest`, without angle brackets and subpath.
+/// The destination at the beginning of `rest`, after `](`, without angle brackets and subpath.
 fn destination(rest: &[u8]) -> &[u8] {
     let (rest, angle) = match rest.strip_prefix(b"<") {
         Some(rest) => (rest, true),
@@ -82,7 +82,7 @@ fn destination(rest: &[u8]) -> &[u8] {
     let mut depth = 0_usize;
     let stop = rest.iter().enumerate().position(|(at, byte)| match byte {
         b'\n' | b'#' => true,
-        // Where the next one begins; so nothing is looked at again and again.
+        // The next link starts here; stopping keeps the cost linear.
         b']' => rest.get(at + 1) == Some(&b'('),
         b'>' => angle,
         b' ' | b'\t' => !angle,

@@ -1,17 +1,18 @@
-//! Characters that look alike and are typed for each other: quotes, dashes, spaces, and accented letters
-//! as one character or as two.
+//! Characters that look alike and are typed for each other: quotes, dashes, spaces, and accented
+//! letters as one character or two.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Characters that stand for each other. Plain spaces are left: nearly every pattern has some.
+/// Interchangeable characters, with the character class that matches them. Plain spaces are left
+/// out: nearly every pattern contains some.
 const ALIKE: [(&str, &str); 4] =
     [("'’‘ʼ′", "['’‘ʼ′]"), ("\"“”„", "[\"“”„]"), ("-‐‑–—−", "[-‐‑–—−]"), ("\u{a0}\u{202f}", " ")];
 
-/// The regular expression that also finds what is only written with other such characters; `None` where
-/// `pattern` has none of them. What is escaped, in a class or a group's flags stays as it is.
+/// A regular expression that also matches text spelt with look-alike characters; `None` if
+/// `pattern` has none. Escapes, character classes and the flags of groups stay as they are.
 pub fn forgiving(pattern: &str) -> Option<String> {
     if pattern.is_ascii() && !pattern.contains(['\'', '"', '-']) {
         return None;
@@ -39,7 +40,7 @@ pub fn forgiving(pattern: &str) -> Option<String> {
     (found != pattern).then_some(found)
 }
 
-/// A letter, with its other form where it has one.
+/// Adds a letter, with its decomposed form as an alternative if it has one.
 fn letter(c: char, found: &mut String) {
     let parts: Vec<char> = std::iter::once(c).nfd().collect();
     match &parts[..] {
@@ -49,7 +50,7 @@ fn letter(c: char, found: &mut String) {
             found.push(c);
             found.push('|');
             for part in parts {
-                // Spelt out, or whoever copies it would compose it again.
+                // Written as an escape; otherwise copying the pattern could compose it again.
                 match part.is_ascii() {
                     true => found.push(part),
                     false => found.push_str(&format!("\\u{{{:x}}}", u32::from(part))),
@@ -60,7 +61,7 @@ fn letter(c: char, found: &mut String) {
     }
 }
 
-/// Copies a class up to its end.
+/// Copies a character class up to its end.
 fn class(rest: &mut Peekable<Chars<'_>>, found: &mut String) {
     found.push('[');
     found.extend(rest.next_if_eq(&'^'));
@@ -79,7 +80,7 @@ fn class(rest: &mut Peekable<Chars<'_>>, found: &mut String) {
     }
 }
 
-/// Copies up to one of these characters, itself included.
+/// Copies text up to and including one of the characters `ends`.
 fn until(rest: &mut Peekable<Chars<'_>>, found: &mut String, ends: &[char]) {
     for c in rest.by_ref() {
         found.push(c);

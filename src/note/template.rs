@@ -1,4 +1,4 @@
-//! A template's text for a new note: `{{title}}`, `{{date}}` and `{{time}}` as Obsidian fills them.
+//! Fills the template of a new note: `{{title}}`, `{{date}}` and `{{time}}`, as Obsidian does.
 
 use std::sync::LazyLock;
 
@@ -7,25 +7,25 @@ use regex::{Captures, Regex};
 
 use super::moment::{self, Formatted};
 
-/// Case of the names does not count; behind a colon may stand a Moment format.
+/// Names are case-insensitive; a Moment format may follow after a colon.
 static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\{\{\s*(title|date|time)\s*(?::([^}\n]*))?\}\}").expect("a valid pattern")
 });
 
-/// What a template is filled with.
+/// The values for a template.
 #[derive(Debug, Clone, Copy)]
 pub struct Variables<'a> {
     /// The new note's name, without its extension.
     pub title: &'a str,
-    /// The day that the note is for, with the time of day.
+    /// The day of the note, with the time of day.
     pub time: DateTime<FixedOffset>,
-    /// How `{{date}}` is written, as a Moment format.
+    /// The Moment format of `{{date}}`.
     pub date_format: &'a str,
-    /// How `{{time}}` is written, as a Moment format.
+    /// The Moment format of `{{time}}`.
     pub time_format: &'a str,
 }
 
-/// Fills a template. Other words in braces stay, since other programs read them.
+/// Fills a template. Other words in braces stay, since other programs use them.
 pub fn fill(template: &str, variables: &Variables<'_>) -> Formatted {
     let mut unknown: Vec<char> = Vec::new();
     let text = VARIABLE.replace_all(template, |found: &Captures<'_>| {

@@ -1,46 +1,47 @@
-//! A note's bytes as decoded lines, and what is no text at all.
+//! Decodes a note's bytes into lines, and detects what is not text.
 //!
 //! A line ends with `\n`; a `\r` right before it belongs to the ending. A lone `\r` is ordinary
-//! text, as it is for Git and for Obsidian's editor on disk. A final newline ends the last line and
+//! text, as it is for Git and Obsidian. A final newline ends the last line and starts no new one,
+//! so an empty file has no lines.
 //! starts none, so an empty file has no lines.
 
 use std::borrow::Cow;
 
 use crate::note::code::ErrorCode;
 
-/// How much of a file is looked at for a NUL (Git and ripgrep look as far).
+/// How far to look for a NUL byte (as Git and ripgrep do).
 const SNIFFED_BYTES: usize = 8 * 1024;
 
 const BOM: &str = "\u{feff}";
 
-/// A note's text with what its bytes say beside the text.
+/// A decoded text and its encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text<'a> {
     body: Cow<'a, str>,
     encoding: Encoding,
 }
 
-/// How a text lies in its file.
+/// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8 without a byte-order mark: what notes are.
+    /// UTF-8 without a byte-order mark, the usual encoding of notes.
     Utf8,
-    /// UTF-8 behind a byte-order mark, which is kept.
+    /// UTF-8 with a byte-order mark, which is kept.
     Utf8Bom,
-    /// UTF-16, little-endian, by its byte-order mark. Read, never edited.
+    /// UTF-16, little-endian, with a byte-order mark. Read, never edited.
     Utf16Le,
-    /// UTF-16, big-endian, by its byte-order mark. Read, never edited.
+    /// UTF-16, big-endian, with a byte-order mark. Read, never edited.
     Utf16Be,
 }
 
 impl Encoding {
-    /// Whether edits are taken: whatever is UTF-8.
+    /// Whether the text can be edited: UTF-8 only.
     pub fn is_editable(self) -> bool {
         matches!(self, Self::Utf8 | Self::Utf8Bom)
     }
 }
 
-/// What ends a line.
+/// A line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eol {
     /// `\n`
@@ -50,7 +51,7 @@ pub enum Eol {
 }
 
 impl Eol {
-    /// The ending itself.
+    /// The characters of the ending.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -58,29 +59,29 @@ impl Eol {
         }
     }
 
-    /// The first ending in `text`.
+    /// The first line ending in `text`.
     pub fn first_in(text: &str) -> Option<Self> {
         text.split_inclusive('\n').next().and_then(|line| Line::new(line).ending)
     }
 
-    /// The last ending in `text`.
+    /// The last line ending in `text`.
     pub fn last_in(text: &str) -> Option<Self> {
         let end = text.rfind('\n')?;
         Some(if text[..end].ends_with('\r') { Self::CrLf } else { Self::Lf })
     }
 }
 
-/// One line without and with what ends it.
+/// A line, split into text and ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The line's text.
     pub text: &'a str,
-    /// What ends it; `None` for a last line without a newline.
+    /// The ending; `None` for a last line without a newline.
     pub ending: Option<Eol>,
 }
 
 impl<'a> Line<'a> {
-    /// Takes a line with its ending, as [`str::split_inclusive`] gives it.
+    /// Splits a line with its ending, as [`str::split_inclusive`] returns it.
     pub fn new(raw: &'a str) -> Self {
         match raw.strip_suffix('\n') {
             None => Self { text: raw, ending: None },
@@ -92,22 +93,22 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Bytes that are no text.
+/// The bytes are not text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not text but {kind} of {size} bytes ({reason})")]
 pub struct NotText {
-    /// What it seems to be, with its article: "a PNG image", "binary data".
+    /// The probable type with its article: "a PNG image", "binary data".
     pub kind: &'static str,
-    /// The size in bytes of what was looked at.
+    /// The size in bytes.
     pub size: usize,
-    /// What gives it away.
+    /// The evidence.
     pub reason: NotTextReason,
 }
 
-/// Why bytes are taken for no text.
+/// Why bytes are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotTextReason {
-    /// A NUL in the first 8 KB.
+    /// A NUL byte in the first 8 KB.
     #[error("NUL at byte {at}")]
     Nul { at: usize },
     /// Not UTF-8.
@@ -116,24 +117,24 @@ pub enum NotTextReason {
         /// The offset of the first offending byte.
         at: usize,
     },
-    /// A UTF-16 byte-order mark before what is no UTF-16.
+    /// A UTF-16 byte-order mark followed by invalid UTF-16.
     #[error("invalid UTF-16")]
     InvalidUtf16,
 }
 
 impl NotText {
-    /// The stable word for this failure.
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::BinaryFile
     }
 }
 
 impl<'a> Text<'a> {
-    /// Decodes a file's bytes. `name` is the file's name or path, for its extension; it only
-    /// helps to say what a file is that is no text, and may be empty.
+    /// Decodes a file's bytes. `name` is the file's name or path; its extension only helps to
+    /// describe a file that is not text, and it may be empty.
     ///
     /// # Errors
-    /// [`NotText`] for a NUL in the first 8 KB, invalid UTF-8, and what is wrong behind a UTF-16
+    /// [`NotText`] for a NUL byte in the first 8 KB, invalid UTF-8, and invalid text after a UTF-16
     /// byte-order mark.
     pub fn decode(bytes: &'a [u8], name: &str) -> Result<Self, NotText> {
         let fault = |reason| NotText { kind: kind(bytes, name), size: bytes.len(), reason };
@@ -157,17 +158,17 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// The text, without a byte-order mark, line endings as they are.
+    /// The text without byte-order mark, with its line endings unchanged.
     pub fn body(&self) -> &str {
         &self.body
     }
 
-    /// How the text lies in its file.
+    /// The encoding of the file.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// The bytes before the body: the byte-order mark of a UTF-8 file that has one.
+    /// The bytes before the body: the byte-order mark of UTF-8, if there is one.
     pub fn lead(&self) -> &'static [u8] {
         match self.encoding {
             Encoding::Utf8Bom => BOM.as_bytes(),
@@ -175,12 +176,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The lines in order; the first is line 1 to everyone else.
+    /// The lines in order; callers number them from 1.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = Line<'_>> {
         self.body.split_inclusive('\n').map(Line::new)
     }
 
-    /// How many lines there are. Counts them: keep the result.
+    /// The number of lines. Counts them each time: keep the result.
     pub fn line_count(&self) -> usize {
         let newlines = memchr::memchr_iter(b'\n', self.body.as_bytes()).count();
         newlines + usize::from(!self.body.is_empty() && !self.ends_with_newline())
@@ -191,7 +192,7 @@ impl<'a> Text<'a> {
         self.body.ends_with('\n')
     }
 
-    /// The ending that most lines have; `\n` on a draw. `None` if no line has one.
+    /// The most frequent line ending; `\n` if both are equally frequent. `None` without any.
     pub fn dominant_eol(&self) -> Option<Eol> {
         let newlines = self.body.bytes().filter(|&byte| byte == b'\n').count();
         let wide = self.body.matches("\r\n").count();
@@ -210,11 +211,11 @@ fn decode_wide(encoding: Encoding, bytes: &[u8]) -> Option<String> {
         _ => u16::from_le_bytes(*pair),
     };
     let text = char::decode_utf16(pairs.iter().map(unit)).collect::<Result<String, _>>().ok()?;
-    // UTF-32 begins with the same mark and shows by its NULs.
+    // UTF-32 starts with the same mark; its NULs give it away.
     (!text.bytes().take(SNIFFED_BYTES).any(|byte| byte == 0)).then_some(text)
 }
 
-/// What a file that is no text seems to be: by its first bytes, else by its extension.
+/// The probable type of a binary file: by its first bytes, otherwise by its extension.
 fn kind(bytes: &[u8], name: &str) -> &'static str {
     const MAGIC: [(&[u8], &str); 17] = [
         (b"\x89PNG", "a PNG image"),

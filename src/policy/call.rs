@@ -29,6 +29,19 @@ pub struct Call<'a> {
     pub turn: Option<&'a str>,
     /// The folders it may change, resolved; `None` for all.
     pub write: Option<&'a [VaultPath]>,
+    /// Of a rule that runs by itself: what a person agreed to when they enabled it.
+    pub agreement: Option<&'a Agreement>,
+}
+
+/// What a person agreed to for rules that run by themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// The folders that they may touch.
+    pub folders: Vec<VaultPath>,
+    /// Whether they may put files into the trash.
+    pub trash: bool,
+    /// Files that they may still change now.
+    pub left: usize,
 }
 
 impl Call<'_> {

@@ -20,10 +20,12 @@ pub enum Scope {
     Mcp,
     /// What was heard, by a microphone or a service.
     Voice,
+    /// A rule that a person enabled, which runs by itself. It comes through no door, and has no token.
+    Rule,
 }
 
 impl Scope {
-    /// All of them.
+    /// Those that come through a door.
     pub const ALL: [Self; 5] = [Self::Person, Self::Client, Self::Acp, Self::Mcp, Self::Voice];
 
     /// The word for it in the audit, in settings and in tokens.
@@ -34,6 +36,7 @@ impl Scope {
             Self::Acp => "acp",
             Self::Mcp => "mcp",
             Self::Voice => "voice",
+            Self::Rule => "rule",
         }
     }
 

@@ -130,6 +130,8 @@ pub struct Settings {
     pub mcp: Permission,
     /// The most that may be done for what was heard.
     pub voice: Permission,
+    /// The most that rules may do that run by themselves.
+    pub rule: Permission,
     /// Folders that callers other than a person may see. Empty: all.
     pub read: Vec<String>,
     /// Folders in which callers other than a person may change something. Empty: all they may see.
@@ -172,6 +174,7 @@ impl Settings {
             Scope::Acp => self.acp,
             Scope::Mcp => self.mcp,
             Scope::Voice => self.voice,
+            Scope::Rule => self.rule,
         }
     }
 }
@@ -185,6 +188,7 @@ impl Default for Settings {
             acp: Permission::Move,
             mcp: Permission::Move,
             voice: Permission::Move,
+            rule: Permission::Move,
             read: Vec::new(),
             write: Vec::new(),
             reads_per_minute: 6_000,

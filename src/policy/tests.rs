@@ -26,6 +26,8 @@ fn schema() -> Value {
 }
 
 struct Asked {
+    tool: &'static str,
+    agreement: Option<Agreement>,
     schema: Value,
     arguments: Value,
     caller: Caller,
@@ -40,6 +42,8 @@ struct Asked {
 impl Asked {
     fn new(scope: Scope, permission: Permission) -> Self {
         Self {
+            tool: "write_file",
+            agreement: None,
             schema: schema(),
             arguments: json!({"path": "a.md"}),
             caller: Caller { scope, name: "test".into() },
@@ -54,7 +58,7 @@ impl Asked {
 
     fn call(&self) -> Call<'_> {
         Call {
-            tool: "write_file",
+            tool: self.tool,
             permission: self.permission,
             schema: &self.schema,
             arguments: &self.arguments,
@@ -64,6 +68,7 @@ impl Asked {
             mode: self.mode,
             turn: self.turn.as_deref(),
             write: self.write.as_deref(),
+            agreement: self.agreement.as_ref(),
         }
     }
 }
@@ -465,4 +470,45 @@ fn other_settings_hold_from_the_next_call() {
     assert_eq!(refused(&shared, &asked), None);
     policy.replace(Settings { client: Permission::Read, ..Settings::default() });
     assert_eq!(refused(&shared, &asked), Some("permission"));
+}
+
+#[test]
+fn a_rule_does_what_it_was_enabled_for_and_nothing_else() {
+    // Switched off or not.
+    let off = vec![Switch::Permission, Switch::Paths, Switch::BlastRadius];
+    let policy = policy(Settings { off, ..Settings::default() });
+    let agreement =
+        |trash| Agreement { folders: vec![path("Inbox"), path("Out/deep")], trash, left: 2 };
+    let rule = |agreement| Asked {
+        tool: "apply_plan",
+        agreement,
+        ..Asked::new(Scope::Rule, Permission::Move)
+    };
+    let mut asked = rule(Some(agreement(false)));
+    assert_eq!(refused(&policy, &asked), None);
+    assert_eq!(refused(&policy, &rule(None)), Some("standing"));
+    for mode in [Mode::Ask, Mode::ReadOnly] {
+        assert_eq!(
+            refused(&policy, &Asked { mode, ..rule(Some(agreement(true))) }),
+            Some("standing")
+        );
+    }
+    let other = Asked { tool: "write_file", ..rule(Some(agreement(true))) };
+    assert_eq!(refused(&policy, &other), Some("standing"));
+    let moved =
+        |from: &str, to: &str| Effect { from: Some(path(from)), ..effect(Action::Move, to) };
+    let judged = |asked: &Asked, effects: &[Effect]| policy.judge(&asked.call(), effects).is_ok();
+    let inside = moved("Inbox/a.md", "Out/deep/a.md");
+    assert!(judged(&asked, &[effect(Action::CreateFolder, "Out"), inside.clone()]));
+    assert!(judged(&asked, &[inside.clone(), effect(Action::Write, "links.md")]), "links follow");
+    assert!(!judged(&asked, &[effect(Action::Write, "links.md")]));
+    assert!(!judged(&asked, &[moved("Inbox/a.md", "Out/a.md")]));
+    assert!(!judged(&asked, &[moved("b.md", "Inbox/b.md")]));
+    assert!(!judged(&asked, &[inside.clone(), inside.clone(), inside]), "more than are left");
+    let trashed = [effect(Action::Delete, "Inbox/a.md")];
+    assert!(!judged(&asked, &trashed));
+    asked.agreement = Some(agreement(true));
+    assert!(judged(&asked, &trashed));
+    // The one kind of caller that comes through no door.
+    assert!(!Scope::ALL.contains(&Scope::Rule));
 }

@@ -1,4 +1,4 @@
-//! Events: `_vault/subscribe`, `_vault/changed` and `_vault/changes`.
+//! Events: `_vault/subscribe`, `_vault/changed`, `_vault/changes`, `_vault/plan` and `_vault/job`.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -147,6 +147,58 @@ pub struct ChangeInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
+}
+
+/// A plan was made or changed. `show_plan` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct PlanParams {
+    /// The plan.
+    #[serde(flatten)]
+    pub plan: PlanInfo,
+    /// The event's number.
+    #[serde(rename = "_meta")]
+    pub meta: EventMeta,
+}
+
+/// A plan, in short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct PlanInfo {
+    /// Its number.
+    pub plan: u64,
+    /// What `apply_plan` takes to apply exactly this.
+    pub identity: String,
+    /// Notes and attachments that it would change.
+    pub items: u64,
+    /// The folders that it touches, by name.
+    pub folders: Vec<String>,
+}
+
+/// A job began, came further, or stands otherwise. `list_jobs` has the whole of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct JobParams {
+    /// The job.
+    #[serde(flatten)]
+    pub job: JobInfo,
+    /// The event's number.
+    #[serde(rename = "_meta")]
+    pub meta: EventMeta,
+}
+
+/// A job, in short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct JobInfo {
+    /// Its number.
+    pub job: u64,
+    /// The plan that it applies.
+    pub plan: u64,
+    /// `running`, `completed`, `failed`, `interrupted`, `cancelled`, `undone` or `partly_undone`.
+    pub state: String,
+    /// Items that are done.
+    pub done: u64,
+    /// All its items.
+    pub total: u64,
+    /// The folders that it touches, by name.
+    pub folders: Vec<String>,
 }
 
 /// An event that is not for this client, in whose place this stands, so that numbers have no gaps.

@@ -10,7 +10,7 @@
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
-//! [`host`], [`page`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
+//! [`host`], [`page`], [`ping`], [`organize`], [`workflows`]; [`http`] beside the socket), [`strict`] (JSON
 //! without surprises), [`quoted`] (a text in it), [`typescript`].
 
 pub mod acp;
@@ -28,6 +28,7 @@ pub mod initialize;
 pub mod keeping;
 mod methods;
 pub mod models;
+pub mod organize;
 pub mod page;
 pub mod permission;
 pub mod ping;
@@ -39,6 +40,7 @@ pub mod status;
 pub mod strict;
 pub mod tools;
 pub mod typescript;
+pub mod workflows;
 
 use acp::{
     AuthenticateParams, AuthenticateResult, SessionChoices, SessionCloseParams, SessionCloseResult,
@@ -56,7 +58,10 @@ use conversations::{
     UsageResult,
 };
 use diff::{DiffParams, DiffResult};
-use events::{ChangedParams, ChangesParams, HiddenParams, SubscribeParams, SubscribeResult};
+use events::{
+    ChangedParams, ChangesParams, HiddenParams, JobParams, PlanParams, SubscribeParams,
+    SubscribeResult,
+};
 use host::{
     ActiveNoteChangedParams, HostActiveNoteParams, HostActiveNoteResult, HostFocusParams,
     HostNoticeParams, HostNoticeResult, HostOpenParams, HostOpenResult, HostRenameParams,
@@ -73,6 +78,10 @@ use keeping::{
 };
 use methods::{methods, notifications, server_requests};
 use models::{ModelsParams, ModelsResult};
+use organize::{
+    OrganizeDraftParams, OrganizeDraftResult, RulesDisableParams, RulesDisableResult,
+    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult,
+};
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
@@ -90,6 +99,10 @@ use settings::{
 };
 use status::{StatusParams, StatusResult};
 use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
+use workflows::{
+    WorkflowListParams, WorkflowListResult, WorkflowParams, WorkflowResult, WorkflowResumeParams,
+    WorkflowRunParams,
+};
 
 /// The version of the wire, as ACP counts: an integer, raised only for a breaking change.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -194,6 +207,20 @@ methods! {
     "_vault/inbox/retry" { InboxRetryParams => InboxResult },
     /// Lets go of a message.
     "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
+    /// Has a model draft rules from a sentence, and plans what they would do.
+    "_vault/organize/draft" { OrganizeDraftParams => OrganizeDraftResult },
+    /// The rules that run by themselves, since a person enabled them.
+    "_vault/rules/list" { RulesListParams => RulesListResult },
+    /// Enables rules, so that they run by themselves.
+    "_vault/rules/enable" { RulesEnableParams => RulesEnableResult },
+    /// Disables a rule.
+    "_vault/rules/disable" { RulesDisableParams => RulesDisableResult },
+    /// Runs a workflow: as a dry run, or for real.
+    "_vault/workflow/run" { WorkflowRunParams => WorkflowResult },
+    /// Goes on with a workflow that waits, was cut short, or failed.
+    "_vault/workflow/resume" { WorkflowResumeParams => WorkflowResult },
+    /// The last runs of workflows, and how they stand.
+    "_vault/workflow/list" { WorkflowListParams => WorkflowListResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     "_vault/ping" { PingParams => PingResult },
 }
@@ -231,12 +258,18 @@ notifications! {
         VaultChanged => "_vault/changed" { ChangedParams },
         /// The steward has applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
+        /// A plan was made or changed.
+        VaultPlan => "_vault/plan" { PlanParams },
+        /// A job began, came further, or stands otherwise.
+        VaultJob => "_vault/job" { JobParams },
         /// Something happened to a conversation as a whole.
         ConversationChanged => "_vault/conversation_changed" { ConversationChangedParams },
         /// A message came by voice, or stands otherwise.
         VaultInbox => "_vault/inbox" { InboxParams },
         /// The connection to SmartHole stands otherwise.
         VaultSmartHole => "_vault/smarthole" { SmartHoleParams },
+        /// A step of a workflow begins, or has ended.
+        VaultWorkflow => "_vault/workflow" { WorkflowParams },
         /// The settings file has changed, and new settings hold.
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
         /// Another mode holds.

@@ -100,8 +100,12 @@ pub struct PermissionVaultMeta {
     pub scope: String,
     /// Why a person is asked.
     pub reasons: Vec<String>,
-    /// What would be done.
+    /// What would be done; of a plan its first 50 changes.
     pub changes: Vec<PermissionChange>,
+    /// Of a plan, all of it in a few lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub outline: Option<String>,
     /// The folder for which `allow_always` would hold.
     pub folder: Option<String>,
 }

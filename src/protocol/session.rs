@@ -330,6 +330,43 @@ pub enum SessionUpdate {
     },
 }
 
+impl SessionUpdate {
+    /// The message or the call that begins with it, or of which it is more text.
+    #[must_use]
+    pub fn part_of(&self) -> Option<&str> {
+        match self {
+            Self::UserMessageChunk { message_id: id, .. }
+            | Self::AgentMessageChunk { message_id: id, .. }
+            | Self::AgentThoughtChunk { message_id: id, .. }
+            | Self::ToolCall { tool_call_id: id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Puts `next` behind it where both are text of one message; whether they are.
+    pub fn append(&mut self, next: &Self) -> bool {
+        let (text, more) = match (self, next) {
+            (
+                Self::AgentMessageChunk { content: Content::Text { text }, message_id: id },
+                Self::AgentMessageChunk {
+                    content: Content::Text { text: more },
+                    message_id: other,
+                },
+            )
+            | (
+                Self::AgentThoughtChunk { content: Content::Text { text }, message_id: id },
+                Self::AgentThoughtChunk {
+                    content: Content::Text { text: more },
+                    message_id: other,
+                },
+            ) if id == other => (text, more),
+            _ => return false,
+        };
+        text.push_str(more);
+        true
+    }
+}
+
 /// What ACP has no place for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct UserMessageMeta {

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -22,19 +22,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::gate::{self, Peer};
-use super::http::{self, Lasting, LetIn};
-use super::{Shared, challenge, connection, lock, mcp, page};
+use super::gate::{self, Admitted, Peer};
+use super::http::{self, Lasting, LetIn, Unread};
+use super::{Shared, challenge, connection, mcp, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
-/// How long a client may take for the head of its request.
-const HEAD_DEADLINE: Duration = Duration::from_secs(1);
+/// How long a client may take for the head of its request, and how long a connection that is kept open waits
+/// for its next one.
+pub const HEAD_DEADLINE: Duration = Duration::from_secs(1);
 
 /// How long the whole of a handshake may take, slowed-down refusals included.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a client may take to read its answer, once it is there.
+/// How long a client may take to read its answer, or a piece of it, once it is there.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The head of a request, in bytes. Ours is far below 1 KiB.
@@ -50,7 +51,6 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                *lock(&shared.last_came) = Instant::now();
                 let most = shared.settings.load().max_pending_handshakes as usize;
                 // All peers are this machine, so that none can be told from the owner: the oldest goes.
                 waiting.retain(|one| one.strong_count() > 0);
@@ -107,8 +107,9 @@ fn router(shared: &Arc<Shared>) -> Router {
         .with_state(Arc::clone(shared))
 }
 
-/// One HTTP request on one connection. Holds its place among the pending handshakes until it has
-/// been answered, upgraded or let in.
+/// The HTTP requests of one connection: one, but for MCP clients and behind a challenge, where the next one has
+/// to begin within [`HEAD_DEADLINE`]. Holds its place among the pending handshakes until the first one has been answered, upgraded
+/// or let in.
 async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: Pending) {
     // Answers are small and wanted now.
     if let Err(error) = stream.set_nodelay(true) {
@@ -117,21 +118,23 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
     let router = TowerToHyperService::new(router);
     let let_in = LetIn::default();
     let told = let_in.clone();
-    let answered = Arc::new(Notify::new());
-    let is_there = Arc::clone(&answered);
+    let unread = Unread::default();
+    let answered = unread.clone();
+    let admitted = Admitted::default();
     let service = hyper::service::service_fn(move |mut request: hyper::Request<_>| {
         request.extensions_mut().insert(Peer(peer));
         request.extensions_mut().insert(told.clone());
+        request.extensions_mut().insert(answered.clone());
+        request.extensions_mut().insert(admitted.clone());
         let response = router.call(request);
-        let is_there = Arc::clone(&is_there);
+        let answered = answered.clone();
+        // Who asks for more has read what there was.
+        answered.taken();
         async move {
             let response = response.await.into_response();
-            match response.extensions().get::<Lasting>().cloned() {
-                None => is_there.notify_one(),
-                Some(lasting) => drop(tokio::spawn(async move {
-                    lasting.0.notified().await;
-                    is_there.notify_one();
-                })),
+            // One that comes piece by piece says for itself what there is to read.
+            if response.extensions().get::<Lasting>().is_none() {
+                answered.given();
             }
             Ok::<Response, Infallible>(response)
         }
@@ -149,13 +152,9 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
         () = let_in.0.notified() => {
             // It has its place among the connections now, and its answer may take minutes.
             drop(place);
-            let unread = async {
-                answered.notified().await;
-                tokio::time::sleep(ANSWER_DEADLINE).await;
-            };
             tokio::select! {
                 ended = &mut connection => ended,
-                () = unread => {
+                () = unread.lasts(ANSWER_DEADLINE) => {
                     tracing::debug!("an answer was not read");
                     return;
                 }
@@ -184,7 +183,7 @@ async fn health(State(shared): State<Arc<Shared>>) -> Response {
 
 /// `GET /v1`: the way in.
 async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
-    let entry = match gate::authorize(&shared, request.headers(), request.uri()).await {
+    let entry = match gate::authorize(&shared, request.headers(), request.uri(), None).await {
         Ok(entry) => entry,
         Err(refusal) => return refusal,
     };

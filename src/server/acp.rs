@@ -1,10 +1,10 @@
-//! What an ACP client is told: ACP's own messages, of the conversations that it began or loaded on this
-//! connection, and nothing else.
+//! ACP clients: they get only standard ACP messages, and only about the conversations that they
+//! began or loaded on this connection.
 //!
-//! The wire of all other clients is ACP's with additions; here they are left out, and what ACP has no
-//! message for is told in one that it has.
+//! All other clients get ACP with extensions. This module removes the extensions, and translates
+//! what ACP has no message for into standard messages.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -12,62 +12,98 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::lock;
+use super::session_told::SessionTold;
 use crate::protocol::permission::{PermissionContent, PermissionOption, RequestPermissionParams};
-use crate::protocol::session::{FileChange, SessionUpdate};
+use crate::protocol::session::{FileChange, MessageKind, SessionUpdate};
 use crate::protocol::tools::Content;
 
-/// The methods beside `session/…` that ACP has.
+/// ACP's methods other than `session/…`.
 const OTHERS: [&str; 2] = ["initialize", "authenticate"];
 
-/// Characters of the reasons that stand in a question's title.
+/// The most characters of reasons in a question's title.
 const MAX_TITLE: usize = 400;
 
-/// Whether ACP has this method: an ACP client has no other.
+/// Whether ACP defines this method; an ACP client can call no other.
 pub fn knows(method: &str) -> bool {
     method.starts_with("session/") || OTHERS.contains(&method)
 }
 
-/// The conversations that a connection began or loaded. A clone is the same.
+/// The conversations that a connection began or loaded. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Attached(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    sessions: Mutex<HashSet<String>>,
-    /// Whether the client can have its user set up a model.
+    sessions: Mutex<HashMap<String, Hearing>>,
+    /// Whether the client can offer its user the setup of a model.
     offers_setup: AtomicBool,
 }
 
+/// The delivery of a conversation's events.
+#[derive(Debug)]
+enum Hearing {
+    /// Events are sent at once.
+    Live,
+    /// The history is being sent; events are held back until then.
+    Held {
+        /// Whether the conversation was not attached before.
+        is_new: bool,
+        happened: Vec<SessionTold>,
+    },
+}
+
 impl Attached {
-    /// From now on this one is among them; whether it was not.
-    pub fn add(&self, session: &str) -> bool {
-        lock(&self.0.sessions).insert(session.to_owned())
+    /// Attaches a conversation and holds its events, starting with `begun`, until the release.
+    pub(super) fn hold(&self, session: &str, begun: Vec<SessionTold>) {
+        let mut sessions = lock(&self.0.sessions);
+        let is_new = !sessions.contains_key(session);
+        sessions.insert(session.to_owned(), Hearing::Held { is_new, happened: begun });
     }
 
-    /// The client can have its user set up a model.
+    /// Ends the hold; returns whether the conversation is newly attached, and the events held.
+    pub(super) fn release(&self, session: &str) -> (bool, Vec<SessionTold>) {
+        match lock(&self.0.sessions).insert(session.to_owned(), Hearing::Live) {
+            Some(Hearing::Held { is_new, happened }) => (is_new, happened),
+            Some(Hearing::Live) | None => (false, Vec::new()),
+        }
+    }
+
+    /// Whether to send this event now; stores it if the conversation is held.
+    pub(super) fn hears(&self, session: &str, told: &SessionTold) -> bool {
+        match lock(&self.0.sessions).get_mut(session) {
+            Some(Hearing::Live) => true,
+            Some(Hearing::Held { happened, .. }) => {
+                happened.push(told.clone());
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Records that the client can offer the setup of a model.
     pub fn offer_setup(&self) {
         self.0.offers_setup.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it said so.
+    /// Whether the client can offer the setup of a model.
     #[must_use]
     pub fn offers_setup(&self) -> bool {
         self.0.offers_setup.load(Ordering::Relaxed)
     }
 
-    /// It is not from now on.
+    /// Detaches a conversation.
     pub fn remove(&self, session: &str) {
         lock(&self.0.sessions).remove(session);
     }
 
-    /// Whether this one is.
+    /// Whether a conversation is attached.
     #[must_use]
     pub fn has(&self, session: &str) -> bool {
-        lock(&self.0.sessions).contains(session)
+        lock(&self.0.sessions).contains_key(session)
     }
 }
 
-/// That what was shown of a message counts for nothing: it cannot be taken away.
+/// A note that the text shown of a message is discarded; ACP cannot remove it.
 pub(super) fn void(message: &str) -> Value {
     json!({
         "sessionUpdate": "agent_message_chunk",
@@ -84,6 +120,15 @@ pub(super) fn update_of(session: &str, update: &Value) -> Utf8Bytes {
         "params": { "sessionId": session, "update": update },
     });
     Utf8Bytes::from(message.to_string())
+}
+
+/// The ACP update for an event; `None` if ACP has no such update.
+pub(super) fn of_told(told: &SessionTold) -> Option<Value> {
+    match told {
+        SessionTold::Update(update) => Some(of_update(update)),
+        SessionTold::Message { id, kind: MessageKind::Void, .. } => Some(void(id)),
+        SessionTold::Message { .. } | SessionTold::State { .. } => None,
+    }
 }
 
 /// An update in ACP's words.
@@ -127,8 +172,8 @@ pub fn of_update(update: &SessionUpdate) -> Value {
     value
 }
 
-/// A question as an ACP client puts it to its user: what it may answer, and why it is asked where every
-/// client shows it.
+/// The question for an ACP client's user: the options that the client may answer with, and the
+/// reason in the title, which every client shows.
 pub(super) fn question(params: &RequestPermissionParams) -> Value {
     let mut call = params.tool_call.clone();
     let reasons = &params.meta.vault.reasons;
@@ -146,7 +191,8 @@ pub(super) fn question(params: &RequestPermissionParams) -> Value {
     json!({ "sessionId": params.session_id, "toolCall": call, "options": options })
 }
 
-/// Whether an ACP client may answer so: it may be no person, and a yes for good would outlive it.
+/// Whether an ACP client may choose this option. It may not be a person, and a permanent approval
+/// would outlive it.
 pub(super) fn may_choose(option: &str) -> bool {
     option != "allow_always"
 }

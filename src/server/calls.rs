@@ -1,4 +1,4 @@
-//! Requests in flight on one connection: admitted, given up, each answered exactly once.
+//! The requests in flight on one connection: admits, cancels and answers each exactly once.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -24,13 +24,13 @@ use crate::protocol::tools::{ToolsCallParams, ToolsCallWritten};
 use crate::tools::Facts;
 use crate::vault::Cancel;
 
-/// Characters of the name of a turn or a conversation.
+/// The longest name of a turn or conversation, in characters.
 const MAX_NAME_CHARS: usize = 100;
 
-/// How long a client is asked to wait when it has too much in flight.
+/// The retry delay for a client with too many requests in flight.
 const RETRY_AFTER_MS: u64 = 50;
 
-/// The calls of one connection. A clone is the same.
+/// The calls of one connection. Clones share them.
 #[derive(Clone)]
 pub struct Calls {
     shared: Arc<Shared>,
@@ -39,8 +39,9 @@ pub struct Calls {
     attached: Attached,
     in_flight: Arc<Mutex<HashMap<RequestId, Task>>>,
     unanswered: Tracker,
-    /// Answers go into the outbox one by one, each when there is room: a client that asked for
-    /// much at once is not too slow because it all came back at once.
+    /// Held while an answer waits for room in the outbox. Answers enter one by one, so that a
+    /// client that requested much at once is not cut off as too slow when all of it finishes at
+    /// once.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -64,7 +65,7 @@ impl Calls {
         }
     }
 
-    /// Whether a request of this id is unanswered.
+    /// Whether a request with this id is unanswered.
     #[must_use]
     pub fn holds(&self, id: &RequestId) -> bool {
         lock(&self.in_flight).contains_key(id)
@@ -75,8 +76,8 @@ impl Calls {
         self.unanswered.idle().await;
     }
 
-    /// Begins a tool call; its answer follows when it is there, whatever comes meanwhile. Gives how
-    /// long it kept this thread where it has been done already.
+    /// Starts a tool call, whose answer follows later. Returns how long the call occupied this
+    /// thread if it is already done.
     ///
     /// # Errors
     /// Kind `unknown_tool` or `overloaded`.
@@ -102,7 +103,7 @@ impl Calls {
         }
         let task = self.admit(id, work)?;
         let (shared, most) = (Arc::clone(&self.shared), self.settings.max_reply_bytes);
-        // As long as the client was told that a request may take.
+        // The deadline that the client was told.
         let limit = Some(self.settings.request_deadline());
         let patience = Patience { limit, for_somebody: false };
         let answer_to = id.clone();
@@ -111,18 +112,18 @@ impl Calls {
             Arc::clone(&self.shared.backend.tools),
             request,
             move |question| shared.approvals.ask_about(question, None, patience),
-            // Written once, on the thread that ran it.
+            // Serialised once, on the thread that ran the call.
             move |answered| bounded(&answer_to, answered, most),
         );
         self.follow(id, done, Afterwards::default());
         Ok(Duration::ZERO)
     }
 
-    /// The call as all doors make it.
+    /// The request to the runner.
     fn request(&self, params: ToolsCallParams, client: &Client) -> Request {
         let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
         let epoch = self.shared.events.epoch();
-        // Clients count their turns from 1: such a name holds for this connection alone.
+        // Clients count turns from 1, so a name is unique only within this connection.
         let turn = |turn: String| format!("{epoch}/{}/{}", client.connection, named(&turn));
         Request {
             tool: params.name,
@@ -134,10 +135,11 @@ impl Calls {
             turn: ours.turn.map(turn),
             conversation: ours.conversation.as_deref().map(named),
             room: None,
+            rules: Vec::new(),
         }
     }
 
-    /// Does a call here and now, where that can be without waiting; how long it took.
+    /// Runs a call on this thread if it needs no waiting; returns how long it took.
     fn at_a_glance(&self, id: &RequestId, request: &Request) -> Option<Duration> {
         if lock(&self.in_flight).len() >= self.settings.max_in_flight as usize {
             return None;
@@ -151,7 +153,7 @@ impl Calls {
         Some(took.max(Duration::from_nanos(1)))
     }
 
-    /// What is known of a request of this client, beside its params.
+    /// The context of a request from this client.
     pub fn context(&self, client: Client, cancel: Cancel) -> Context {
         Context {
             client,
@@ -164,7 +166,7 @@ impl Calls {
         }
     }
 
-    /// Begins work that writes its result; the answer follows.
+    /// Starts work that writes its result; the answer follows later.
     ///
     /// # Errors
     /// Kind `overloaded`.
@@ -186,8 +188,8 @@ impl Calls {
         Ok(())
     }
 
-    /// Waits for something that takes as long as it takes; its answer follows. `begin` is called once
-    /// there is a place for it: what is refused has not been begun.
+    /// Starts work without a time limit; the answer follows later. `begin` is called once the
+    /// request is admitted, so a rejected request never starts.
     ///
     /// # Errors
     /// Kind `overloaded`.
@@ -215,19 +217,19 @@ impl Calls {
         Ok(())
     }
 
-    /// The client no longer wants an answer to `id`.
+    /// Cancels the request `id`.
     pub fn cancel(&self, id: &RequestId) {
         if let Some(task) = lock(&self.in_flight).get(id) {
             task.cancel();
         }
     }
 
-    /// The client is gone: what only reads is given up, a change goes on.
+    /// The client is gone: cancels reads; changes continue.
     pub fn abandon(&self) {
         lock(&self.in_flight).values().for_each(Task::abandon);
     }
 
-    /// Takes a place among the requests in flight.
+    /// Admits a request to those in flight.
     fn admit(&self, id: &RequestId, work: Work) -> Result<Task, ErrorObject> {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.len() >= self.settings.max_in_flight as usize {
@@ -242,7 +244,7 @@ impl Calls {
         Ok(task)
     }
 
-    /// Sends the answer when it is there, and gives up the place in flight.
+    /// Sends the answer once it is ready, and removes the request from those in flight.
     fn follow(
         &self,
         id: &RequestId,
@@ -263,7 +265,7 @@ impl Calls {
                 refusal(&id, &stopped)
             });
             let turn = calls.turn.lock().await;
-            // One that reads nothing for so long is too slow after all.
+            // A client that reads nothing for this long is too slow.
             let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.room()).await;
             lock(&calls.in_flight).remove(&id);
             calls.outbox.push(Utf8Bytes::from(answer));
@@ -273,12 +275,12 @@ impl Calls {
     }
 }
 
-/// A name that a client gives: bounded, and of one line.
+/// A client-supplied name, limited in length and on one line.
 fn named(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect()
 }
 
-/// The answer with what a tool has to say, unless that is too large.
+/// The answer to a tool call, or an error if it is too large.
 fn bounded(id: &RequestId, answered: Answered, limit: u64) -> String {
     let (text, facts, is_error) = match answered {
         Ok(answer) => (answer.text, answer.data, false),
@@ -309,7 +311,7 @@ fn bounded(id: &RequestId, answered: Answered, limit: u64) -> String {
     )
 }
 
-/// The answer to what came to nothing.
+/// The error answer to a call that did not run to its end.
 fn refusal(id: &RequestId, stopped: &Stopped) -> String {
     let kind = match stopped {
         Stopped::Cancelled => Kind::Cancelled,

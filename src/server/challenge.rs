@@ -1,13 +1,13 @@
-//! Proof before trust: the daemon proves that it knows a client's token before the client shows that it
-//! does, and the client proves it without showing the token.
+//! Mutual proof: the daemon proves that it knows a client's token before the client identifies
+//! itself, and the client proves the same without sending the token.
 //!
-//! A client asks with a nonce of its own and the name of its token ([`super::token::Token::name`]), and gets the
-//! daemon's nonce and proof. The daemon's nonce, signed with the token, is the client's ticket: it lets
-//! one connection in. Both proofs name the port, so that a program that took another port and passes
-//! everything on learns nothing of use.
+//! A client sends a nonce and the name of its token ([`super::token::Token::name`]), and gets the
+//! daemon's nonce and proof. The daemon's nonce, signed with the token, is the client's ticket,
+//! which admits one connection. Both proofs include the port, so that a program that occupies
+//! another port and relays everything gains nothing.
 //!
-//! Nothing is kept of a challenge: its nonce carries its time and a mark that only this run of the
-//! daemon can make. So there is no list that somebody without a token could fill.
+//! A challenge is not stored: its nonce contains its time and a MAC of this run of the daemon. So
+//! there is no list that somebody without a token could fill.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -20,54 +20,74 @@ use axum::response::Response;
 use axum::{Router, routing};
 
 use super::page_keys::{is_our_page, key_of};
-use super::reply::{Refusal, answer, paced, plain};
+use super::reply::{KeptOpen, Refusal, answer, paced, plain};
 use super::token::{Entry, Proof};
 use super::{Shared, lock};
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::ChallengeAnswer;
 
-/// How long a ticket holds.
+/// The validity of a ticket.
 const LIFE: Duration = Duration::from_secs(10);
 
-/// Tickets of the last seconds that are remembered, so that each lets in once.
+/// The most used tickets remembered, so that each admits once.
 const MOST_USED: usize = 8192;
 
 /// The lengths that a client's nonce may have, in bytes.
 const NONCE: std::ops::RangeInclusive<usize> = 16..=128;
 
-/// Makes nonces, and knows its own again.
+/// Creates and verifies nonces.
 #[derive(Debug)]
 pub struct Challenges {
-    /// Of this run of the daemon; marks its nonces.
+    /// The key of the nonces' MAC, for this run of the daemon.
     secret: [u8; 32],
+    /// The validity of a nonce.
+    life: Duration,
     begun: Instant,
-    /// The nonces that let somebody in, by their random part, with their time.
+    /// The used nonces by their random part, with their time.
     used: Mutex<HashMap<u128, Duration>>,
 }
 
 impl Challenges {
-    /// With a secret of 32 random bytes, from `now` on.
+    /// Uses a secret of 32 random bytes.
     #[must_use]
     pub fn new(secret: [u8; 32], now: Instant) -> Self {
-        Self { secret, begun: now, used: Mutex::default() }
+        Self::lasting(LIFE, secret, now)
     }
 
-    /// A nonce that holds from `now` on for ten seconds, and once. `random` names it.
+    /// The same, with nonces valid for `life`.
+    #[must_use]
+    pub fn lasting(life: Duration, secret: [u8; 32], now: Instant) -> Self {
+        Self { secret, life, begun: now, used: Mutex::default() }
+    }
+
+    /// Creates a single-use nonce at time `now`. `random` identifies it.
     #[must_use]
     pub fn nonce(&self, random: u128, now: Instant) -> String {
+        self.nonce_for("", random, now)
+    }
+
+    /// The same, valid only for `purpose`.
+    #[must_use]
+    pub fn nonce_for(&self, purpose: &str, random: u128, now: Instant) -> String {
         let at = now.saturating_duration_since(self.begun).as_millis();
         let what = format!("{at}-{random:032x}");
-        let mark = self.mark(&what);
+        let mark = self.mark(&what, purpose);
         format!("{what}-{mark}")
     }
 
-    /// Uses a nonce up. False where it is none of this run's, too old, or used already.
+    /// Uses up a nonce. False if it is not from this run, expired, or already used.
     #[must_use]
     pub fn take(&self, nonce: &str, now: Instant) -> bool {
+        self.take_for("", nonce, now)
+    }
+
+    /// The same for a nonce created for `purpose`; false for any other.
+    #[must_use]
+    pub fn take_for(&self, purpose: &str, nonce: &str, now: Instant) -> bool {
         let Some((what, mark)) = nonce.rsplit_once('-') else { return false };
-        // Compared as hashes are, in a time that says nothing.
-        if blake3::hash(self.mark(what).as_bytes()) != blake3::hash(mark.as_bytes()) {
+        // Comparing hashes takes constant time.
+        if blake3::hash(self.mark(what, purpose).as_bytes()) != blake3::hash(mark.as_bytes()) {
             return false;
         }
         let read = what.split_once('-').and_then(|(at, random)| {
@@ -75,7 +95,7 @@ impl Challenges {
         });
         let Some((at, random)) = read else { return false };
         let (at, now) = (Duration::from_millis(at), now.saturating_duration_since(self.begun));
-        let is_fresh = |at: Duration| now.saturating_sub(at) <= LIFE;
+        let is_fresh = |at: Duration| now.saturating_sub(at) <= self.life;
         let mut used = lock(&self.used);
         if used.len() >= MOST_USED {
             used.retain(|_, at| is_fresh(*at));
@@ -83,12 +103,14 @@ impl Challenges {
         is_fresh(at) && used.len() < MOST_USED && used.insert(random, at).is_none()
     }
 
-    fn mark(&self, what: &str) -> String {
-        blake3::keyed_hash(&self.secret, what.as_bytes()).to_hex()[..32].to_owned()
+    fn mark(&self, what: &str, purpose: &str) -> String {
+        // The first space ends `what`.
+        let all = format!("{what} {purpose}");
+        blake3::keyed_hash(&self.secret, all.as_bytes()).to_hex()[..32].to_owned()
     }
 }
 
-/// A token that a client may have, found by its name.
+/// A token found by its name.
 struct Known {
     entry: Entry,
     is_page: bool,
@@ -105,15 +127,15 @@ fn known(shared: &Shared, name: &str) -> Option<Known> {
     found.map(|entry| Known { entry, is_page: false })
 }
 
-/// Lets in whoever signed a fresh nonce of ours with a token that holds: `NAME.NONCE.PROOF`. A page's
-/// token counts with the page's origin alone.
+/// Admits a request whose ticket `NAME.NONCE.PROOF` signs a fresh nonce of ours with a valid token.
+/// A page's token is valid only with the page's origin.
 pub fn admit(shared: &Shared, headers: &HeaderMap, ticket: &[u8]) -> Option<Entry> {
     let ticket = std::str::from_utf8(ticket).ok()?;
     let (name, signed) = ticket.split_once('.')?;
     let (nonce, proof) = signed.split_once('.')?;
     let Known { entry, is_page } = known(shared, name)?;
     let right = entry.token.proof(Proof::Ticket, shared.port, nonce);
-    // Compared as hashes are, in a time that says nothing.
+    // Comparing hashes takes constant time.
     let is_right = blake3::hash(right.as_bytes()) == blake3::hash(proof.as_bytes());
     let is_home = !is_page || is_our_page(headers, shared.port);
     (is_right && is_home && shared.challenges.take(nonce, Instant::now())).then_some(entry)
@@ -131,7 +153,13 @@ async fn challenge(
     target: Uri,
 ) -> Response {
     let proved = proved(&shared, &name, &nonce, &target).await;
+    let is_proved = proved.is_ok();
     let mut response = answer(StatusCode::OK, proved);
+    // The ticket may come on this connection. Until then, the connection counts as a handshake,
+    // with its timeout.
+    if is_proved {
+        response.extensions_mut().insert(KeptOpen);
+    }
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
@@ -202,6 +230,9 @@ mod tests {
             assert!(!challenges.take(not, start), "{not}");
         }
         assert!(challenges.take(&nonce, start));
+        let bound = challenges.nonce_for("a", 2, start);
+        assert!(!challenges.take(&bound, start) && !challenges.take_for("b", &bound, start));
+        assert!(challenges.take_for("a", &bound, start), "what was refused was not used up");
     }
 
     #[test]

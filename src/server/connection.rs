@@ -1,10 +1,9 @@
-//! One client: frames in, frames out, until one of the two ends.
+//! Serves one client until either side ends the connection.
 //!
-//! One task, two halves. The reader takes frames and never waits for a tool; the writer empties
-//! the outbox and pings. The writer looks in whenever the reader has come to rest, so that an answer
-//! that the reader itself could give goes out in the same round. Whichever ends first ends the
-//! connection, and with it everything that is its own: its subscription, its pending searches, its
-//! place.
+//! One task with two halves. The reader reads frames and never waits for a tool; the writer sends
+//! the outbox and pings. The writer is polled whenever the reader is idle, so that an answer from
+//! the reader itself is sent in the same round. When either half ends, the connection ends, and
+//! with it its subscription, its pending searches and its place.
 
 use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
@@ -40,19 +39,19 @@ const INITIALIZE_DEADLINE: Duration = Duration::from_secs(5);
 /// The largest message before `initialize`, in bytes.
 const MAX_UNINITIALIZED_BYTES: usize = 64 * 1024;
 
-/// How long to go on listening after the close frame, so that it is not lost in a reset.
+/// How long to keep reading after the close frame, so that a reset does not discard it.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How often a connection that asks something looks whether its token still holds.
+/// The interval at which an active connection checks whether its token is still valid.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long calls may keep a connection's task until other tasks have their turn.
+/// How long calls may occupy a connection's task before it yields.
 const MAX_HELD: Duration = Duration::from_millis(1);
 
-/// Pings without a sign of life until a client is given up.
+/// The unanswered pings after which a client is dropped.
 const MAX_MISSED_PINGS: u32 = 2;
 
-/// How long running calls have when the daemon stops.
+/// How long running calls may continue when the daemon stops.
 pub(super) const DRAIN_DEADLINE: Duration = Duration::from_secs(8);
 
 /// Why a connection ends.
@@ -70,7 +69,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
     let config = WebSocketConfig::default()
         .read_buffer_size(16 * 1024)
         .write_buffer_size(16 * 1024)
-        // Room for one answer that is being written and one that is next.
+        // Room for one answer being written and one more.
         .max_write_buffer_size(reply.saturating_mul(2).saturating_add(64 * 1024))
         .max_message_size(usize::try_from(settings.max_message_bytes).ok())
         .max_frame_size(usize::try_from(settings.max_frame_bytes).ok());

@@ -1,69 +1,76 @@
-//! What happens in the vault, numbered, kept for a while, and told to every subscriber in the same
+//! Publishes events: numbers them, keeps the latest, and sends them to all subscribers in the same
 //! order.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::acp::{self, Attached};
 use super::lock;
 use super::outbox::Outbox;
+pub use super::session_told::SessionTold;
 use crate::note::path::VaultPath;
 use crate::protocol::conversations::{ConversationChange, ConversationChangedParams};
 use crate::protocol::envelope;
 use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
-    HiddenParams, SubscribeMode, SubscribeParams, SubscribeResult,
+    HiddenParams, JobInfo, JobParams, PlanInfo, PlanParams, SubscribeMode, SubscribeParams,
+    SubscribeResult,
 };
 use crate::protocol::inbox::{InboxMessage, InboxParams, SmartHoleParams, SmartHoleState};
 use crate::protocol::policy::{ModeChangedParams, ModeResult};
 use crate::protocol::session::{
-    MessageKind, MessageParams, SessionEventMeta, SessionEventVaultMeta, SessionState,
-    SessionUpdate, SessionUpdateParams, StateParams, StopReason,
+    SessionEventMeta, SessionEventVaultMeta, SessionState, SessionUpdate,
 };
 use crate::protocol::settings::{ConfigProblem, ConfigRejectedParams, ConfigReloadedParams};
+use crate::protocol::workflows::{WorkflowParams, WorkflowProgress};
 use crate::vault::View;
 
-/// Events kept for those who come back.
+/// The most events kept for clients that reconnect.
 pub const RING_EVENTS: usize = 4096;
 
-/// Bytes of events kept for those who come back.
+/// The most bytes of events kept for clients that reconnect.
 pub const RING_BYTES: usize = 8 << 20;
 
-/// What happened, before it has a number.
+/// An event without its number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Something in the vault changed, whoever did it.
+    /// A file or folder in the vault changed, whoever changed it.
     Changed {
         kind: ChangedKind,
-        /// What it happened to.
+        /// The path that changed.
         path: String,
         /// The old path of something renamed.
         from: Option<String>,
-        /// What lies, or lay, there.
+        /// The kind of entry at the path.
         entry: EntryKind,
     },
     /// The steward has applied a change set.
     Applied(ChangeSetInfo),
-    /// Something happened to a conversation as a whole.
+    /// A plan was made or changed.
+    Plan(PlanInfo),
+    /// A job started, progressed or changed its state.
+    Job(JobInfo),
+    /// A conversation as a whole changed.
     ConversationChanged { session_id: String, kind: ConversationChange },
-    /// A message came by voice, or stands otherwise.
+    /// A voice message arrived or changed its state.
     Inbox(InboxMessage),
-    /// The connection to SmartHole stands otherwise.
+    /// The connection to SmartHole changed its state.
     SmartHole(SmartHoleState),
-    /// New settings hold.
+    /// A step of a workflow started or ended.
+    Workflow(WorkflowProgress),
+    /// New settings took effect.
     ConfigReloaded {
-        /// What is another value now, by name.
+        /// The names of the changed settings.
         changed: Vec<String>,
-        /// What only a restart brings.
+        /// The names of the settings that need a restart.
         needs_restart: Vec<String>,
     },
-    /// Another mode holds.
+    /// Another permission mode took effect.
     ModeChanged(ModeResult),
-    /// The settings file is wrong; the old settings hold.
+    /// The settings file is invalid; the old settings stay in effect.
     ConfigRejected(ConfigProblem),
     /// Something happened in a conversation.
     Session {
@@ -71,39 +78,13 @@ pub enum Event {
         /// The turn it belongs to.
         turn: Option<String>,
         told: SessionTold,
-        /// The connection whose doing it is, which hears of it only if it asked for all events.
+        /// The connection that caused it, which gets it only if it subscribed to all events.
         from: Option<u64>,
     },
 }
 
-/// What happened in a conversation.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SessionTold {
-    /// Something was said or done.
-    Update(SessionUpdate),
-    /// A message is whole.
-    Message {
-        id: String,
-        kind: MessageKind,
-        /// All of it.
-        text: String,
-    },
-    /// It stands otherwise.
-    State {
-        state: SessionState,
-        /// How many messages wait to be heard.
-        queued: u32,
-        /// Whether the person is asked something.
-        waiting: bool,
-        /// Why the turn is over.
-        stop_reason: Option<StopReason>,
-        /// Why it failed.
-        error: Option<String>,
-    },
-}
-
 impl Event {
-    /// The notification that tells of it.
+    /// The notification for clients.
     fn tell(self, meta: EventMeta) -> String {
         match self {
             Self::Changed { kind, path, from, entry } => {
@@ -112,6 +93,8 @@ impl Event {
             Self::Applied(change_set) => {
                 envelope::notification(&ChangesParams { change_set, meta })
             }
+            Self::Plan(plan) => envelope::notification(&PlanParams { plan, meta }),
+            Self::Job(job) => envelope::notification(&JobParams { job, meta }),
             Self::ConversationChanged { session_id, kind } => {
                 envelope::notification(&ConversationChangedParams { session_id, kind, meta })
             }
@@ -119,6 +102,7 @@ impl Event {
             Self::SmartHole(smarthole) => {
                 envelope::notification(&SmartHoleParams { smarthole, meta })
             }
+            Self::Workflow(progress) => envelope::notification(&WorkflowParams { progress, meta }),
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })
             }
@@ -128,20 +112,22 @@ impl Event {
             }
             Self::Session { session, turn, told, .. } => {
                 let vault = SessionEventVaultMeta { seq: meta.vault.seq, turn };
-                told.tell(session, SessionEventMeta { vault })
+                told.notification(session, SessionEventMeta { vault })
             }
         }
     }
 
-    /// The event as it is for a caller that sees this much of the vault; none where it is of what it
-    /// may not see. What comes into view was made there, and what leaves it is gone.
+    /// The event as a caller with this view gets it; `None` if the event is hidden from it. A move
+    /// into the view becomes a creation, and a move out of it a deletion.
     fn seen_through(self, view: &View) -> Option<Self> {
         let shows = |path: &str| VaultPath::from_disk(path).is_some_and(|path| view.shows(&path));
+        let holds =
+            |path: &String| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
         match self {
-            // What is said in a conversation, or was spoken, may quote any note.
-            Self::Session { .. } | Self::Inbox(_) => None,
+            // Conversations and voice messages may quote any note; workflows belong to the person.
+            Self::Session { .. } | Self::Inbox(_) | Self::Workflow(_) => None,
             event if view.is_all() => Some(event),
-            // The words quote the settings file.
+            // The message quotes the settings file.
             Self::ConfigRejected(_) => None,
             Self::Changed { kind, path, from: Some(from), entry } => {
                 match (shows(&path), shows(&from)) {
@@ -157,6 +143,11 @@ impl Event {
                     (false, false) => None,
                 }
             }
+            Self::Plan(PlanInfo { ref folders, .. }) | Self::Job(JobInfo { ref folders, .. })
+                if !folders.iter().all(holds) =>
+            {
+                None
+            }
             Self::Changed { ref path, .. } if !shows(path) => None,
             Self::Applied(set)
                 if set.total > set.changes.len() as u64
@@ -171,51 +162,18 @@ impl Event {
         }
     }
 
-    /// Whether a connection hears of it that only talks to the agent.
+    /// Whether a connection that only talks to the agent gets this event.
     fn is_for_speaker(&self, connection: u64) -> bool {
         matches!(self, Self::Session { from, .. } if *from != Some(connection))
     }
 }
 
-impl SessionTold {
-    /// The update that tells it to an ACP client; none where ACP has nothing to say of it.
-    fn in_acp(&self) -> Option<Value> {
-        match self {
-            Self::Update(update) => Some(acp::of_update(update)),
-            Self::Message { id, kind: MessageKind::Void, .. } => Some(acp::void(id)),
-            Self::Message { .. } | Self::State { .. } => None,
-        }
-    }
-
-    fn tell(self, session_id: String, meta: SessionEventMeta) -> String {
-        match self {
-            Self::Update(update) => {
-                envelope::notification(&SessionUpdateParams { session_id, update, meta })
-            }
-            Self::Message { id: message_id, kind, text } => {
-                envelope::notification(&MessageParams { session_id, message_id, kind, text, meta })
-            }
-            Self::State { state, queued, waiting, stop_reason, error } => {
-                envelope::notification(&StateParams {
-                    session_id,
-                    state,
-                    queued,
-                    waiting,
-                    stop_reason,
-                    error,
-                    meta,
-                })
-            }
-        }
-    }
-}
-
-/// That the event of this number is not for who hears of it.
+/// The placeholder for an event that the subscriber may not see.
 fn hidden(seq: u64) -> String {
     envelope::notification(&HiddenParams { meta: EventMeta { vault: EventVaultMeta { seq } } })
 }
 
-/// The events of one run of the daemon. A clone is the same.
+/// The events of one run of the daemon. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Events(Arc<Inner>);
 
@@ -223,22 +181,24 @@ pub struct Events(Arc<Inner>);
 struct Inner {
     epoch: String,
     state: Mutex<State>,
-    /// What callers may see of the vault that are no persons.
+    /// What callers other than the person may see of the vault.
     view: ArcSwap<View>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     seq: u64,
-    /// The texts of the last events; the last one has the number `seq`.
+    /// The latest events; the last one has the number `seq`.
     ring: VecDeque<Kept>,
     bytes: usize,
     subscribers: HashMap<u64, Subscriber>,
-    /// ACP clients, each with the conversations of which it hears.
+    /// ACP clients, each with its conversations.
     speakers: HashMap<u64, (Arc<Outbox>, Attached)>,
+    /// The partial messages of each conversation, which are not stored yet.
+    unfinished: HashMap<String, Vec<SessionUpdate>>,
 }
 
-/// The text of an event, and the one in its place for who may not hear it.
+/// The text of an event, and what callers with a limited view get instead.
 #[derive(Debug)]
 struct Kept {
     text: Utf8Bytes,
@@ -259,15 +219,39 @@ impl Kept {
 }
 
 impl State {
+    /// Tracks partial messages. A client that loads a conversation in the middle of one gets its
+    /// beginning from here, since the history does not contain it.
+    fn follow(&mut self, event: &Event) {
+        let Event::Session { session, told, .. } = event else { return };
+        match told {
+            SessionTold::Update(
+                update @ (SessionUpdate::AgentMessageChunk { .. }
+                | SessionUpdate::AgentThoughtChunk { .. }),
+            ) => {
+                let said = self.unfinished.entry(session.clone()).or_default();
+                if !said.last_mut().is_some_and(|last| last.append(update)) {
+                    said.push(update.clone());
+                }
+            }
+            // An answer is stored before clients see it as complete, and before its calls run.
+            SessionTold::Message { .. }
+            | SessionTold::Update(SessionUpdate::ToolCall { .. })
+            | SessionTold::State { state: SessionState::Idle, .. } => {
+                self.unfinished.remove(session);
+            }
+            SessionTold::Update(_) | SessionTold::State { .. } => {}
+        }
+    }
+
     fn tell_speakers(&self, event: &Event) {
         let Event::Session { session, told, from, .. } = event else { return };
         let hears = |(connection, (_, attached)): &(&u64, &(Arc<Outbox>, Attached))| {
-            *from != Some(**connection) && attached.has(session)
+            *from != Some(**connection) && attached.hears(session, told)
         };
         let mut text = None;
         for (_, (outbox, _)) in self.speakers.iter().filter(hears) {
             let text = text.get_or_insert_with(|| {
-                told.in_acp().map(|update| acp::update_of(session, &update))
+                acp::of_told(told).map(|update| acp::update_of(session, &update))
             });
             if let Some(text) = text {
                 outbox.push(text.clone());
@@ -279,10 +263,11 @@ impl State {
 #[derive(Debug)]
 struct Subscriber {
     outbox: Arc<Outbox>,
-    /// It speaks for a person: what is said in conversations may quote any note.
+    /// It represents the person; only such a subscriber gets conversation events, which may quote
+    /// any note.
     is_person: bool,
-    /// It asked for all events; else it hears what happens in conversations, as every client does
-    /// that talks in one.
+    /// It subscribed to all events. Otherwise it gets conversation events only, as every client
+    /// does that talks in one.
     hears_all: bool,
 }
 
@@ -293,10 +278,10 @@ impl Events {
         Self(Arc::new(Inner { epoch, state: Mutex::default(), view: ArcSwap::default() }))
     }
 
-    /// From now on whoever is no person hears of what this view shows, and of nothing else: of what is
-    /// kept from before, where another view held, of nothing at all.
+    /// Limits callers other than the person to this view from now on. Of events kept from before,
+    /// under another view, they get nothing.
     pub fn limit(&self, view: View) {
-        // An event is laid down for the view that holds under the same lock.
+        // Events are prepared for the current view under the same lock.
         let mut state = lock(&self.0.state);
         if **self.0.view.load() == view {
             return;
@@ -323,8 +308,8 @@ impl Events {
         lock(&self.0.state).seq
     }
 
-    /// Numbers an event, keeps it and hands it to every subscriber. Never waits for one: a
-    /// subscriber that is behind by more than its queue holds is closed.
+    /// Numbers an event, keeps it and sends it to every subscriber. Never waits for one: a
+    /// subscriber whose queue is full is disconnected.
     pub fn publish(&self, event: Event) {
         // All under one lock: the order of numbers is the order of every queue.
         let mut state = lock(&self.0.state);
@@ -340,10 +325,11 @@ impl Events {
         let instead = (theirs.as_ref() != Some(&event)).then(|| {
             Utf8Bytes::from(match theirs {
                 Some(theirs) => theirs.tell(meta),
-                // The numbers go on without gaps for everybody.
+                // Every subscriber sees numbers without gaps.
                 None => hidden(state.seq),
             })
         });
+        state.follow(&event);
         state.tell_speakers(&event);
         let kept = Kept { text: Utf8Bytes::from(event.tell(meta)), instead };
         for (outbox, is_person) in hearers {
@@ -357,7 +343,7 @@ impl Events {
         }
     }
 
-    /// Tells a person's connection what happens in conversations from now on, unless it hears all
+    /// Sends conversation events to a person's connection from now on, unless it gets all events
     /// already.
     pub fn listen(&self, connection: u64, outbox: &Arc<Outbox>) {
         let mut state = lock(&self.0.state);
@@ -368,15 +354,42 @@ impl Events {
         });
     }
 
-    /// Tells an ACP client what happens in the conversations that are attached to it.
+    /// Sends an ACP client the events of its attached conversations.
     pub fn attend(&self, connection: u64, outbox: &Arc<Outbox>, attached: &Attached) {
         let speaker = (Arc::clone(outbox), attached.clone());
         lock(&self.0.state).speakers.insert(connection, speaker);
     }
 
-    /// Makes `outbox` a subscriber: first `answer` of the result is put into it, then what it
-    /// missed, then every event to come. A second subscription of the same connection replaces
-    /// the first.
+    /// Holds back the events of a conversation while an ACP client is sent its history.
+    pub(super) fn hold(&self, attached: &Attached, session: &str) {
+        let state = lock(&self.0.state);
+        let begun = state.unfinished.get(session).cloned().unwrap_or_default();
+        attached.hold(session, begun.into_iter().map(SessionTold::Update).collect());
+    }
+
+    /// Sends the events held back, except what the history already contained (these messages and
+    /// calls), and then all further ones. Returns whether the conversation is new to the client.
+    pub(super) fn release(
+        &self,
+        outbox: &Outbox,
+        attached: &Attached,
+        session: &str,
+        known: &HashSet<&str>,
+    ) -> bool {
+        // Under the lock, so that no new event overtakes those held back.
+        let _state = lock(&self.0.state);
+        let (is_new, happened) = attached.release(session);
+        let is_news = |told: &SessionTold| match told {
+            SessionTold::Update(update) => update.part_of().is_none_or(|id| !known.contains(id)),
+            _ => true,
+        };
+        let happened = happened.iter().filter(|told| is_news(told)).filter_map(acp::of_told);
+        outbox.push_replay(happened.map(|update| acp::update_of(session, &update)));
+        is_new
+    }
+
+    /// Subscribes `outbox`: first comes the `answer`, then the events that the client missed, then
+    /// all new ones. A second subscription of the same connection replaces the first.
     pub fn subscribe(
         &self,
         connection: u64,
@@ -418,6 +431,8 @@ mod tests {
     use super::super::outbox::Next;
     use super::*;
     use crate::protocol::inbox::InboxMessageState;
+    use crate::protocol::session::MessageKind;
+    use crate::protocol::tools::Content;
 
     fn event(n: u64) -> Event {
         Event::Changed {
@@ -542,5 +557,46 @@ mod tests {
         }
         let heard = take(&speaker).await;
         assert!(heard.contains("\"seq\":4") && heard.contains("secret"), "{heard}");
+    }
+
+    fn says(text: &str, id: &str) -> Event {
+        let content = Content::Text { text: text.into() };
+        let update = SessionUpdate::AgentMessageChunk { content, message_id: id.into() };
+        let told = SessionTold::Update(update);
+        Event::Session { session: "1".into(), turn: None, told, from: None }
+    }
+
+    #[tokio::test]
+    async fn who_loads_a_conversation_in_the_middle_of_an_answer_hears_all_of_it_once() {
+        let whole = |id: &str| Event::Session {
+            session: "1".into(),
+            turn: None,
+            told: SessionTold::Message {
+                id: id.into(),
+                kind: MessageKind::Answer,
+                text: String::new(),
+            },
+            from: None,
+        };
+        for is_in_history in [false, true] {
+            let (events, attached) = (Events::new("e".into()), Attached::default());
+            let outbox = Arc::new(Outbox::new(100, 10_000));
+            events.attend(1, &outbox, &attached);
+            events.publish(says("long ago", "m0"));
+            events.publish(whole("m0"));
+            events.publish(says("once ", "m1"));
+            events.publish(says("upon ", "m1"));
+            events.hold(&attached, "1");
+            events.publish(says("a ", "m1"));
+            let known = if is_in_history { HashSet::from(["m1"]) } else { HashSet::new() };
+            assert!(events.release(&outbox, &attached, "1", &known));
+            events.publish(whole("m1"));
+            events.publish(says("next", "m2"));
+            let expected: &[&str] = if is_in_history { &[] } else { &["once upon ", "a "] };
+            for text in expected.iter().chain(&["next"]) {
+                let heard = take(&outbox).await;
+                assert!(heard.contains(&format!("\"text\":\"{text}\"")), "{text}: {heard}");
+            }
+        }
     }
 }

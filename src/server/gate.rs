@@ -6,7 +6,7 @@
 //! `/healthz` too.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use axum::extract::{Request, State};
@@ -17,10 +17,11 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::Shared;
 use super::challenge;
 use super::page_keys::is_our_page;
+use super::reply::KeptOpen;
 use super::token::{Entry, Token};
+use super::{Shared, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 
@@ -28,11 +29,31 @@ use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
+/// Who proved to know a token on a connection; one belongs to each connection.
+#[derive(Debug, Clone, Default)]
+pub struct Admitted(Arc<Mutex<Option<Entry>>>);
+
+impl Admitted {
+    fn admit(&self, entry: &Entry) {
+        *lock(&self.0) = Some(entry.clone());
+    }
+
+    /// Who did, if the token still holds.
+    fn entry(&self, shared: &Shared) -> Option<Entry> {
+        let entry = lock(&self.0).clone()?;
+        let now = shared.token.current().scoped(entry.scope);
+        (now == entry.token).then_some(entry)
+    }
+}
+
 /// The middleware for every request. One connection carries one request: what is not upgraded is
-/// closed, so that no one holds a place with requests that lead nowhere.
+/// closed, so that no one holds a place with requests that lead nowhere. An MCP client that was let in may send
+/// its next one, and so may who asked for a challenge ([`KeptOpen`]).
 pub async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    *lock(&shared.last_came) = Instant::now();
     let mut response = pass_or_refuse(&shared, request, next).await;
-    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+    let stays = response.extensions().get::<KeptOpen>().is_some();
+    if !stays && response.status() != StatusCode::SWITCHING_PROTOCOLS {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
@@ -111,7 +132,8 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
 }
 
 /// Whether the request shows the token, in a header and nowhere else, or a ticket in its place
-/// ([`challenge`]), and which kind of caller the token makes of it.
+/// ([`challenge`]), and which kind of caller the token makes of it. A ticket lets its connection in:
+/// what comes later on the same one needs nothing more, until the token is rotated.
 ///
 /// # Errors
 /// The refusal, after a wait where there were many before.
@@ -119,6 +141,7 @@ pub async fn authorize(
     shared: &Shared,
     headers: &HeaderMap,
     target: &Uri,
+    admitted: Option<&Admitted>,
 ) -> Result<Entry, Response> {
     let Offered { tokens: mut shown, tickets, .. } = offered(headers);
     let mut readable = true;
@@ -134,7 +157,14 @@ pub async fn authorize(
     if readable && target.query().is_none() {
         let entry = match (&shown[..], &tickets[..]) {
             ([token], []) => entry_of(token, &shared.token.current()),
-            ([], [ticket]) => challenge::admit(shared, headers, ticket),
+            ([], [ticket]) => {
+                let entry = challenge::admit(shared, headers, ticket);
+                if let (Some(admitted), Some(entry)) = (admitted, &entry) {
+                    admitted.admit(entry);
+                }
+                entry
+            }
+            ([], []) => admitted.and_then(|admitted| admitted.entry(shared)),
             _ => None,
         };
         if let Some(entry) = entry {

@@ -1,25 +1,29 @@
-//! HTTP for scripts, beside the WebSocket: begin, read and delete a conversation, say something in
-//! it. One request a connection, answered when the work is done.
+//! HTTP for scripts: begin, read and delete conversations, and send messages. One request per
+//! connection, answered when the work is done.
 //!
-//! The gate is the same: peer, Host and Origin, then the token, in a header. No page can send such
-//! a request: what changes anything is JSON that says so, which a browser asks about first, and it
-//! is told nothing (there are no CORS headers).
+//! The checks are the same as for the WebSocket: peer, Host and Origin, then the token, in a
+//! header. No web page can send such a request: changes require a JSON content type, for which
+//! browsers need a preflight, and there are no CORS headers.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Router, routing};
+use futures_util::{Stream, stream};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
+use super::Shared;
 use super::acp::Attached;
+use super::gate::{self, Admitted};
 use super::reply::{Refusal, answer, is_json, paced, plain, whole};
 use super::table::{Afterwards, Client, Context, Prepared};
-use super::{Shared, gate};
 use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
 use crate::policy::Scope;
@@ -33,35 +37,67 @@ use crate::protocol::session::{
 use crate::protocol::strict;
 use crate::vault::Cancel;
 
-/// The name under which such a request speaks.
+/// The caller's name.
 const CALLER: &str = "http";
 
-/// The session that stands for the conversation that goes on, or a new one.
+/// The session id of the current conversation, or of a new one.
 const CURRENT: &str = "current";
 
-/// Told when a request has been let in: from then on it may take as long as it takes.
+/// The timeout for the body of a request.
+const BODY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Notified when a request is admitted; from then on it has no handshake timeout.
 #[derive(Debug, Clone, Default)]
 pub struct LetIn(pub Arc<Notify>);
 
-/// Of an answer that comes piece by piece: told when there are no more, and from then on it has to be read.
+/// Marks a streamed answer, which reports through [`Unread`] whether the client reads it.
+#[derive(Debug, Clone)]
+pub struct Lasting;
+
+/// How long a client has left data unread; `None` while there is none. One per connection.
 #[derive(Debug, Clone, Default)]
-pub struct Lasting(pub Arc<Notify>);
+pub struct Unread(Arc<watch::Sender<Option<Instant>>>);
 
-impl Lasting {
-    /// Tells it when this is let go of.
-    #[must_use]
-    pub fn ends(self) -> Ends {
-        Ends(self)
+impl Unread {
+    /// Records that the client has read everything.
+    pub fn taken(&self) {
+        self.0.send_replace(None);
     }
-}
 
-/// The end of such an answer.
-#[derive(Debug)]
-pub struct Ends(Lasting);
+    /// Records that there is data to read.
+    pub fn given(&self) {
+        self.0.send_replace(Some(Instant::now()));
+    }
 
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.0.notify_one();
+    /// Passes the pieces through, recording when one is handed out and when the next is requested.
+    pub fn watch<S: Stream>(self, pieces: S) -> impl Stream<Item = S::Item> {
+        let mut pieces = Box::pin(pieces);
+        stream::poll_fn(move |context| {
+            // A request for more means that the last piece was taken.
+            self.taken();
+            let next = pieces.as_mut().poll_next(context);
+            if next.is_ready() {
+                self.given();
+            }
+            next
+        })
+    }
+
+    /// Waits until data stays unread for `limit`.
+    pub async fn lasts(&self, limit: Duration) {
+        let mut given = self.0.subscribe();
+        loop {
+            let since = *given.borrow_and_update();
+            let changed = given.changed();
+            match since {
+                // We hold the sender, so the channel cannot close.
+                None => drop(changed.await),
+                Some(since) => match tokio::time::timeout_at(since + limit, changed).await {
+                    Ok(_) => {}
+                    Err(_) => return,
+                },
+            }
+        }
     }
 }
 
@@ -75,11 +111,13 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/v1/sessions/{id}/messages", routing::post(say))
 }
 
-/// A request that has the token, has been read, and has a place among the connections.
+/// An admitted request: authenticated, fully read, and counted as a connection.
 pub(super) struct Entered {
     pub(super) shared: Arc<Shared>,
     pub(super) scope: Scope,
     pub(super) body: Vec<u8>,
+    /// Tracks unread data of a streamed answer.
+    pub(super) unread: Unread,
     _place: Guard,
 }
 
@@ -100,7 +138,7 @@ async fn read(
     show(shared, request, id, None, 0).await
 }
 
-/// What comes after an item: the rest of a conversation that was too long for one answer.
+/// The items after a given one, if a conversation is too long for one answer.
 async fn read_on(
     State(shared): State<Arc<Shared>>,
     Path((id, item)): Path<(String, u64)>,
@@ -144,7 +182,7 @@ async fn delete(
 ) -> Response {
     let deleted = async {
         let entered = enter(shared, request).await?;
-        // Never a conversation that the caller has not named.
+        // Never default to the current conversation.
         let params = DeleteConversationParams { session_id: Some(id), ..Default::default() };
         entered.method(&params).await
     };
@@ -182,10 +220,12 @@ fn named(id: String) -> Option<String> {
     (id != CURRENT).then_some(id)
 }
 
-/// Lets a request in: its token, its kind, all of its body, a place.
+/// Admits a request: checks its token and content type, reads its body, and counts it as a
+/// connection.
 pub(super) async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal> {
     let (parts, body) = request.into_parts();
-    let entry = gate::authorize(&shared, &parts.headers, &parts.uri).await;
+    let admitted = parts.extensions.get::<Admitted>();
+    let entry = gate::authorize(&shared, &parts.headers, &parts.uri, admitted).await;
     let scope = entry.map_err(Refusal::Plain)?.scope;
     let settings = shared.settings.load_full();
     paced(&shared, &settings)?;
@@ -198,11 +238,14 @@ pub(super) async fn enter(shared: Arc<Shared>, request: Request) -> Result<Enter
         return Err(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
     let most = usize::try_from(settings.max_message_bytes).unwrap_or(usize::MAX);
-    let body = whole(&parts.headers, body, if has_body { most } else { 0 }).await?;
+    let body = whole(&parts.headers, body, if has_body { most } else { 0 });
+    let body = tokio::time::timeout(BODY_DEADLINE, body).await;
+    let body = body.map_err(|_| plain(StatusCode::REQUEST_TIMEOUT))??;
     if let Some(LetIn(let_in)) = parts.extensions.get::<LetIn>() {
         let_in.notify_one();
     }
-    Ok(Entered { shared, scope, body, _place: place })
+    let unread = parts.extensions.get::<Unread>().cloned().unwrap_or_default();
+    Ok(Entered { shared, scope, body, unread, _place: place })
 }
 
 impl Entered {
@@ -215,7 +258,7 @@ impl Entered {
         serde_json::from_value(value).map_err(|error| invalid(&error))
     }
 
-    /// Has a method done, as a client that is gone once it is answered.
+    /// Runs a method for a client that disconnects after the answer.
     async fn method<P: MethodParams>(&self, params: &P) -> Result<P::Result, Refusal> {
         let backend = &self.shared.backend;
         let params = match serde_json::to_value(params) {
@@ -258,5 +301,33 @@ impl Entered {
             }
         })??;
         Ok(serde_json::from_slice(&json).expect("a result is read as it was written"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt as _;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_no_more_pieces_is_noticed() {
+        let unread = Unread::default();
+        let mut pieces = Box::pin(unread.clone().watch(stream::repeat(1).take(3)));
+        let is_left = async |seconds| {
+            tokio::time::timeout(Duration::from_secs(seconds), unread.lasts(LIMIT)).await.is_ok()
+        };
+        assert!(!is_left(3_600).await, "nothing is there yet");
+        for _ in 0..3 {
+            assert_eq!(pieces.next().await, Some(1));
+            assert!(!is_left(29).await, "it may take its time");
+        }
+        assert!(is_left(2).await);
+        // The end is an answer, too.
+        assert_eq!(pieces.next().await, None);
+        assert!(!is_left(29).await);
+        assert!(is_left(2).await);
     }
 }

@@ -1,41 +1,48 @@
-//! MCP over HTTP: `POST /mcp`, one message a request, behind the same gate as all others.
+//! MCP over HTTP: `POST /mcp` with one message per request, behind the same checks as all other
+//! requests.
 //!
-//! No session is kept: each message says all that it needs, and is answered in its own response. Only
-//! tokens of the scope `mcp` are let in, so that no model speaks for a person because of a token that was
-//! pasted into the wrong place.
+//! There are no sessions: each message is self-contained and answered in its own response. Only
+//! tokens of the scope `mcp` are accepted, so that a model never represents a person because
+//! someone pasted a token in the wrong place.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing};
 
 use super::approvals::Patience;
-use super::http::{Entered, enter};
-use super::mcp_streams;
-use super::reply::answer;
+use super::http::{Entered, Lasting, enter};
+use super::mcp_asks::{self, Asking};
+use super::mcp_streams::{self, json};
+use super::reply::{KeptOpen, answer};
 use super::{Settings, Shared};
 use crate::calls::Request as Asked;
 use crate::calls::run::{Stopped, Task, Work};
+use crate::mcp::ask::Said;
 use crate::mcp::call::Answered;
 use crate::mcp::{self, Call, Headers, What};
 use crate::policy::{Caller, Scope};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::RELAYED_FOR;
 
-/// How long a call waits for a person: clients give up after a minute, and would not hear that it waits.
+/// How long a call waits for a person: clients time out after a minute without learning that it
+/// waits.
 const PATIENCE: Duration = Duration::from_secs(45);
 
-/// How long a call may take before its client is told that it is at work.
+/// A question that the client asks its own user does not wait: the client repeats the call with the
+/// answer.
+const AT_ONCE: Patience = Patience { limit: Some(Duration::ZERO), for_somebody: false };
+
+/// How long a call runs before progress messages start.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Characters of a client's name that are kept.
+/// The most characters of a client's name.
 const MAX_CALLER_CHARS: usize = 60;
 
-/// What a client is called that has not said its name.
+/// The name of a client that does not give one.
 const NAMELESS: &str = "mcp";
 
 /// The route.
@@ -44,7 +51,7 @@ pub fn routes() -> Router<Arc<Shared>> {
 }
 
 async fn post(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    // A relay's lines come without the headers of HTTP.
+    // Lines from a relay have no HTTP headers.
     let relayed = text(request.headers(), RELAYED_FOR);
     let headers = relayed.is_none().then(|| headers(request.headers()));
     let accepts = text(request.headers(), "accept");
@@ -54,12 +61,18 @@ async fn post(State(shared): State<Arc<Shared>>, request: Request) -> Response {
         Err(refusal) => return answer::<()>(StatusCode::OK, Err(refusal)),
     };
     match admit(entered.scope) {
-        Ok(()) => heard(entered, headers.as_ref(), relayed.as_deref(), streams).await,
+        Ok(()) => {
+            let mut response = heard(entered, headers.as_ref(), relayed.as_deref(), streams).await;
+            if response.extensions().get::<Lasting>().is_none() {
+                response.extensions_mut().insert(KeptOpen);
+            }
+            response
+        }
         Err(error) => answer::<()>(StatusCode::OK, Err(error.into())),
     }
 }
 
-/// Lets programs in that are MCP clients and nothing more.
+/// Admits only tokens of MCP clients.
 ///
 /// # Errors
 /// Kind `forbidden`.
@@ -80,7 +93,7 @@ fn headers(all: &HeaderMap) -> Headers {
     }
 }
 
-/// A header; what is no text agrees with no body.
+/// A header's text. Invalid text becomes one that matches no body.
 fn text(all: &HeaderMap, name: &str) -> Option<String> {
     all.get(name).map(|value| value.to_str().unwrap_or_default().to_owned())
 }
@@ -91,16 +104,18 @@ async fn heard(
     client: Option<&str>,
     streams: bool,
 ) -> Response {
-    // What is no text is no JSON either.
+    // Invalid UTF-8 is invalid JSON as well.
     let text = String::from_utf8_lossy(&entered.body);
     let tools = entered.shared.backend.tools.registry();
     let heard = mcp::hear(&text, headers, &tools, &entered.shared.mcp.load());
     match heard {
-        // What is given up over HTTP is so by ending the request.
+        // Over HTTP, clients cancel by closing the request.
         What::Nothing | What::GivenUp(_) => StatusCode::ACCEPTED.into_response(),
         What::Said(said) => json((said.status, said.text)),
         What::Call(call) => called(entered, &Arc::new(*call), client, streams).await,
         What::Listen(listen) => mcp_streams::listen(entered, listen),
+        #[cfg(feature = "conformance")]
+        What::Fixture(fixture) => super::mcp_fixtures::answer(&entered, fixture),
     }
 }
 
@@ -120,6 +135,15 @@ async fn called(
         return json(call.refused(ErrorObject::new(Kind::UnknownTool, "the tool is gone")));
     };
     let request = request(call, client);
+    let may_ask = call.can_ask && shared.mcp.load().ask_in_client;
+    if let Some(reply) = call.reply.as_ref().filter(|_| may_ask)
+        && let Err(fault) = mcp_asks::answered(shared, reply, &request)
+    {
+        return json(call.refused(fault));
+    }
+    // A client that dismissed the question is not asked it again at once.
+    let is_dismissed = call.reply.as_ref().is_some_and(|reply| reply.said == Said::Dismissed);
+    let asking = (may_ask && !is_dismissed).then(|| Arc::new(Asking::default()));
     if work == Work::Read {
         let look = || Some(call.answer(backend.tools.glance(&request)?, most));
         if let Some((Ok(answered), _)) = backend.runner.glance(look) {
@@ -129,13 +153,24 @@ async fn called(
     let task = Task::new(work, Some(settings.request_deadline()));
     let open = Open(task.clone());
     let (asks, answers) = (Arc::clone(shared), Arc::clone(call));
-    let patience = patience(&settings);
+    let (usual, of_client) = (patience(&settings), asking.clone());
+    let (door, made) = (Arc::clone(shared), request.clone());
     let done = backend.runner.call(
         &task,
         Arc::clone(&backend.tools),
         request,
-        move |question| asks.approvals.ask_about(question, None, patience),
-        move |answered| answers.answer(answered, most),
+        move |question| {
+            let is_for_client = of_client.as_ref().is_some_and(|asking| asking.note(question));
+            let patience = if is_for_client { AT_ONCE } else { usual };
+            asks.approvals.ask_about(question, None, patience)
+        },
+        move |answered| {
+            let asked = match (&asking, &answered) {
+                (Some(asking), Err(error)) => asking.result(&door, &answers, &made, error),
+                _ => None,
+            };
+            asked.unwrap_or_else(|| answers.answer(answered, most))
+        },
     );
     let asked = Arc::clone(call);
     let mut done =
@@ -147,11 +182,11 @@ async fn called(
     }
     match tokio::time::timeout(QUIET, &mut done).await {
         Ok(answered) => json(answered),
-        Err(_) => mcp_streams::progress(Arc::clone(call), task, done, (open, entered)),
+        Err(_) => mcp_streams::progress(Arc::clone(call), task, done, (entered, open)),
     }
 }
 
-/// What a call is told that came to nothing.
+/// The answer to a call that did not run to its end.
 fn nothing_came(call: &Call, stopped: &Stopped) -> Answered {
     if let Stopped::BrokeOff(error) = stopped {
         tracing::error!(%error, "a tool call broke off");
@@ -164,7 +199,7 @@ fn patience(settings: &Settings) -> Patience {
     Patience { limit: Some(PATIENCE.min(settings.request_deadline())), for_somebody: false }
 }
 
-/// The call as all doors make it, of a client of this name, where the message itself does not say one.
+/// The request to the runner. `client` is the name to use if the message has none.
 fn request(call: &Call, client: Option<&str>) -> Asked {
     let name = call.client.as_deref().or(client).unwrap_or_default();
     let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_CALLER_CHARS).collect();
@@ -177,16 +212,11 @@ fn request(call: &Call, client: Option<&str>) -> Asked {
     }
 }
 
-/// A request that is open: when its client hangs up, what only reads is given up.
+/// An open request. When its client disconnects, reads are cancelled.
 struct Open(Task);
 
 impl Drop for Open {
     fn drop(&mut self) {
         self.0.abandon();
     }
-}
-
-fn json((status, text): Answered) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }

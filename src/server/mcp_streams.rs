@@ -1,4 +1,4 @@
-//! Answers to MCP clients that come piece by piece, as server-sent events.
+//! HTTP answers to MCP clients: at once, or streamed as server-sent events.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -7,41 +7,43 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::BoxFuture;
 use futures_util::{Stream, StreamExt as _, stream};
 
-use super::Shared;
-use super::http::{Entered, Lasting};
+use super::http::{Entered, Lasting, Unread};
 use super::outbox::{Next, Outbox};
+use super::{Backend, Shared};
 use crate::calls::run::Task;
 use crate::mcp::Call;
 use crate::mcp::call::Answered;
 use crate::mcp::listen::{Listen, Told};
 use crate::protocol::events::SubscribeParams;
 
-/// How often it is said that a call is still at work.
+/// The interval of progress messages.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// How long changes are collected before they are told: one update of a resource in this time.
+/// How long changes are collected: each resource gets at most one update in this time.
 const COLLECTED: Duration = Duration::from_millis(500);
 
-/// A call that is not done yet: told of as long as it is at work, then answered. `kept` is let go of when the
-/// client hangs up.
+/// Streams progress messages of a running call and then its answer. Drops `kept` when the client
+/// disconnects or stops reading.
 pub(super) fn progress(
     call: Arc<Call>,
     task: Task,
     done: BoxFuture<'static, Answered>,
-    kept: impl Send + 'static,
+    kept: (Entered, impl Send + 'static),
 ) -> Response {
+    let unread = kept.0.unread.clone();
     let steps = stream::unfold((Some(done), 0), move |(done, step)| {
         let (call, task) = (Arc::clone(&call), task.clone());
-        // Held as long as the stream is.
+        // Keeps it alive as long as the stream.
         let _ = &kept;
         async move {
             let mut done = done?;
-            // The first time at once: that much has passed already.
+            // The first message comes at once, since the call has already run for a while.
             let pause = if step == 0 { Duration::ZERO } else { PROGRESS };
             tokio::select! {
                 (_, text) = &mut done => Some((text, (None, step))),
@@ -52,35 +54,47 @@ pub(super) fn progress(
             }
         }
     });
-    response(steps)
+    response(unread, steps)
 }
 
-/// Tells a client what it wants to hear until it hangs up, falls behind, or the process ends.
+/// Streams the requested notifications until the client disconnects or falls behind, or the process
+/// ends.
 pub(super) fn listen(entered: Entered, listen: Listen) -> Response {
+    let unread = entered.unread.clone();
     let subscription = Subscription::new(&entered.shared);
     let first = stream::once(std::future::ready(listen.acknowledged()));
     let state = Some((listen, subscription, BTreeSet::<Told>::new(), entered));
     let told = stream::unfold(state, |state| async move {
         let (listen, subscription, mut told, entered) = state?;
-        let runner = entered.shared.backend.runner.clone();
+        let backend = &entered.shared.backend;
+        let templates = templates(&listen, backend).await;
         while told.is_empty() {
             let is_open = tokio::select! {
-                is_open = subscription.hear(&listen, &mut told) => is_open,
-                () = runner.closed() => false,
+                is_open = subscription.hear(&listen, &templates, &mut told) => is_open,
+                () = backend.runner.closed() => false,
             };
             if !is_open {
                 return Some((vec![listen.ended()], None));
             }
         }
-        let collected = async { while subscription.hear(&listen, &mut told).await {} };
+        let collected = async { while subscription.hear(&listen, &templates, &mut told).await {} };
         let _ = tokio::time::timeout(COLLECTED, collected).await;
         let messages = told.iter().map(|told| listen.tell(told)).collect();
         Some((messages, Some((listen, subscription, BTreeSet::new(), entered))))
     });
-    response(first.chain(told.flat_map(stream::iter)))
+    response(unread, first.chain(told.flat_map(stream::iter)))
 }
 
-/// A place among those who hear of events; given up when it is let go of.
+/// The folder of prompt notes, if the client subscribed to prompts.
+async fn templates(listen: &Listen, backend: &Backend) -> Option<String> {
+    let tools = Arc::clone(&backend.tools);
+    match listen.hears_of_prompts() {
+        true => tokio::task::spawn_blocking(move || tools.templates()).await.ok().flatten(),
+        false => None,
+    }
+}
+
+/// A subscription to events; ends when dropped.
 struct Subscription {
     shared: Arc<Shared>,
     connection: u64,
@@ -99,11 +113,16 @@ impl Subscription {
         Self { shared: Arc::clone(shared), connection, outbox }
     }
 
-    /// Waits for an event and adds what is told because of it; false where none will come.
-    async fn hear(&self, listen: &Listen, told: &mut BTreeSet<Told>) -> bool {
+    /// Waits for an event and adds its notifications; false if no more events will come.
+    async fn hear(
+        &self,
+        listen: &Listen,
+        templates: &Option<String>,
+        told: &mut BTreeSet<Told>,
+    ) -> bool {
         match self.outbox.next().await {
             Next::Send { text, .. } => {
-                told.append(&mut listen.because_of(&text));
+                told.append(&mut listen.because_of(&text, templates.as_deref()));
                 true
             }
             Next::Close(_) => false,
@@ -117,21 +136,25 @@ impl Drop for Subscription {
     }
 }
 
-/// Messages as events of HTTP, for as long as there are any.
-fn response(messages: impl Stream<Item = String> + Send + 'static) -> Response {
-    let lasting = Lasting::default();
-    let ends = lasting.clone().ends();
-    let events = messages.map(move |message| {
-        let _ = &ends;
-        Ok::<_, Infallible>(format!("data: {message}\n\n"))
-    });
-    // What stands between would keep pieces back.
+/// An immediate JSON answer.
+pub(super) fn json((status, text): Answered) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
+}
+
+/// Streams messages as server-sent events.
+pub(super) fn response(
+    unread: Unread,
+    messages: impl Stream<Item = String> + Send + 'static,
+) -> Response {
+    let events = messages.map(|message| Ok::<_, Infallible>(format!("data: {message}\n\n")));
+    // Stop proxies from buffering the stream.
     let head = [
         (CONTENT_TYPE.as_str(), "text/event-stream"),
         (CACHE_CONTROL.as_str(), "no-store"),
         ("x-accel-buffering", "no"),
     ];
-    let mut response = (head, Body::from_stream(events)).into_response();
-    response.extensions_mut().insert(lasting);
+    let mut response = (head, Body::from_stream(unread.watch(events))).into_response();
+    response.extensions_mut().insert(Lasting);
     response
 }

@@ -1,7 +1,7 @@
-//! Counts the bytes that came and belong to no finished message yet.
+//! Counts the bytes received for a message that is not complete yet.
 //!
-//! The WebSocket crate limits a message by its content: pieces without content could go on for
-//! ever. Here what they take on the wire is limited, too.
+//! The WebSocket crate limits a message's content, so empty frames could continue forever. This
+//! also limits the bytes on the wire.
 
 use std::io;
 use std::pin::Pin;
@@ -11,21 +11,21 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Wire bytes that an unfinished message may have beyond its largest content: heads of frames,
-/// read ahead.
+/// The most wire bytes of an incomplete message beyond its content: frame headers and read-ahead.
 const ALLOWANCE: u64 = 64 * 1024;
 
-/// The bytes that wait for the end of their message. A clone counts the same.
+/// The count of bytes. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Unfinished(Arc<AtomicU64>);
 
 impl Unfinished {
-    /// A message is whole.
+    /// Resets the count: a message is complete.
     pub fn message(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// A control frame with `length` bytes of content came, between messages or within one.
+    /// Subtracts a control frame with `length` bytes of content, which may come between or within
+    /// messages.
     pub fn control(&self, length: usize) {
         let bytes = length as u64 + 6;
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |unfinished| {
@@ -34,8 +34,8 @@ impl Unfinished {
     }
 }
 
-/// A stream whose reads are counted, and fail with [`io::ErrorKind::FileTooLarge`] when a message
-/// takes too much.
+/// A stream that counts its reads and fails with [`io::ErrorKind::FileTooLarge`] if a message is
+/// too large.
 pub struct Metered<S> {
     stream: S,
     unfinished: Unfinished,
@@ -46,7 +46,7 @@ impl<S> Metered<S> {
     /// Counts the reads of `stream`, for messages of at most `max_message_bytes`.
     #[must_use]
     pub fn new(stream: S, max_message_bytes: u64, unfinished: Unfinished) -> Self {
-        // A quarter for heads: pieces of 64 bytes are small already.
+        // A quarter for headers: even frames of 64 bytes fit.
         let limit = max_message_bytes.saturating_add(max_message_bytes / 4 + ALLOWANCE);
         Self { stream, unfinished, limit }
     }
@@ -62,7 +62,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let read = (buffer.filled().len() - before) as u64;
         if self.unfinished.0.fetch_add(read, Ordering::Relaxed) + read > self.limit {
-            // Said once: what follows is read to be thrown away.
+            // Report once; whatever follows is discarded.
             self.limit = u64::MAX;
             return Poll::Ready(Err(io::Error::from(io::ErrorKind::FileTooLarge)));
         }

@@ -1,15 +1,14 @@
-//! The local door: a WebSocket on 127.0.0.1, for the plugin, the command line and whoever holds
-//! the token; beside it HTTP for scripts.
+//! The local server: a WebSocket on 127.0.0.1 for the plugin, the command line and other holders of
+//! a token, and HTTP for scripts.
 //!
-//! It translates the wire and admits; how work is queued, given up and asked about is the runner's
-//! (`calls::run`). What it answers is handed to it as a [`table`] of methods; no type of another room
-//! crosses the socket.
+//! It authenticates clients and translates the protocol; the runner (`calls::run`) queues, cancels
+//! and asks about work. The methods come in as a [`table`]; no type of another room crosses the
+//! socket.
 //!
-//! Invariants: no frame is read before peer, Host, Origin and token are right ([`gate`]); nothing
-//! a client does makes another wait or a queue grow without bound ([`outbox`], [`pace`]); a
-//! request is answered exactly once ([`calls`]); a change that has begun is finished, whatever
-//! becomes of the client; events have one order ([`events`]); neither token nor note contents are
-//! logged.
+//! Invariants: no frame is read before peer, Host, Origin and token are checked ([`gate`]); no
+//! client can delay another or make a queue grow without bound ([`outbox`], [`pace`]); each request
+//! is answered exactly once ([`calls`]); a change that has started is finished, whatever happens to
+//! its client; events have one order ([`events`]); tokens and note text are never logged.
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
@@ -29,6 +28,9 @@ pub mod gate;
 pub mod hosts;
 pub mod http;
 pub mod mcp;
+mod mcp_asks;
+#[cfg(feature = "conformance")]
+mod mcp_fixtures;
 mod mcp_streams;
 pub mod meter;
 pub mod outbox;
@@ -39,6 +41,7 @@ pub mod permission;
 pub mod private;
 mod reply;
 pub mod session;
+mod session_told;
 pub mod settings;
 pub mod table;
 pub mod token;
@@ -65,45 +68,45 @@ pub use settings::{AcpSettings, Settings};
 use table::Methods;
 use token::TokenKeeper;
 
-/// Why there is no server.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The port is taken, or not for us.
+    /// The port is taken or not permitted.
     #[error("could not listen on 127.0.0.1:{port}")]
     Bind {
         /// The port asked for.
         port: u16,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system has no randomness to give.
+    /// The system has no randomness.
     #[error("could not get random bytes: {0}")]
     Random(getrandom::Error),
 }
 
-/// What a server opens onto.
+/// What a server gives access to.
 pub struct Backend {
     /// The vault's name.
     pub vault: String,
     pub methods: Methods,
     pub tools: Arc<dyn Tools>,
-    /// What all work of this process goes through, whichever door it came by.
+    /// Runs all work of this process, whichever server it came through.
     pub runner: Runner,
 }
 
-/// The server, bound to its port and not yet taking connections.
+/// The server, bound to its port but not accepting connections yet.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub struct Shared {
-    /// Those of now. A connection keeps the ones it began with: they are what it was told.
+    /// The current settings. A connection keeps those it started with, since it was told them.
     settings: Arc<ArcSwap<Settings>>,
-    /// What MCP clients are shown now.
+    /// The current settings of MCP clients.
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
-    /// Of ACP clients; a connection goes by those it began with, too.
+    /// The settings of ACP clients; a connection keeps those it started with.
     acp: Arc<ArcSwap<AcpSettings>>,
     token: TokenKeeper,
     backend: Backend,
@@ -112,20 +115,23 @@ pub struct Shared {
     port: u16,
     started: Instant,
     failures: Failures,
-    /// Who may open our own page.
+    /// The codes that open the chat page.
     pages: Pages,
-    /// What clients prove themselves with.
+    /// The challenges by which clients prove that they know a token.
     challenges: Challenges,
+    /// The states that MCP clients return with the answer to a question.
+    asked: Challenges,
     next_connection: AtomicU64,
-    /// When somebody connected last.
+    /// The time of the last request.
     last_came: Mutex<Instant>,
-    /// Connections that have not finished their handshake.
+    /// Connections whose handshake is not finished.
     handshakes: Tracker,
-    /// How fast HTTP requests may come, of all callers together: each has a connection of its own.
+    /// The rate limit of HTTP requests, for all callers together, since each request has a
+    /// connection of its own.
     requests: Mutex<Bucket>,
     /// Questions to a person.
     approvals: Approvals,
-    /// Those who have the vault open.
+    /// The clients that have the vault open.
     hosts: Hosts,
     /// Connections that are open.
     connections: Tracker,
@@ -142,7 +148,7 @@ impl Server {
         backend: Backend,
     ) -> Result<Self, ServerError> {
         let failed = |source| ServerError::Bind { port: settings.port, source };
-        // Literally this address: the daemon is for this machine.
+        // Only this address: the daemon serves only this machine.
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, settings.port));
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
@@ -150,6 +156,8 @@ impl Server {
         getrandom::fill(&mut epoch).map_err(ServerError::Random)?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
+        let mut asked = [0; 32];
+        getrandom::fill(&mut asked).map_err(ServerError::Random)?;
         let shared = Shared {
             mcp: Arc::default(),
             acp: Arc::default(),
@@ -162,6 +170,7 @@ impl Server {
             failures: Failures::default(),
             pages: Pages::default(),
             challenges: Challenges::new(secret, Instant::now()),
+            asked: Challenges::lasting(mcp_asks::LIFE, asked, Instant::now()),
             requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
             last_came: Mutex::new(Instant::now()),
@@ -180,39 +189,37 @@ impl Server {
         self.shared.port
     }
 
-    /// Where to tell what happens in the vault, from any thread.
+    /// Publishes events, from any thread.
     #[must_use]
     pub fn events(&self) -> Events {
         self.shared.events.clone()
     }
 
-    /// Where to ask persons something, from any thread.
+    /// Asks people questions, from any thread.
     #[must_use]
     pub fn approvals(&self) -> Approvals {
         self.shared.approvals.clone()
     }
 
-    /// Where to ask those who have the vault open, from any thread.
+    /// Sends requests to the clients that have the vault open, from any thread.
     #[must_use]
     pub fn hosts(&self) -> Hosts {
         self.shared.hosts.clone()
     }
 
-    /// Where to put new settings, from any thread. They hold for whoever connects from then on; the
-    /// port stays.
+    /// Replaces the settings, from any thread, for new connections; the port stays.
     #[must_use]
     pub fn settings(&self) -> Arc<ArcSwap<Settings>> {
         Arc::clone(&self.shared.settings)
     }
 
-    /// Where to put what MCP clients are shown, from any thread. It holds from the next message on.
+    /// Replaces the settings of MCP clients, from any thread, from the next message on.
     #[must_use]
     pub fn mcp_settings(&self) -> Arc<ArcSwap<crate::mcp::Settings>> {
         Arc::clone(&self.shared.mcp)
     }
 
-    /// Where to put new settings of ACP clients, from any thread. They hold for whoever connects from then
-    /// on.
+    /// Replaces the settings of ACP clients, from any thread, for new connections.
     #[must_use]
     pub fn acp(&self) -> Arc<ArcSwap<AcpSettings>> {
         Arc::clone(&self.shared.acp)
@@ -255,8 +262,8 @@ impl Server {
     }
 }
 
-/// Locks what no panic can leave half changed: every critical section in this room is a few moves
-/// of whole values.
+/// Locks a mutex and ignores poisoning: every critical section in this room only moves whole
+/// values, so a panic leaves nothing half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

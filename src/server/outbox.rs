@@ -1,5 +1,5 @@
-//! What waits to be sent to one client: bounded, so that a client that does not read costs little
-//! and holds up no one.
+//! The queue of messages to one client. It is bounded, so that a client that does not read costs
+//! little and delays no one.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use super::close::Closing;
 use super::lock;
 
-/// How long one write may be stuck, and how long a client may leave its answers unread while it
+/// The timeout of one write, and the longest time that a client may leave answers unread while it
 /// asks for more.
 pub(super) const STUCK_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -24,9 +24,9 @@ pub(super) const STUCK_DEADLINE: Duration = Duration::from_secs(10);
 pub struct Outbox {
     state: Mutex<State>,
     overflowed: AtomicBool,
-    /// Less to send; who would add to it waits here.
+    /// Notified when the queue shrinks; senders wait here.
     room: Notify,
-    /// Overflow; a writer that is stuck in a write waits here.
+    /// Notified on overflow; a writer waiting in a write listens here.
     cut: Notify,
     max_messages: usize,
     max_bytes: usize,
@@ -36,27 +36,26 @@ pub struct Outbox {
 struct State {
     queue: VecDeque<Utf8Bytes>,
     bytes: usize,
-    /// What a replay has put in beyond the limits. A replay is bounded by the ring it comes from,
-    /// so it may pass once; the allowance ends when the queue has run empty.
+    /// Messages and bytes of a replay beyond the limits. A replay is bounded by the event buffer,
+    /// so it may exceed the limits once; the allowance ends when the queue is empty.
     replayed: (usize, usize),
     closing: Option<Closing>,
-    /// The writer, where it waits for something to do.
+    /// The waker of a waiting writer.
     writer: Option<Waker>,
-    /// The writer's own task is at work and has the writer look in before it rests.
+    /// The writer's task is running and will poll the writer before it sleeps.
     attended: bool,
 }
 
-/// What the writer does next.
+/// The writer's next action.
 #[derive(Debug)]
 pub enum Next {
-    /// Send this; `more` says whether there is more to come without waiting.
+    /// Send this text.
     Send {
-        /// The text of one frame.
         text: Utf8Bytes,
         /// Whether the queue holds more.
         more: bool,
     },
-    /// Everything has been sent, or never will be.
+    /// Everything was sent or dropped: close.
     Close(Closing),
 }
 
@@ -74,8 +73,8 @@ impl Outbox {
         }
     }
 
-    /// Puts `text` at the end. Never waits: when the queue is full it is dropped whole and the
-    /// connection closed with 4408, as a client that missed one message must start over anyway.
+    /// Appends `text`. Never waits: if the queue is full, it is dropped and the connection closed
+    /// with 4408, since a client that missed one message has to start over anyway.
     pub fn push(&self, text: Utf8Bytes) {
         let mut state = lock(&self.state);
         if state.closing.is_some() {
@@ -83,7 +82,7 @@ impl Outbox {
         }
         let full = state.queue.len() + 1 > self.max_messages + state.replayed.0
             || state.bytes + text.len() > self.max_bytes + state.replayed.1;
-        // One message always fits: its size has a limit of its own.
+        // A single message always fits: its size has its own limit.
         if full && !state.queue.is_empty() {
             state.queue.clear();
             state.bytes = 0;
@@ -98,7 +97,7 @@ impl Outbox {
         wake_writer(state);
     }
 
-    /// Puts a replay at the end, which may exceed the limits once.
+    /// Appends a replay, which may exceed the limits once.
     pub fn push_replay(&self, texts: impl Iterator<Item = Utf8Bytes>) {
         let mut state = lock(&self.state);
         if state.closing.is_some() {
@@ -114,14 +113,14 @@ impl Outbox {
         wake_writer(state);
     }
 
-    /// Says whether the writer's own task is at work, so that it need not be woken: it has the writer
-    /// look in when it says that it no longer is. To be woken by itself would cost it another round,
-    /// and another thread, which might take it over, would be woken with it.
+    /// Tells whether the writer's task is running, so that it need not be woken; it polls the
+    /// writer itself before it sleeps. Waking itself would cost another round and could wake
+    /// another thread to take the task over.
     pub fn attend(&self, is_attended: bool) {
         lock(&self.state).attended = is_attended;
     }
 
-    /// Closes after what is queued has been sent. The first reason counts.
+    /// Closes the connection once the queue is sent. The first reason counts.
     pub fn close(&self, closing: Closing) {
         let mut state = lock(&self.state);
         state.closing.get_or_insert(closing);
@@ -129,8 +128,8 @@ impl Outbox {
         self.room.notify_waiters();
     }
 
-    /// The client is gone: what is queued is dropped and nothing more is taken, so that nobody
-    /// waits for room that will never come.
+    /// The client is gone: drops the queue and everything pushed later, so that nobody waits for
+    /// room that never comes.
     pub fn abandon(&self) {
         let mut state = lock(&self.state);
         state.queue.clear();
@@ -140,7 +139,7 @@ impl Outbox {
         self.room.notify_waiters();
     }
 
-    /// The next thing to do. For one writer.
+    /// The next action. For the only writer.
     pub async fn next(&self) -> Next {
         poll_fn(|context| {
             let mut state = lock(&self.state);
@@ -169,12 +168,12 @@ impl Outbox {
         .await
     }
 
-    /// Waits until the queue is at most half full. For the reader, which takes no more from a
-    /// client that does not fetch its answers, and for answers, which are many and may be large.
+    /// Waits until the queue is at most half full. Used by the reader, so that it takes nothing
+    /// more from a client that does not fetch its answers, and by answers, which may be large.
     pub async fn room(&self) {
         loop {
             let mut notified = pin!(self.room.notified());
-            // Listening begins before looking, so that no change falls between the two.
+            // Subscribe before checking, so that no change is missed in between.
             notified.as_mut().enable();
             {
                 let state = lock(&self.state);
@@ -186,7 +185,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until the queue has overflowed. For one writer.
+    /// Waits for an overflow. For the only writer.
     pub async fn cut(&self) {
         while !self.overflowed.load(Ordering::Acquire) {
             self.cut.notified().await;
@@ -198,7 +197,7 @@ impl Outbox {
     }
 }
 
-/// Has the writer look in, unless its task does so by itself.
+/// Wakes the writer, unless its task will poll it anyway.
 fn wake_writer(mut state: MutexGuard<'_, State>) {
     let writer = if state.attended { None } else { state.writer.take() };
     drop(state);

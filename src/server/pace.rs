@@ -1,11 +1,11 @@
-//! How fast one connection may send, and how long wrong tokens wait.
+//! Rate limits of connections, and delays after wrong tokens.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::lock;
 
-/// A token bucket: `burst` at once, `per_second` in the long run.
+/// A token bucket with a capacity of `burst`, refilled at `per_second`.
 #[derive(Debug)]
 pub struct Bucket {
     per_second: f64,
@@ -22,7 +22,7 @@ impl Bucket {
         Self { per_second: f64::from(per_second.max(1)), burst, left: burst, at: Instant::now() }
     }
 
-    /// Goes by other numbers from now on.
+    /// Changes the limits.
     pub fn set(&mut self, per_second: u32, burst: u32) {
         self.burst = f64::from(burst.max(1));
         self.per_second = f64::from(per_second.max(1));
@@ -46,20 +46,20 @@ impl Bucket {
     }
 }
 
-/// Slows down guessing: after a few wrong tokens each further answer waits, up to a second. The
-/// right token never waits.
+/// Slows down guessing: after a few wrong tokens, each further rejection is delayed by up to a
+/// second. A correct token is never delayed.
 #[derive(Debug, Default)]
 pub struct Failures {
     recent: Mutex<Option<(u32, Instant)>>,
 }
 
 impl Failures {
-    /// Wrong tokens without a delay: a client with a stale token tries a few times.
+    /// The number of wrong tokens without a delay, for clients that retry with a stale token.
     const FREE: u32 = 5;
-    /// How long without a wrong token until all is forgotten.
+    /// The time without a wrong token after which the count resets.
     const FORGET: Duration = Duration::from_secs(60);
 
-    /// Counts one at the time `now` and says how long its answer waits.
+    /// Counts a wrong token at time `now` and returns the delay of its answer.
     #[must_use]
     pub fn count(&self, now: Instant) -> Duration {
         let mut recent = lock(&self.recent);

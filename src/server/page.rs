@@ -1,9 +1,9 @@
-//! The chat as a page of our own, for use without Obsidian: three files, and the exchange of a code
-//! that opens it for a token.
+//! Serves the chat page, for use without Obsidian: its files, and an endpoint that exchanges a code
+//! for a token.
 //!
-//! The files hold nothing of anybody's and are for whoever asks. Nothing else does without a token,
-//! which the page gets for a code that `steward open` puts behind the address's `#`: no browser
-//! sends that anywhere, and the page takes it out of the address at once.
+//! The files contain no user data and need no token; everything else does. The page gets its token
+//! for a code that `steward open` puts after the `#` of the URL: browsers do not send that part
+//! anywhere, and the page removes it from the URL at once.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -24,13 +24,17 @@ use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::page::{ExchangeAnswer, ExchangeBody, PageCodeResult};
 use crate::protocol::strict;
 
-/// Built by `npm run build` in `plugin-shim`, and kept with the sources so that no Node is needed
-/// to build the program.
+/// Built by `npm run build` in `plugin-shim`, and committed so that building the program does not
+/// need Node.
 const INDEX: &[u8] = include_bytes!("../../plugin-shim/dist/page/index.html");
 const SCRIPT: &[u8] = include_bytes!("../../plugin-shim/dist/page/view.js");
+const CHUNK: &[u8] = include_bytes!("../../plugin-shim/dist/page/chunk.js");
+const CARDS: &[u8] = include_bytes!("../../plugin-shim/dist/page/cards.js");
 const STYLE: &[u8] = include_bytes!("../../plugin-shim/dist/page/view.css");
 
-/// The largest body of an exchange, in bytes.
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The largest request body of an exchange, in bytes.
 const MOST: usize = 1024;
 
 /// The routes.
@@ -42,12 +46,14 @@ pub fn routes() -> Router<Arc<Shared>> {
     };
     Router::new()
         .route("/", file("text/html; charset=utf-8", INDEX))
-        .route("/view.js", file("text/javascript; charset=utf-8", SCRIPT))
+        .route("/view.js", file(JAVASCRIPT, SCRIPT))
+        .route("/chunk.js", file(JAVASCRIPT, CHUNK))
+        .route("/cards.js", file(JAVASCRIPT, CARDS))
         .route("/view.css", file("text/css; charset=utf-8", STYLE))
         .route("/v1/exchange", routing::post(exchange))
 }
 
-/// Where the page is that this code opens.
+/// The URL of the page for this code.
 #[must_use]
 pub fn opened_by(code: &str, port: u16) -> PageCodeResult {
     PageCodeResult { url: format!("http://127.0.0.1:{port}/#code={code}"), seconds: CODE_SECONDS }
@@ -60,8 +66,8 @@ fn served(shared: &Shared, kind: &'static str, bytes: &'static [u8]) -> Response
     response
 }
 
-/// What a browser is told about the page: to load from here alone, to run no script but the file,
-/// to show it in no frame, to keep none of it and to tell nobody where it was.
+/// Response headers for the page: load only from here, run only our scripts, no frames, no caching,
+/// no referrer.
 fn guard(headers: &mut HeaderMap, port: u16) {
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -93,7 +99,7 @@ async fn exchange(State(shared): State<Arc<Shared>>, request: Request) -> Respon
 
 async fn exchanged(shared: &Shared, request: Request) -> Result<ExchangeAnswer, Refusal> {
     let (parts, body) = request.into_parts();
-    // Nobody else has a use for it.
+    // Only our page needs this endpoint.
     if !is_our_page(&parts.headers, shared.port) || parts.uri.query().is_some() {
         return Err(plain(StatusCode::FORBIDDEN));
     }
@@ -104,7 +110,7 @@ async fn exchanged(shared: &Shared, request: Request) -> Result<ExchangeAnswer, 
     let body = whole(&parts.headers, body, MOST).await?;
     let text = std::str::from_utf8(&body).unwrap_or_default();
     let read = strict::parse(text).and_then(serde_json::from_value);
-    // What is wrong with it is not told: it may be a code that somebody mistyped.
+    // The error does not say what is wrong: the body may be a mistyped code.
     let Ok(ExchangeBody { code }) = read else {
         return Err(ErrorObject::new(Kind::InvalidParams, "the body holds no code").into());
     };

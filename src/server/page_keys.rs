@@ -1,11 +1,12 @@
-//! Codes that open the page once, and the tokens of pages.
+//! One-time codes that open the chat page, and the page's tokens.
 //!
-//! Codes are in memory alone. A page's token is made of the daemon's and of a name that says until when
-//! it holds, so nothing is kept of it: it outlives the daemon, and ends with the daemon's token.
+//! Codes exist only in memory. A page's token is derived from the daemon's token and from a name
+//! that contains its expiry, so nothing is stored: it survives a restart of the daemon, and ends
+//! when the daemon's token is rotated.
 //!
-//! A page keeps its token in its own memory. What it leaves in the browser, to be loaded again, is a
-//! token made of that one which holds for this run of the daemon alone: who serves a page of theirs on
-//! this port once the daemon has ended finds nothing there that opens the next one.
+//! The page keeps its token in memory. For reloads it leaves in the browser only a token derived
+//! from it that is valid for this run of the daemon: a program that serves a page on this port
+//! after the daemon has ended finds nothing there that works with the next daemon.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,26 +18,26 @@ use subtle::ConstantTimeEq as _;
 use super::lock;
 use super::token::{Token, TokenError};
 
-/// How long a code holds, in seconds.
+/// The validity of a code in seconds.
 pub const CODE_SECONDS: u32 = 60;
 
-/// How long a page's token holds, in days.
+/// The validity of a page's token in days.
 pub const PAGE_DAYS: u32 = 30;
 
-/// Codes that hold at a time; a further one ends the oldest.
+/// The most valid codes at a time; a new one replaces the oldest.
 const MOST_CODES: usize = 16;
 
-/// How the name of a page's token begins,
+/// The prefix of the name of a page's token.
 const PAGE: &str = "page-";
 
-/// and how that of one ends which holds for one run of the daemon.
+/// The suffix of the name of a token for one run of the daemon.
 const RUN: &str = "-run";
 
-/// Who may open the page.
+/// The valid codes.
 #[derive(Debug, Default)]
 pub struct Pages(Mutex<Vec<Code>>);
 
-/// A code by its hash, so that nothing that reads this memory can use it.
+/// The hash of a code, so that a reader of this memory cannot use it.
 #[derive(Debug)]
 struct Code {
     hash: [u8; 32],
@@ -44,7 +45,7 @@ struct Code {
 }
 
 impl Pages {
-    /// A new code, which holds from `now` on for [`CODE_SECONDS`], and once.
+    /// Creates a one-time code, valid for [`CODE_SECONDS`] from `now`.
     ///
     /// # Errors
     /// [`TokenError::Random`].
@@ -60,8 +61,7 @@ impl Pages {
         Ok(code)
     }
 
-    /// Whether a code holds at the time `now`; it holds no longer then. How long that takes does not
-    /// depend on what the code is.
+    /// Checks a code at time `now` and uses it up. Takes constant time.
     #[must_use]
     pub fn take(&self, code: &[u8], now: Instant) -> bool {
         let shown = hash(code);
@@ -75,8 +75,8 @@ impl Pages {
     }
 }
 
-/// A new token for a page, as the page gets it: `NAME.KEY`. It holds from `now` on for [`PAGE_DAYS`], as
-/// long as the daemon's own is `main`.
+/// Creates a token for a page, as `NAME.KEY`. It is valid for [`PAGE_DAYS`] from `now`, as long as
+/// the daemon's token is `main`.
 ///
 /// # Errors
 /// [`TokenError::Random`].
@@ -87,8 +87,8 @@ pub fn page_token(main: &Token, now: SystemTime) -> Result<String, TokenError> {
     Ok(format!("{name}.{key}"))
 }
 
-/// The key that belongs to the name of a page's token, or of the one made of it for the run `epoch` of
-/// the daemon. None for every other name, and once it holds no longer.
+/// The key for the name of a page's token, or of one derived from it for the run `epoch`; `None`
+/// for any other name, or after its expiry.
 #[must_use]
 pub fn key_of(name: &str, main: &Token, epoch: &str, now: SystemTime) -> Option<Token> {
     let (of_page, is_of_run) = match name.strip_suffix(RUN) {
@@ -111,7 +111,7 @@ fn hash(code: &[u8]) -> [u8; 32] {
     *blake3::hash(code).as_bytes()
 }
 
-/// Whether a request says that it comes from the page that this server serves.
+/// Whether the request's origin is the page of this server.
 #[must_use]
 pub fn is_our_page(headers: &HeaderMap, port: u16) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();

@@ -1,4 +1,4 @@
-//! A question to a person, as clients are asked it.
+//! The request that clients get for a question to a person.
 
 use crate::calls::Question;
 use crate::calls::call::word;
@@ -9,18 +9,22 @@ use crate::protocol::permission::{
 };
 use crate::protocol::tools::Content;
 
-/// Bytes of both texts of a file up to which a program gets them whole.
+/// The most bytes of a file's two texts to send in full.
 const MAX_TEXT: usize = 64 << 10;
 
-/// Bytes of all texts that it gets so.
+/// The most bytes of all texts sent in full.
 const MAX_TEXTS: usize = 1 << 20;
 
-/// What a person is asked, but for ids and options, which are the server's.
+/// The parameters of the request; the server adds ids and options.
 pub fn params(question: &Question) -> RequestPermissionParams {
     let root = question.calls().context().vault.root();
     let absolute = |path: &str| root.join(path).to_string_lossy().into_owned();
     let changes = question.changes();
     let mut room = MAX_TEXTS;
+    let text = |text: &str| PermissionContent::Content {
+        content: Content::Text { text: text.to_owned() },
+    };
+    let outline = question.outline().map(text);
     let content = changes.iter().filter_map(|change| match change.texts(room.min(MAX_TEXT)) {
         Some((old_text, new_text)) => {
             room -= old_text.map_or(0, str::len) + new_text.len();
@@ -31,9 +35,7 @@ pub fn params(question: &Question) -> RequestPermissionParams {
             })
         }
         None if change.diff.is_empty() => None,
-        None => Some(PermissionContent::Content {
-            content: Content::Text { text: change.diff.clone() },
-        }),
+        None => Some(text(&change.diff)),
     });
     let paths = changes.iter().flat_map(|change| change.from.iter().chain([&change.path]));
     let kind = match changes.first().map(|change| change.action) {
@@ -50,7 +52,7 @@ pub fn params(question: &Question) -> RequestPermissionParams {
             kind: kind.to_owned(),
             status: "pending".to_owned(),
             locations: paths.map(|path| PermissionLocation { path: absolute(path) }).collect(),
-            content: content.collect(),
+            content: outline.into_iter().chain(content).collect(),
         },
         options: Vec::new(),
         meta: PermissionMeta {
@@ -72,6 +74,7 @@ pub fn params(question: &Question) -> RequestPermissionParams {
                         more: change.more as u64,
                     })
                     .collect(),
+                outline: question.outline().map(str::to_owned),
                 folder: question.folder().map(str::to_owned),
             },
         },

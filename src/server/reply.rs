@@ -1,4 +1,4 @@
-//! What HTTP requests have in common: their pace, their bodies, and how they are answered.
+//! Shared parts of HTTP requests: rate limit, bodies and answers.
 
 use std::time::Instant;
 
@@ -14,11 +14,15 @@ use serde_json::json;
 use super::{Settings, Shared, lock};
 use crate::protocol::error::{ErrorObject, Kind};
 
-/// Why a request is not answered as it wished.
+/// Marks an answer after which the connection may be reused.
+#[derive(Debug, Clone)]
+pub(super) struct KeptOpen;
+
+/// Why a request is refused.
 pub(super) enum Refusal {
-    /// A word of HTTP's.
+    /// An HTTP status.
     Plain(Response),
-    /// As the protocol says it.
+    /// An error of the protocol.
     Error(ErrorObject),
 }
 
@@ -28,7 +32,7 @@ impl From<ErrorObject> for Refusal {
     }
 }
 
-/// Answers with a value and this status, or with the refusal.
+/// The response for a value with this status, or for the refusal.
 pub(super) fn answer<T: Serialize>(status: StatusCode, answer: Result<T, Refusal>) -> Response {
     match answer {
         Ok(value) => (status, Json(value)).into_response(),
@@ -53,7 +57,7 @@ fn status_of(kind: Kind) -> StatusCode {
     }
 }
 
-/// Takes a request's place in the row; it is refused where too many come.
+/// Applies the rate limit to a request.
 pub(super) fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObject> {
     let mut requests = lock(&shared.requests);
     requests.set(settings.messages_per_second, settings.message_burst);
@@ -63,7 +67,7 @@ pub(super) fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObj
     })
 }
 
-/// The whole body, if it is no larger than `most` bytes.
+/// Reads the body, of at most `most` bytes.
 pub(super) async fn whole(
     headers: &HeaderMap,
     body: Body,

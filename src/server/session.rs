@@ -1,4 +1,4 @@
-//! What one client says, message by message, and what it is answered.
+//! Handles the messages of one client.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,29 +28,29 @@ use crate::vault::Cancel;
 /// The longest nonce that is signed, in bytes.
 const MAX_NONCE_BYTES: usize = 128;
 
-/// The way of having a model set up: the command that does so.
+/// The id of the authentication method that runs the model setup.
 const SETUP: &str = "setup";
 
-/// Characters of a client's name that are kept.
+/// The most characters of a client's name.
 const MAX_CALLER_CHARS: usize = 60;
 
-/// The state of one client's conversation with the door.
+/// The state of one client's session.
 pub struct Session {
     shared: Arc<Shared>,
-    /// Those that the client is told, and that hold for as long as it stays.
+    /// The settings that the client was told, valid for the whole connection.
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     calls: Calls,
-    /// The conversations that an ACP client hears of.
+    /// The conversations attached to an ACP client.
     attached: Attached,
     bucket: Bucket,
     number: u64,
-    /// What kind of caller the client's token makes of it.
+    /// The scope of the client's token.
     scope: Scope,
-    /// The token it came with, with which the daemon proves itself to it: it may know no other.
+    /// The client's token, with which the daemon proves itself: the client may know no other.
     token: Token,
     open: bool,
-    /// What the client called itself.
+    /// The name that the client gave.
     client: String,
     /// How long calls have kept the connection's own task since that was last asked.
     held: Duration,
@@ -103,7 +103,7 @@ impl Session {
         self.open
     }
 
-    /// Counts a frame that needs no answer; false where there were too many.
+    /// Counts a frame that needs no answer; false if the rate limit is exceeded.
     pub fn pace(&mut self) -> bool {
         self.bucket.take(Instant::now()).is_ok()
     }
@@ -122,7 +122,8 @@ impl Session {
         self.outbox.abandon();
     }
 
-    /// Takes one message. Never waits: what takes time answers later, but for what is done at a glance.
+    /// Handles a message without waiting. Slow requests are answered later; calls that need no
+    /// blocking run here.
     pub fn receive(&mut self, text: &str) {
         let paced = self.bucket.take(Instant::now());
         match Incoming::parse(text) {
@@ -133,8 +134,8 @@ impl Session {
                         .retry_after_ms(u64::try_from(wait.as_millis()).unwrap_or(1).max(1))),
                 };
                 if let Err(error) = answered {
-                    // Two answers with one id could not be told apart: the one to the request in
-                    // flight keeps it.
+                    // Answers with the same id are indistinguishable, so the id stays reserved for
+                    // the request in flight.
                     let id = (error.data.kind != Kind::DuplicateId).then_some(&id);
                     self.send(envelope::failure(id, &error));
                 }
@@ -147,7 +148,7 @@ impl Session {
                     Some(ClientNotification::SessionCancel(params)) if self.open => {
                         self.shared.backend.methods.cancel_turn(&params, self.scope);
                     }
-                    // Those who never said that they have the vault open are no hosts.
+                    // Ignore clients that did not declare that they have the vault open.
                     Some(ClientNotification::HostFocus(params)) => {
                         self.shared.hosts.focus(self.number, params.focused);
                     }
@@ -158,7 +159,7 @@ impl Session {
                 }
             }
             Ok(Incoming::Answer { id: Some(id), answer }) => {
-                // Who never said that they could be asked has nothing to answer.
+                // Ignore answers of clients that did not declare that they can be asked.
                 self.shared.approvals.answer(self.number, &id, answer.as_ref().ok().cloned());
                 self.shared.hosts.answer(self.number, &id, answer);
             }
@@ -231,7 +232,7 @@ impl Session {
         Ok(())
     }
 
-    /// What the client is told of the server.
+    /// The answer to `initialize`.
     fn introduction(&self, params: &InitializeParams) -> Result<InitializeResult, ErrorObject> {
         if self.open {
             return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));
@@ -277,7 +278,7 @@ impl Session {
         })
     }
 
-    /// How an ACP client that can run a program in a terminal can have a model set up.
+    /// The model setup, for ACP clients that can run a program in a terminal.
     fn auth_methods(&self, params: &InitializeParams) -> Vec<AuthMethod> {
         let auth = params.client_capabilities.auth.as_ref();
         if self.scope != Scope::Acp || !auth.is_some_and(|auth| auth.terminal) {

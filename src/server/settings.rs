@@ -1,4 +1,4 @@
-//! What can be set about the local door.
+//! The settings of the local server.
 
 use std::time::Duration;
 
@@ -7,55 +7,55 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use crate::policy::Scope;
 use crate::protocol::initialize::Limits;
 
-/// Connections that only a person's programs may take.
+/// The number of connections reserved for a person's own programs.
 const RESERVED: usize = 8;
 
 /// The origin that Obsidian's desktop app sends.
 pub const OBSIDIAN_ORIGIN: &str = "app://obsidian.md";
 
-/// Settings of the local protocol. The address is not among them: it is 127.0.0.1.
+/// The `[server]` section. The address is not configurable: it is always 127.0.0.1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// The TCP port on 127.0.0.1; 0 takes any free one.
     pub port: u16,
-    /// Values of `Origin` that are let in, compared byte for byte. A client that sends none (every
-    /// program that is not a browser) is let in too; the token is needed in any case.
+    /// The accepted values of `Origin`, compared byte for byte. Clients that send none (programs
+    /// other than browsers) are accepted too. Every client needs the token.
     pub allowed_origins: Vec<String>,
-    /// Connections at a time; one more is answered with 503.
+    /// The most connections at a time; further ones get status 503.
     #[serde(deserialize_with = "at_least::<_, _, 16>")]
     pub max_connections: u32,
-    /// Connections that have not finished their handshake.
+    /// The most connections with an unfinished handshake.
     #[serde(deserialize_with = "at_least::<_, _, 16>")]
     pub max_pending_handshakes: u32,
-    /// The largest message taken, in bytes.
+    /// The largest message accepted, in bytes.
     #[serde(deserialize_with = "at_least::<_, _, 65_536>")]
     pub max_message_bytes: u64,
-    /// The largest frame taken, in bytes.
+    /// The largest frame accepted, in bytes.
     #[serde(deserialize_with = "at_least::<_, _, 4_096>")]
     pub max_frame_bytes: u64,
     /// The largest answer sent, in bytes.
     #[serde(deserialize_with = "at_least::<_, _, 65_536>")]
     pub max_reply_bytes: u64,
-    /// Messages that may wait for a client that reads slowly.
+    /// The most messages queued for a client that reads slowly.
     #[serde(deserialize_with = "at_least::<_, _, 16>")]
     pub max_queued_messages: u32,
-    /// Bytes that may wait for a client that reads slowly.
+    /// The most bytes queued for a client that reads slowly.
     #[serde(deserialize_with = "at_least::<_, _, 65_536>")]
     pub max_queued_bytes: u64,
-    /// Requests of one connection that may be unanswered at a time.
+    /// The most unanswered requests of one connection.
     #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub max_in_flight: u32,
-    /// Messages a second from one connection, in the long run.
+    /// The sustained rate limit of one connection, in messages per second.
     #[serde(deserialize_with = "at_least::<_, _, 10>")]
     pub messages_per_second: u32,
-    /// Messages at once from one connection, after a pause.
+    /// The burst limit of one connection, in messages.
     #[serde(deserialize_with = "at_least::<_, _, 100>")]
     pub message_burst: u32,
-    /// How long a request may take, in seconds, waiting included.
+    /// The timeout of a request in seconds, including queueing.
     #[serde(deserialize_with = "at_least::<_, _, 5>")]
     pub request_seconds: u32,
-    /// How often the server pings, in seconds; a client that stays silent for three is dropped.
+    /// The ping interval in seconds; a client that misses three is dropped.
     #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub ping_seconds: u32,
 }
@@ -64,8 +64,8 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcpSettings {
-    /// Whether an ACP client may answer what is asked about changes in its own conversations. Without it
-    /// they are asked of your own programs alone.
+    /// Whether an ACP client may approve changes in its own conversations. Otherwise only your own
+    /// programs are asked.
     pub may_approve: bool,
 }
 
@@ -75,8 +75,8 @@ impl Default for AcpSettings {
     }
 }
 
-/// Takes a number from `LEAST` on: with less the daemon would run and its owner could not use it, to
-/// set it right again either.
+/// Accepts numbers from `LEAST`. With less, the daemon would run but be unusable, even for
+/// correcting the setting.
 fn at_least<'de, D, T, const LEAST: u32>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -113,7 +113,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The part a client must know.
+    /// The limits that a client has to know.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
@@ -126,8 +126,8 @@ impl Settings {
         }
     }
 
-    /// Connections that there may be when a program of this scope asks for one: the last places are
-    /// for the owner's programs, so that no other can take all of them.
+    /// The connection limit for a program of this scope. The last places are reserved for the
+    /// owner's programs, so that no other program can take them all.
     #[must_use]
     pub fn places(&self, scope: Scope) -> usize {
         let most = self.max_connections as usize;

@@ -1,8 +1,7 @@
-//! The methods that a server answers: who may call each, in which queue it is done, and by whom.
+//! The table of methods: who may call each, in which queue it runs, and its handler.
 //!
-//! A method is a line in a [`Table`], which is filled where the handlers are (`methods`), and its
-//! handler is a plain function. What is of the connection itself is the server's own: the table
-//! begins with it, and `initialize` alone is not in it.
+//! A method is a row of a [`Table`], which `methods` fills; its handler is a plain function. The
+//! server itself handles only what concerns the connection, such as `initialize`, which has no row.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -35,7 +34,7 @@ use crate::vault::Cancel;
 /// Who may call a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// Whoever has a token; of ACP's methods ACP clients too, and of no others.
+    /// Every client with a token. ACP clients can call only ACP's own methods.
     Anyone,
     /// A person's own programs, and ACP clients for conversations of their own kind.
     Speaker,
@@ -44,7 +43,7 @@ pub enum Who {
 }
 
 impl Who {
-    /// Lets nobody pass who is not one of them.
+    /// Checks that a caller of this scope may call the method.
     ///
     /// # Errors
     /// Kind `forbidden`.
@@ -59,49 +58,49 @@ impl Who {
     }
 }
 
-/// Who asks for something, or says something to the agent.
+/// The client that made a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The name it gave of itself.
+    /// The name that the client gave.
     pub name: String,
-    /// What kind of caller it is, as its token says.
+    /// The scope of its token.
     pub scope: Scope,
     pub connection: u64,
 }
 
-/// What a handler knows of a request beside its params.
+/// The context of a request, in addition to its params.
 pub struct Context {
     /// Who asks.
     pub client: Client,
-    /// Bytes that the whole answer may have.
+    /// The most bytes of the answer.
     pub max_bytes: u64,
-    /// Says when the answer is no longer wanted.
+    /// Signals that the client cancelled the request.
     pub cancel: Cancel,
     pub(super) shared: Arc<Shared>,
-    /// What is sent to the client, where it stays to hear more than the answer.
+    /// The client's queue, if it stays connected after the answer.
     pub(super) outbox: Option<Arc<Outbox>>,
-    /// Of an ACP client: the conversations that it hears of.
+    /// The conversations attached to an ACP client.
     pub(super) attached: Attached,
-    /// What is told behind the answer.
+    /// Messages to send after the answer.
     pub(super) afterwards: Afterwards,
 }
 
-/// What is told behind an answer. A clone is the same.
+/// Messages to send after an answer. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Afterwards(Arc<Mutex<Vec<Utf8Bytes>>>);
 
 impl Afterwards {
-    /// All of it, once.
+    /// Takes all messages.
     pub fn take(&self) -> Vec<Utf8Bytes> {
         std::mem::take(&mut *lock(&self.0))
     }
 }
 
-/// How the server is.
+/// The server's status.
 #[derive(Debug, Clone)]
 pub struct ServerState {
     pub version: String,
-    /// How long it has been running.
+    /// The time since the server started.
     pub uptime: Duration,
     /// Connections that are open.
     pub connections: u32,
@@ -132,7 +131,7 @@ impl Context {
         &self.shared.approvals
     }
 
-    /// How the server is.
+    /// The server's status.
     #[must_use]
     pub fn server(&self) -> ServerState {
         ServerState {
@@ -142,7 +141,7 @@ impl Context {
         }
     }
 
-    /// From now on the client is told what happens in conversations, where a person uses it.
+    /// Subscribes the client to conversation events, if it is a person's program.
     pub fn listen(&self) {
         if let Some(outbox) = self.outbox.as_ref().filter(|_| self.client.scope.is_person()) {
             self.shared.events.listen(self.client.connection, outbox);
@@ -155,14 +154,20 @@ impl Context {
         self.client.scope == Scope::Acp
     }
 
-    /// From now on an ACP client hears of this conversation, and is asked what waits in it.
+    /// Attaches the conversation to an ACP client, and sends it the open questions.
     pub fn attach(&self, session: &str) {
-        if self.is_acp() && self.outbox.is_some() && self.attached.add(session) {
-            self.shared.approvals.attached(self.client.connection, session);
+        self.hold(session);
+        self.replay(session, &[]);
+    }
+
+    /// Attaches the conversation to an ACP client, and holds its events until the history was sent.
+    pub fn hold(&self, session: &str) {
+        if self.is_acp() && self.outbox.is_some() {
+            self.shared.events.hold(&self.attached, session);
         }
     }
 
-    /// Whether it does.
+    /// Whether the conversation is attached to the client.
     #[must_use]
     pub fn is_attached(&self, session: &str) -> bool {
         self.attached.has(session)
@@ -174,48 +179,55 @@ impl Context {
         self.attached.offers_setup()
     }
 
-    /// From now on it hears no more of it.
+    /// Detaches the conversation.
     pub fn detach(&self, session: &str) {
         self.attached.remove(session);
     }
 
-    /// Tells an ACP client something of a conversation, behind the answer.
+    /// Sends an ACP client an update of a conversation after the answer.
     pub fn tell_afterwards(&self, session: &str, update: &Value) {
         if self.is_acp() {
             lock(&self.afterwards.0).push(acp::update_of(session, update));
         }
     }
 
-    /// Sends what happened before the answer.
-    pub fn replay(&self, updates: &[SessionUpdateParams]) {
+    /// Sends the history of a conversation before the answer, and ends the hold.
+    pub fn replay(&self, session: &str, updates: &[SessionUpdateParams]) {
         let Some(outbox) = &self.outbox else { return };
-        let told = |one: &SessionUpdateParams| match self.is_acp() {
-            true => acp::update_of(&one.session_id, &acp::of_update(&one.update)),
-            false => Utf8Bytes::from(envelope::notification(one)),
-        };
+        if !self.is_acp() {
+            outbox.push_replay(
+                updates.iter().map(|one| Utf8Bytes::from(envelope::notification(one))),
+            );
+            return;
+        }
+        let told =
+            |one: &SessionUpdateParams| acp::update_of(session, &acp::of_update(&one.update));
         outbox.push_replay(updates.iter().map(told));
+        let known = updates.iter().filter_map(|one| one.update.part_of()).collect();
+        if self.shared.events.release(outbox, &self.attached, session, &known) {
+            self.shared.approvals.attached(self.client.connection, session);
+        }
     }
 }
 
-/// An answer that takes as long as it takes.
+/// The future of an answer without a time limit.
 pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
 
-/// Writes the JSON of a result behind what there is.
+/// Appends the JSON of a result to a buffer.
 pub type Write = Box<dyn FnOnce(&Context, &mut Vec<u8>) -> Result<(), ErrorObject> + Send>;
 
-/// Begins what is answered later, with the JSON of a result.
+/// Starts work whose future yields the JSON of a result.
 pub type Begin = Box<dyn FnOnce(&Context) -> Later<Vec<u8>> + Send>;
 
-/// A request whose params have been read, and that its client may make.
+/// A request with valid params from a permitted client.
 pub enum Prepared {
     /// It is answered at once.
     Now(Write),
-    /// The connection hears events from now on.
+    /// Subscribe the connection to events.
     Subscribe(SubscribeParams),
-    /// It is answered on a thread that may block, in its turn.
+    /// Answered in a queue, on a thread that may block.
     Queued(Work, Write),
-    /// It is answered when what this begins has come to its end; its place in the order of such
-    /// requests is that of the beginning.
+    /// Answered when the started work finishes; such requests start in their order.
     Later(Begin),
     Tool(ToolsCallParams),
 }
@@ -246,7 +258,7 @@ impl<S: Send + Sync + 'static> Default for Table<S> {
 }
 
 impl<S: Send + Sync + 'static> Table<S> {
-    /// A method whose handler may block: it is done in this queue.
+    /// A method whose handler may block; it runs in this queue.
     #[must_use]
     pub fn on<P: MethodParams + Send + 'static>(
         self,
@@ -259,8 +271,8 @@ impl<S: Send + Sync + 'static> Table<S> {
         })
     }
 
-    /// The same for one that only says what it would do where its params wish so: it changes
-    /// something otherwise.
+    /// The same for a method with a dry run: it changes something unless its params ask for a dry
+    /// run.
     #[must_use]
     pub fn on_change<P: MethodParams + Send + 'static>(
         self,
@@ -291,14 +303,14 @@ impl<S: Send + Sync + 'static> Table<S> {
         })
     }
 
-    /// A method whose handler answers at once, and waits for nothing.
+    /// A method whose handler answers at once without blocking.
     #[must_use]
     pub fn now<P: MethodParams + Send + 'static>(self, who: Who, handler: Handler<S, P>) -> Self {
         self.row(who, move |services, params| Prepared::Now(written(services, params, handler)))
     }
 
-    /// A method whose answer takes as long as it takes and holds no thread. The handler begins it,
-    /// in the order of the requests.
+    /// A method without a time limit, which occupies no thread. Handlers start in the order of the
+    /// requests.
     #[must_use]
     pub fn later<P: MethodParams<Result: Send> + Send + 'static>(
         self,
@@ -318,7 +330,7 @@ impl<S: Send + Sync + 'static> Table<S> {
         })
     }
 
-    /// What stops the turn of a conversation, for which no answer is wanted.
+    /// The handler of the notification that cancels a conversation's turn.
     #[must_use]
     pub fn on_cancel(mut self, handler: fn(&S, &SessionCancelParams, Scope)) -> Self {
         self.cancel_turn = handler;
@@ -377,13 +389,13 @@ impl Methods {
     ) -> Result<Prepared, ErrorObject> {
         let row = self.rows.get(method).filter(|_| scope != Scope::Acp || acp::knows(method));
         let (who, prepare) = row.ok_or_else(|| ErrorObject::unknown_method(method))?;
-        // What is malformed is said to whoever sent it.
+        // Report malformed params to any caller, before checking permissions.
         let prepared = prepare(params)?;
         who.admit(scope)?;
         Ok(prepared)
     }
 
-    /// Stops the turn of a conversation in which a caller of this kind may speak.
+    /// Cancels the turn of a conversation, if a caller of this scope may use it.
     pub fn cancel_turn(&self, params: &SessionCancelParams, by: Scope) {
         (self.cancel_turn)(params, by);
     }

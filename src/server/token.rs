@@ -1,7 +1,7 @@
-//! The token: 256 random bits that a client shows before it may say anything.
+//! The token: 256 random bits, with which a client authenticates.
 //!
-//! It lives in one file in our state folder, readable by its owner alone, and persists until it is
-//! rotated, so that a client is paired once. It is never logged and never part of a URL.
+//! It is stored in one file in our state folder, readable only by its owner, until it is rotated,
+//! so that a client is paired once. It is never logged and never part of a URL.
 
 #![expect(clippy::disallowed_methods, reason = "the token file, in our own state folder")]
 
@@ -22,24 +22,24 @@ use crate::policy::Scope;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 
-/// What a proof is good for.
+/// The purpose of a proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// The daemon's, before a client says anything of itself.
+    /// The daemon's proof, before a client identifies itself.
     Challenge,
-    /// The client's, in the place of its token.
+    /// The client's proof, instead of its token.
     Ticket,
-    /// The daemon's, on the connection that is then used.
+    /// The daemon's proof on the established connection.
     Initialize,
 }
 
-/// Why there is no token.
+/// Why the token is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The system has no randomness to give.
+    /// The system has no randomness.
     #[error("could not get random bytes for a token: {0}")]
     Random(getrandom::Error),
-    /// The file or its folder is not ours alone.
+    /// The file or its folder is accessible to others.
     #[error("refused to use the token file `{path}`: {reason}")]
     Unsafe {
         /// The file or the folder.
@@ -47,10 +47,10 @@ pub enum TokenError {
         /// What is wrong with it.
         reason: NotPrivate,
     },
-    /// The file holds something else.
+    /// The file's content is not a token.
     #[error("`{path}` holds no token")]
     Malformed { path: PathBuf },
-    /// The file system said no.
+    /// A file operation failed.
     #[error("could not {doing} `{path}`")]
     Io {
         /// What was being done.
@@ -84,7 +84,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// A new one from the system's randomness.
+    /// Generates a token from the system's randomness.
     ///
     /// # Errors
     /// [`TokenError::Random`].
@@ -106,14 +106,14 @@ impl Token {
         blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
     }
 
-    /// Whether `shown` is this token, in a time that does not depend on where they differ.
+    /// Compares in constant time.
     #[must_use]
     pub fn matches(&self, shown: &[u8]) -> bool {
         self.reveal().as_bytes().ct_eq(shown).into()
     }
 
-    /// The token for callers of this kind: made of this one, so that there is nothing more to keep
-    /// and all end when this one is rotated. From it this one cannot be found.
+    /// The token for callers of this scope, derived from this one, so that nothing more is stored
+    /// and all end when this one is rotated. The derivation cannot be reversed.
     #[must_use]
     pub fn scoped(&self, scope: Scope) -> Self {
         if scope.is_person() {
@@ -122,21 +122,21 @@ impl Token {
         self.derived(&format!("scope:{}", scope.word()))
     }
 
-    /// A token of its own for `purpose`, from which this one cannot be found. No purpose is the
-    /// beginning of another, nor of a proof.
+    /// Derives a token for `purpose`. The derivation cannot be reversed. No purpose is a prefix of
+    /// another, or of a proof's text.
     #[must_use]
     pub fn derived(&self, purpose: &str) -> Self {
         Self(self.sign(purpose))
     }
 
-    /// What this token is called where it must not be shown: nothing can be done with the name.
+    /// The name of this token, which is not secret.
     #[must_use]
     pub fn name(&self) -> String {
         hex(self.sign("vault-steward name"))[..32].to_owned()
     }
 
-    /// Proves that this token is known, in hex. The proof holds for this purpose, at a daemon on this
-    /// port, and for these nonces (`about`): whoever passes it on to another daemon has nothing.
+    /// A proof, in hex, that this token is known. It is valid only for this purpose, for a daemon
+    /// on this port, and for these nonces (`about`), so relaying it to another daemon is useless.
     #[must_use]
     pub fn proof(&self, of: Proof, port: u16, about: &str) -> String {
         let word = match of {
@@ -147,8 +147,8 @@ impl Token {
         hex(self.sign(&format!("vault-steward {word} 127.0.0.1:{port} {about}")))
     }
 
-    /// HMAC-SHA-256 with the 64 characters of the token as key. Not a faster hash, because this is
-    /// one that a browser can do by itself.
+    /// HMAC-SHA-256 with the 64 characters of the token as key: browsers offer it, unlike faster
+    /// hashes.
     fn sign(&self, text: &str) -> [u8; 32] {
         let key = self.reveal();
         let mut mac =
@@ -157,9 +157,9 @@ impl Token {
         mac.finalize().into_bytes().into()
     }
 
-    /// Reads the token from `path`, or makes one there.
+    /// Reads the token from `path`, or creates it.
     ///
-    /// The folder is made with mode 0700 where it is missing, and closed where it is open.
+    /// A missing folder is created with mode 0700; an existing one is made private.
     ///
     /// # Errors
     /// [`TokenError::Unsafe`] where the file or its folder is a symlink or belongs to another user,
@@ -170,7 +170,7 @@ impl Token {
             Err(TokenError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 let token = Self::generate()?;
                 match store(path, &token, Replace::No) {
-                    // Another process was faster: its token counts.
+                    // Another process created the token first; use that one.
                     Err(TokenError::Io { source, .. })
                         if source.kind() == io::ErrorKind::AlreadyExists =>
                     {
@@ -196,8 +196,7 @@ impl Token {
         Self::parse(text.trim_end()).ok_or_else(|| TokenError::Malformed { path: path.to_owned() })
     }
 
-    /// Puts a new token in the place of the old one, in one step. A running daemon takes it up
-    /// with the next connection.
+    /// Replaces the token atomically. A running daemon uses it from the next connection on.
     ///
     /// # Errors
     /// As [`Token::load_or_create`].
@@ -219,7 +218,7 @@ enum Replace {
     No,
 }
 
-/// Writes beside and moves into place, so that no reader ever sees half a token.
+/// Writes a temporary file and renames it, so that no reader ever sees half a token.
 fn store(path: &Path, token: &Token, replace: Replace) -> Result<(), TokenError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.new", &Token::generate()?.reveal()[..16]));
@@ -228,8 +227,8 @@ fn store(path: &Path, token: &Token, replace: Replace) -> Result<(), TokenError>
         if replace == Replace::Yes {
             fs::rename(&beside, path)
         } else {
-            // A hard link, unlike a rename, does not replace what another process has put there.
-            // Some file systems have none.
+            // Unlike a rename, a hard link does not replace another process's file. Some file
+            // systems have no hard links.
             match fs::hard_link(&beside, path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     fs::rename(&beside, path)
@@ -254,7 +253,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The folder of `path`, made where it is missing, ours alone.
+/// Creates the folder of `path` if it is missing and makes it private.
 fn secure_folder(path: &Path) -> Result<(), TokenError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private::folder(folder).map_err(not_ours("use the folder", folder))
@@ -273,8 +272,9 @@ fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TokenEr
     move |source| TokenError::Io { doing, path, source }
 }
 
-/// The token a running server compares with: the file's, read anew for each handshake, so that a
-/// rotation counts at once; and by each connection, so that it ends what the old one let in.
+/// The current token of a running server. It reads the file again for each handshake and while
+/// connections are active, so that a rotation takes effect at once and ends the connections of the
+/// old token.
 #[derive(Debug)]
 pub struct TokenKeeper {
     path: Option<PathBuf>,
@@ -282,7 +282,7 @@ pub struct TokenKeeper {
 }
 
 impl TokenKeeper {
-    /// Follows the file at `path`, which is made where it is missing.
+    /// Follows the file at `path`, which is created if it is missing.
     ///
     /// # Errors
     /// As [`Token::load_or_create`].
@@ -291,13 +291,13 @@ impl TokenKeeper {
         Ok(Self { path: Some(path.to_owned()), last: watch::Sender::new(token) })
     }
 
-    /// Keeps to one token, for tests and for a daemon without a state folder.
+    /// Uses a fixed token, for tests and for a daemon without a state folder.
     #[must_use]
     pub fn fixed(token: Token) -> Self {
         Self { path: None, last: watch::Sender::new(token) }
     }
 
-    /// The token that counts now. While the file cannot be read the last good one does.
+    /// The current token. While the file is unreadable, the last one stays valid.
     #[must_use]
     pub fn current(&self) -> Token {
         if let Some(path) = &self.path {
@@ -319,12 +319,12 @@ impl TokenKeeper {
     }
 }
 
-/// What a request is let in with.
+/// The credentials of an admitted request.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Which kind of caller the token makes of it.
+    /// The scope of its token.
     pub scope: Scope,
-    /// The token that it showed, or proved that it knows.
+    /// The token that it sent, or proved to know.
     pub token: Token,
 }
 

@@ -38,8 +38,8 @@ struct Inner {
 struct Soundness {
     /// Whether it was looked through in this run, and nothing was found since.
     is_sound: AtomicBool,
-    /// Ends when the look through the database has, which a start after a clean end leaves for later.
-    look: Mutex<Option<Receiver<()>>>,
+    /// The look through the database, which a start after a clean end leaves for later.
+    look: Mutex<Look>,
     /// What that look found, one sentence each.
     found: Mutex<Vec<String>>,
     /// Whether it found what could not be repaired: nothing is written from then on.
@@ -49,6 +49,18 @@ struct Soundness {
     /// All connections there are. Before the database is moved aside each has to be closed: one that is
     /// closed later takes away the log by its name, which is another's then.
     all: Mutex<Vec<Weak<Inner>>>,
+}
+
+/// How far the look through the database has come that a start left for later.
+#[derive(Debug, Default)]
+enum Look {
+    /// None is left, as far as anybody has to wait for it.
+    #[default]
+    Over,
+    /// Nobody has begun it.
+    Due,
+    /// It ends when the other end of this is dropped.
+    Begun(Receiver<()>),
 }
 
 impl Database {
@@ -97,9 +109,10 @@ impl Database {
     /// Makes it sound, for whoever holds the vault alone: a damaged database is moved aside
     /// and the last good copy takes its place, and once a day a copy is made.
     ///
-    /// After a clean end, from which on nobody has written to it, the database is looked through in the
-    /// background: who reads is served at once, who writes waits until it is known to be sound, so that
-    /// nothing is ever written to a damaged one. What that finds is told by [`Self::found_later`].
+    /// After a clean end, from which on nobody has written to it, the look through the database is left for
+    /// later ([`Self::look_through`]): who reads is served at once, who writes begins it and waits until the
+    /// database is known to be sound, so that nothing is ever written to a damaged one. What that finds is
+    /// told by [`Self::found_later`].
     ///
     /// # Errors
     /// [`StoreError::Newer`] and [`StoreError::Foreign`] with nothing touched; [`StoreError`] where it
@@ -135,7 +148,7 @@ impl Database {
         }
         *self.database() = Some(database);
         match look_later {
-            true => self.look_later(),
+            true => *self.look_state() = Look::Due,
             false => self.0.soundness.is_sound.store(true, Ordering::Relaxed),
         }
         if let (false, Some(owner)) = (says_so, &self.0.owner) {
@@ -191,9 +204,18 @@ impl Database {
         }
     }
 
-    fn look_later(&self) {
+    /// Begins the look through the database that [`Self::prepare`] left for later, in the background, unless
+    /// somebody who writes has.
+    pub fn look_through(&self) {
+        // Who holds it has begun it, and may wait for its end.
+        let Ok(mut state) = self.0.soundness.look.try_lock() else { return };
+        if matches!(*state, Look::Due) {
+            *state = self.begin_look();
+        }
+    }
+
+    fn begin_look(&self) -> Look {
         let (ends, look) = mpsc::channel();
-        *self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner) = Some(look);
         let database = self.clone();
         let thread = std::thread::Builder::new().name("store".to_owned());
         let begun = thread.spawn(move || {
@@ -204,9 +226,15 @@ impl Database {
                 database.found().push(format!("{NOT_COPIED}: {error}"));
             }
         });
-        if begun.is_err() {
-            self.look();
+        if begun.is_ok() {
+            return Look::Begun(look);
         }
+        self.look();
+        Look::Over
+    }
+
+    fn look_state(&self) -> MutexGuard<'_, Look> {
+        self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks through the database beside those who read it, on a connection of its own.
@@ -229,10 +257,14 @@ impl Database {
         }
     }
 
-    /// Waits until it is known whether the database is sound.
-    fn wait_for_look(&self) {
-        let mut look = self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(look) = look.take() {
+    /// Waits until it is known whether the database is sound: for whoever decides by it what may be changed.
+    /// Writing does so by itself.
+    pub fn wait_for_look(&self) {
+        let mut state = self.look_state();
+        if matches!(*state, Look::Due) {
+            *state = self.begin_look();
+        }
+        if let Look::Begun(look) = std::mem::take(&mut *state) {
             // It ends by being dropped.
             let _ = look.recv();
         }
@@ -444,6 +476,35 @@ mod tests {
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0]);
         assert_eq!(store.settings.get("written").unwrap().as_deref(), Some("after"));
         wait_for_thread(&store);
+    }
+
+    #[test]
+    fn who_decides_what_may_be_changed_hears_of_damage_first() {
+        let (folder, database) = ended();
+        damage(folder.path(), &database);
+        let store = Store::at(folder.path());
+        assert_eq!(store.database.prepare().unwrap().warnings, [""; 0]);
+        let other = store.another();
+        assert_eq!(other.settings.get(repair::REPLACED).unwrap(), None, "nobody has looked yet");
+        other.database.wait_for_look();
+        assert!(other.settings.get(repair::REPLACED).unwrap().is_some());
+        wait_for_thread(&store);
+    }
+
+    #[test]
+    fn the_look_is_begun_once_by_whoever_comes_first() {
+        let (folder, _) = ended();
+        let store = Store::at(folder.path());
+        store.database.prepare().unwrap();
+        let handles_before = handles(&store);
+        store.database.look_through();
+        store.database.look_through();
+        assert!(handles(&store) <= handles_before + 1, "one thread");
+        wait_for_thread(&store);
+        assert!(store.database.0.soundness.is_sound.load(Ordering::Relaxed));
+        store.settings.set("kept", Some("later")).unwrap();
+        store.database.end();
+        assert!(place(folder.path()).is_file(), "the next start may leave it for later again");
     }
 
     /// One that is made while the database changes places would open the old one, and find it gone.

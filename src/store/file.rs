@@ -41,6 +41,9 @@ const LADDER: &[&str] = &[
     include_str!("format_5.sql"),
     include_str!("format_6.sql"),
     include_str!("format_7.sql"),
+    include_str!("format_8.sql"),
+    include_str!("format_9.sql"),
+    include_str!("format_10.sql"),
 ];
 
 /// The newest format this program knows.

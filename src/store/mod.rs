@@ -17,6 +17,10 @@
 //! - [`conversations`]: what was said, in which turn of which conversation, and search over it.
 //! - [`inbox`]: messages as they came, kept before they are acknowledged.
 //! - [`usage`]: what models were used for.
+//! - [`workflows`]: workflows that change something, and their steps.
+//! - [`plans`] and [`jobs`]: what would happen to the vault, and what was applied of it.
+//! - [`rule_marks`]: which files rules took that take each a single time.
+//! - [`enabled_rules`]: rules that a person enabled, and what they did by themselves.
 //!
 //! A method that says nothing of its errors fails as the database does, with nothing recorded.
 //!
@@ -32,17 +36,22 @@ pub mod audit;
 pub mod blobs;
 pub mod conversations;
 mod database;
+pub mod enabled_rules;
 mod error;
 mod file;
 mod head;
 mod held;
 pub mod inbox;
+pub mod jobs;
 pub mod journal;
 mod owner;
+pub mod plans;
 mod query;
 mod repair;
+pub mod rule_marks;
 mod sound;
 pub mod usage;
+pub mod workflows;
 
 use std::path::Path;
 
@@ -56,9 +65,14 @@ pub use repair::{Prepared, REPLACED};
 
 use audit::{Approvals, Audit, SetValues};
 use conversations::Conversations;
+use enabled_rules::EnabledRules;
 use inbox::Inbox;
+use jobs::Jobs;
 use journal::JournalRows;
+use plans::Plans;
+use rule_marks::RuleMarks;
 use usage::Usage;
+use workflows::WorkflowRows;
 
 /// The store of one vault: its parts. All of them, and those of clones, share one connection.
 #[derive(Debug, Clone)]
@@ -74,12 +88,21 @@ pub struct Store {
     pub inbox: Inbox,
     /// What models were used for.
     pub usage: Usage,
+    pub workflows: WorkflowRows,
     /// What was decided on calls.
     pub audit: Audit,
     /// What a person agreed to for good.
     pub approvals: Approvals,
     /// What a person set.
     pub settings: SetValues,
+    /// What would happen to the vault.
+    pub plans: Plans,
+    /// What was applied of plans.
+    pub jobs: Jobs,
+    /// Which files rules took that take each a single time.
+    pub rule_marks: RuleMarks,
+    /// Rules that a person enabled, and what they did by themselves.
+    pub enabled_rules: EnabledRules,
 }
 
 impl Store {
@@ -111,9 +134,14 @@ impl Store {
             conversations: Conversations::on(&database),
             inbox: Inbox(database.clone()),
             usage: Usage(database.clone()),
+            workflows: WorkflowRows(database.clone()),
             audit: Audit(database.clone()),
             approvals: Approvals(database.clone()),
             settings: SetValues(database.clone()),
+            plans: Plans(database.clone()),
+            jobs: Jobs(database.clone()),
+            rule_marks: RuleMarks(database.clone()),
+            enabled_rules: EnabledRules(database.clone()),
             database,
         }
     }

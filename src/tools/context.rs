@@ -9,13 +9,17 @@ use super::clock::Clock;
 use super::conversations::ConversationView;
 use super::error::ToolError;
 use super::host::Host;
+use super::news::Listeners;
 use crate::edits::{Editor, Gate};
 use crate::index::names::Asking;
 use crate::index::{Index, search};
 use crate::journal::{Journal, Origin};
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
+use crate::note::markdown;
 use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::organize;
 use crate::policy::Permission;
 use crate::vault::{Cancel, Found, Vault, VaultError, Want};
 
@@ -25,6 +29,8 @@ use crate::vault::{Cancel, Found, Vault, VaultError, Want};
 pub struct Settings {
     /// Limits of text search.
     pub search: search::Settings,
+    /// How plans are made, applied and kept.
+    pub organize: organize::Settings,
 }
 
 /// What a tool works on.
@@ -44,6 +50,8 @@ pub struct Context {
     pub cancel: Cancel,
     /// Who calls.
     pub origin: Origin,
+    /// The enabled rules that call by themselves; empty for anybody else.
+    pub rules: Vec<i64>,
     /// The most that the caller may do.
     pub most: Permission,
     /// What time it is.
@@ -54,6 +62,8 @@ pub struct Context {
     pub conversations: Option<Arc<dyn ConversationView>>,
     /// The program that has the vault open, where one could be.
     pub host: Option<Arc<dyn Host>>,
+    /// Those who hear what becomes of plans and jobs.
+    pub listeners: Listeners,
 }
 
 impl Context {
@@ -66,8 +76,8 @@ impl Context {
     }
 
     /// Finds what is to be moved or deleted. A path whose file was deleted is not the name of another
-    /// file, so that a call that is repeated takes one file and not two; nor is a path that says a folder or
-    /// an extension the name of a file that only sounds like it.
+    /// file, so that a call that is repeated takes one file and not two; and only a name or alias as it is
+    /// spelt, in any case, takes a file: none that only sounds like one.
     ///
     /// # Errors
     /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with what sounds alike; the trash cannot be read.
@@ -92,7 +102,7 @@ impl Context {
             .any(was_there)
         {
             true => Err(VaultError::NotFound { path, near: vec![found.path] }.into()),
-            false if is_spelt_so(&path, &found.path) => Ok(found),
+            false if is_called_so(&self.vault, &path, &found.path) => Ok(found),
             false => Err(only_sounds_alike(&path, &found.path)),
         }
     }
@@ -115,15 +125,28 @@ impl Context {
             gate: self.gate.as_deref(),
             origin: &self.origin,
             cancel: &self.cancel,
+            whole: None,
         }
     }
 }
 
-/// Whether what was found has the name that was asked for, where that was a path and not said.
-fn is_spelt_so(asked: &VaultPath, found: &VaultPath) -> bool {
+/// Whether a bare name is that of what was found, or an alias of it, in any case.
+fn is_called_so(vault: &Vault, asked: &VaultPath, found: &VaultPath) -> bool {
     // A path with folders would have been found as one.
-    !asked.as_str().contains('/')
-        && (!asked.has_type() || fold_key(asked.name()) == fold_key(found.name()))
+    if asked.as_str().contains('/') {
+        return false;
+    }
+    let key = fold_key(asked.name());
+    if [found.name(), found.borrowed().stem()].iter().any(|name| fold_key(name) == key) {
+        return true;
+    }
+    if !found.is_note() {
+        return false;
+    }
+    let Ok(content) = vault.read(found) else { return false };
+    let Ok(text) = Text::decode(&content.bytes, found.name()) else { return false };
+    let frontmatter = markdown::read(text.body()).frontmatter;
+    frontmatter.is_some_and(|it| it.aliases().iter().any(|name| fold_key(name) == key))
 }
 
 fn only_sounds_alike(asked: &VaultPath, found: &VaultPath) -> ToolError {

@@ -7,7 +7,7 @@ use super::text_file::{count, local, local_short, size};
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::text::Text;
-use crate::vault::{FileContent, Found, Kind, Meta, Want, glance};
+use crate::vault::{FileContent, Found, Kind, Meta, TrashOption, Want, glance};
 
 /// Entries of a folder that are counted at a glance.
 const MANY: usize = 4_096;
@@ -16,7 +16,8 @@ pub(super) struct GetFileInfo;
 
 /// Tells what a file or folder is: its size, when it was created and last changed (local time),
 /// permissions, and for text the number of lines and words, for a folder what is in it and what
-/// changed there last. `/` is the vault itself. A link is described itself.
+/// changed there last. `/` is the vault itself: also how many notes it has, and where what is deleted
+/// goes. A link is described itself.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -61,6 +62,11 @@ pub struct Output {
     /// The file that this one is a copy of, by its name: a sync program made it when two machines
     /// had changed the file.
     conflict_of: Option<String>,
+    /// Conflict copies in the vault, where it is described itself.
+    conflict_copies: Option<usize>,
+    /// Where what is deleted goes, by Obsidian's settings: `system`, `local` (`.trash` in the vault) or
+    /// `none`; where the vault is described itself.
+    trash: Option<&'static str>,
 }
 
 /// What is in a folder.
@@ -128,6 +134,12 @@ impl Tool for GetFileInfo {
             other_names: if meta.kind == Kind::File { meta.names.saturating_sub(1) } else { 0 },
             link_target: context.vault.link_target(path),
             conflict_of: conflict_of(context, &found),
+            conflict_copies: path.is_root().then(|| conflict_copies(context)),
+            trash: path.is_root().then(|| match context.vault.obsidian().trash {
+                TrashOption::System => "system",
+                TrashOption::Local => "local",
+                TrashOption::None => "none",
+            }),
         };
         Ok(Answer::new(text(&data, meta), data))
     }
@@ -139,6 +151,15 @@ fn conflict_of(context: &Context, found: &Found) -> Option<String> {
         _ => return None,
     };
     Some(original.as_str().to_owned())
+}
+
+/// Conflict copies of files that the caller may see.
+fn conflict_copies(context: &Context) -> usize {
+    if glance::is_broken() {
+        return 0;
+    }
+    let view = context.vault.view();
+    context.vault.conflicts().iter().filter(|(_, original)| view.shows(original)).count()
 }
 
 /// Lines and words.
@@ -246,5 +267,16 @@ fn text(info: &Output, meta: &Meta) -> String {
     if let Some(original) = &info.conflict_of {
         lines.push(format!("a sync program's conflict copy of `{original}`"));
     }
+    if let Some(copies @ 1..) = info.conflict_copies {
+        lines.push(format!("{} of sync programs", count(copies, "conflict copy")));
+    }
+    lines.extend(info.trash.map(|trash| {
+        let place = match trash {
+            "local" => "`.trash` in the vault",
+            "none" => "no trash; the journal keeps a copy",
+            _ => "the system's trash",
+        };
+        format!("what is deleted goes to {place}")
+    }));
     lines.join("\n")
 }

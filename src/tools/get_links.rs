@@ -137,7 +137,7 @@ impl Tool for GetLinks {
         let mut unresolved: Vec<String> = leads
             .iter()
             .filter(|lead| lead.resolution.target.is_none())
-            .map(|lead| lead.link.path.to_string())
+            .map(|lead| lead.link.path().to_string())
             .collect();
         unresolved.sort();
         unresolved.dedup();
@@ -185,7 +185,7 @@ fn outgoing(lead: Lead, subpaths: &BTreeMap<usize, String>) -> Outgoing {
         line: lead.link.line,
         target: lead.resolution.target.map(|target| target.as_str().to_owned()),
         others: lead.resolution.others.iter().map(|o| o.as_str().to_owned()).collect(),
-        link: lead.link.path.into(),
+        link: lead.link.path().into(),
     }
 }
 
@@ -206,7 +206,7 @@ fn source(context: &Context, found: Backlinks) -> Source {
         });
         // A canvas has nodes and no lines.
         let line = line.or_else(|| {
-            let node = || cut(&format!("{} `{}`", graph::word(link), link.path));
+            let node = || cut(&format!("{} `{}`", graph::word(link), link.path()));
             (!found.source.is_note()).then(node)
         });
         lines.push(SourceLine { line: link.line, text: line.unwrap_or_default() });

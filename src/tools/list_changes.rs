@@ -168,11 +168,11 @@ fn difference(
     }
     // What is damaged hides none of the others.
     let history = context.journal.history();
-    let fate = history.fate(change.id);
-    if let Some(why) = fate.as_ref().ok().and_then(|fate| history::unread(context, fate)) {
+    let current = history.current_path(change.id);
+    if let Some(why) = current.as_ref().ok().and_then(|current| history::unread(context, current)) {
         return Ok(Some(format!("({why})")));
     }
-    let difference = match fate.and_then(|_| history.diff(change.id)) {
+    let difference = match current.and_then(|_| history.diff(change.id)) {
         Err(UndoError::NotKept { reason, .. }) => {
             return Ok(Some(format!("(cannot be shown: {reason})")));
         }

@@ -93,7 +93,7 @@ impl Tool for ListLinks {
                 let found = links.doubtful(&place, false).into_iter().map(|found| Entry {
                     path: found.source.as_str().to_owned(),
                     line: Some(found.lead.link.line),
-                    link: Some(found.lead.link.path.into()),
+                    link: Some(found.lead.link.path().into()),
                 });
                 (found.collect(), "every link leads to a file")
             }

@@ -14,27 +14,39 @@ mod base_lines;
 mod clock;
 mod context;
 mod conversations;
+mod destination;
+pub mod enabled;
 mod error;
 mod facts;
+mod given_rules;
 mod graph;
 mod history;
 mod host;
+mod jobs;
 mod learnt;
 mod local_times;
 mod long_line;
 mod lookups;
+mod marks;
+mod named;
+mod news;
 mod paging;
+mod plans;
 mod registry;
 mod relinked;
+pub mod rules;
 mod text_file;
 mod tool;
 mod twins;
 pub mod when;
 
 mod apply_patch;
+mod apply_plan;
+mod copy;
 mod create_folder;
 mod daily_note;
 mod delete;
+mod describe_vault;
 mod directory_tree;
 mod edit_file;
 mod get_active_note;
@@ -44,42 +56,59 @@ mod get_links;
 mod get_properties;
 mod list_changes;
 mod list_files;
+mod list_jobs;
 mod list_links;
 mod list_tags;
 mod list_trash;
 #[path = "move.rs"]
 mod move_;
 mod open_note;
+mod plan_changes;
+mod query_notes;
 mod read_file;
 mod rename_tag;
 mod restore;
+mod rollback_job;
 mod search_files;
 mod set_properties;
+mod show_plan;
+mod suggest_names;
 mod undo;
 mod write_file;
 
+pub use apply_plan::ApplyPlan;
 pub use clock::Clock;
 pub use context::{Context, Settings};
 pub use conversations::{ConversationView, Said};
+pub use copy::Copy;
 pub use daily_note::DailyNote;
 pub use delete::Delete;
+pub use describe_vault::DescribeVault;
 pub use edit_file::EditFile;
 pub use error::ToolError;
 pub use facts::Facts;
 pub use get_links::GetLinks;
 pub use host::{Host, OpenNote};
+pub use jobs::settle;
 pub use learnt::Learnt;
 pub use list_changes::ListChanges;
 pub use list_files::ListFiles;
+pub use list_jobs::ListJobs;
 pub use list_tags::ListTags;
 pub use list_trash::ListTrash;
 pub use local_times::LocalTimes;
-pub use lookups::{Likely, likely, lookups};
+pub use lookups::{Likely, likely, lookups, template_folder};
 pub use move_::Move;
+pub use news::{Listeners, News};
+pub use plan_changes::PlanChanges;
+pub use query_notes::QueryNotes;
 pub use read_file::ReadFile;
 pub use registry::{Definition, Made, Registry, call};
 pub use restore::Restore;
+pub use rollback_job::RollbackJob;
 pub use search_files::SearchFiles;
+pub use show_plan::ShowPlan;
+pub use suggest_names::SuggestNames;
 pub use text_file::size;
 pub use tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 pub use undo::Undo;
@@ -87,9 +116,12 @@ pub use write_file::WriteFile;
 
 registry::tools! {
     apply_patch::ApplyPatch,
+    apply_plan::ApplyPlan,
+    copy::Copy,
     create_folder::CreateFolder,
     daily_note::DailyNote,
     delete::Delete,
+    describe_vault::DescribeVault,
     directory_tree::DirectoryTree,
     edit_file::EditFile,
     get_active_note::GetActiveNote,
@@ -99,16 +131,22 @@ registry::tools! {
     get_properties::GetProperties,
     list_changes::ListChanges,
     list_files::ListFiles,
+    list_jobs::ListJobs,
     list_links::ListLinks,
     list_tags::ListTags,
     list_trash::ListTrash,
     move_::Move,
     open_note::OpenNote,
+    plan_changes::PlanChanges,
+    query_notes::QueryNotes,
     read_file::ReadFile,
     rename_tag::RenameTag,
     restore::Restore,
+    rollback_job::RollbackJob,
     search_files::SearchFiles,
     set_properties::SetProperties,
+    show_plan::ShowPlan,
+    suggest_names::SuggestNames,
     undo::Undo,
     write_file::WriteFile,
 }

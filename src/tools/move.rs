@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::destination::{self, Deed};
 use super::relinked::Relinked;
 use super::text_file::count;
 use super::tool::touches;
@@ -10,8 +11,7 @@ use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, Touch, bas
 use crate::edits::{Followed, ReadOnly};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
-use crate::note::path::VaultPath;
-use crate::vault::{self, Kind, VaultError, Want};
+use crate::vault::{self, VaultError};
 
 /// Moves or renames, links included.
 pub struct Move;
@@ -98,7 +98,7 @@ impl Tool for Move {
                 "name a file or folder in it",
             ));
         }
-        let destination = destination(context, &source.path, source.meta.kind, &input.destination)?;
+        let destination = destination::of(context, Deed::Move, &source, &input.destination)?;
         let moved = destination != source.path;
         let (mut change_set, mut links) = (None, Followed::default());
         let (mut base_lines, mut turned) = (Vec::new(), Vec::new());
@@ -180,87 +180,4 @@ fn turned_text(turned: &[vault::TurnedLink], dry_run: bool) -> Vec<String> {
         lines.push(format!("  [{} more]", turned.len() - MAX_TURNED));
     }
     lines
-}
-
-/// The new path, its folders spelt as they are on disk.
-fn destination(
-    context: &Context,
-    source: &VaultPath,
-    kind: Kind,
-    asked: &str,
-) -> Result<VaultPath, ToolError> {
-    match context.vault.resolve(asked, Want::Entry) {
-        Err(VaultError::NotFound { .. }) => {}
-        Err(error) => return Err(error.into()),
-        Ok(found) if found.path == *source => {
-            // The thing itself under another spelling: a change of case. "todo" for `Todo.md`
-            // means the name, not the extension.
-            let mut new = context.vault.new_path(asked)?;
-            let named_whole = new.fold_key() == source.fold_key();
-            if let (false, Some(extension)) = (named_whole, source.extension()) {
-                let with_extension = format!("{}.{extension}", new.as_str());
-                new = VaultPath::from_disk(&with_extension).unwrap_or(new);
-            }
-            return Ok(new);
-        }
-        Ok(found) => {
-            // A name without extension also finds the note of that name, which is no obstacle.
-            let new = context.vault.new_path(asked)?;
-            if found.path.fold_key() == new.fold_key() || kind == Kind::File {
-                let mut error =
-                    ToolError::from(VaultError::AlreadyExists { path: found.path.clone() });
-                if let Some(free) = free_beside(context, &found.path) {
-                    error.hint = Some(format!("`{free}` is free"));
-                }
-                if found.meta.kind == Kind::Folder {
-                    let inside = format!("{}/{}", found.path.as_str(), source.name());
-                    error.hint = Some(format!("to move it into that folder, say `{inside}`"));
-                }
-                return Err(error);
-            }
-            return Ok(new);
-        }
-    }
-    let new = context.vault.new_path(asked)?;
-    match type_for(source, &new).filter(|_| kind == Kind::File) {
-        // What lies there under any spelling is looked for by the whole name.
-        Some(extension) => {
-            destination(context, source, kind, &format!("{}.{extension}", new.as_str()))
-        }
-        None => Ok(new),
-    }
-}
-
-/// `path` with the first number behind its name that nothing is called by, from 2.
-fn free_beside(context: &Context, path: &VaultPath) -> Option<VaultPath> {
-    let (stem, extension) = match path.extension() {
-        Some(extension) => path.as_str().split_at(path.as_str().len() - extension.len() - 1),
-        None => (path.as_str(), ""),
-    };
-    (2..MOST_NUMBERS)
-        .filter_map(|number| VaultPath::from_disk(&format!("{stem} {number}{extension}")))
-        .find(|path| context.vault.resolve(path.as_str(), Want::Entry).is_err())
-}
-
-/// The most names that are tried for a free one.
-const MOST_NUMBERS: u32 = 20;
-
-/// What a note may become by its new name.
-const OTHER_TEXTS: [&str; 21] = [
-    "base", "bak", "bib", "canvas", "csv", "htm", "html", "json", "log", "markdown", "md", "mdx",
-    "org", "rst", "tex", "text", "tsv", "txt", "xml", "yaml", "yml",
-];
-
-/// The extension that a new path is to have from the old one, where it names none: people name notes and
-/// not files, and what is behind a dot (`Release 2.0`, `Dr. Who`) is hardly ever meant as one.
-fn type_for<'a>(source: &'a VaultPath, new: &VaultPath) -> Option<&'a str> {
-    let extension = source.extension()?;
-    let is_same = new.extension().is_some_and(|new| new.eq_ignore_ascii_case(extension));
-    let names_one = match source.is_note() {
-        true => new
-            .extension()
-            .is_some_and(|new| OTHER_TEXTS.iter().any(|other| new.eq_ignore_ascii_case(other))),
-        false => new.has_type(),
-    };
-    (!names_one && !is_same).then_some(extension)
 }

@@ -129,10 +129,20 @@ impl Definition {
         self.touches.iter().filter_map(move |(argument, names)| Some((*names, text(argument)?)))
     }
 
-    /// Gives arguments the names that it has for them, where they have others that it knows.
+    /// Gives arguments the names that it has for them, where they have others that it knows, and makes a list
+    /// of one text where it takes a list of texts.
     pub fn name_arguments(&self, arguments: &mut Value) {
         if let Some(renamed) = by_own_names(self.aliases, arguments) {
             *arguments = renamed;
+        }
+        for (name, given) in arguments.as_object_mut().into_iter().flatten() {
+            if !given.is_string() {
+                continue;
+            }
+            let wanted = &self.input_schema["properties"][name.as_str()];
+            if wanted["type"] == "array" && wanted["items"]["type"] == "string" {
+                *given = json!([given.take()]);
+            }
         }
     }
 

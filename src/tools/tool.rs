@@ -143,7 +143,8 @@ pub trait Tool {
     /// The argument that, where it is true, makes it do for good what could be undone.
     const PERMANENT: Option<&'static str> = None;
     /// The arguments of a call, as JSON, in a vault with `a.md` (one line: `one`), `t.md` (`#garden`),
-    /// `changed.md`, written last, and `deleted.md` in the trash. If it changes something, it is one
+    /// `changed.md`, written last, `deleted.md` in the trash, what `plan_changes` plans by its example as plan 1, and a
+    /// job 1. If it changes something, it is one
     /// change that can be undone. The tests of the doors and the policy drive every tool with it.
     const EXAMPLE: &'static str;
     /// Its arguments; the doc comments are what a model reads.

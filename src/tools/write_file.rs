@@ -17,14 +17,12 @@ use crate::vault::{Before, Found, Kind, Place, Vault, VaultError, Want};
 /// Writes a file.
 pub struct WriteFile;
 
-/// Creates a file with this content, or replaces the whole content of one that exists. Missing
-/// folders are made. An existing file is found whatever the case of its path, so no twin that
-/// differs only in case is made; where a note elsewhere answers to the name, nothing is written and
-/// the answer says which (`create` writes all the same). Links that lead to another file of a new file's name are rewritten
-/// so that they still do. To change part of a note use edit_file instead. Give
-/// `expected_revision` (from read_file) when replacing a note that was read before: the write is
-/// then refused if somebody changed it meanwhile. It must be given where the new content is empty,
-/// or less than half of the old and over 1 KB shorter.
+/// Creates a file with this content, or replaces all of one that exists; to change part of a note use
+/// edit_file. Missing folders are made. A file is found whatever the case of its path; where a note
+/// elsewhere answers to the name, nothing is written and the answer says which (`create` writes all the
+/// same). Links to another file of a new file's name still lead there. Give `expected_revision` (from
+/// read_file) when replacing a note that was read: the write is refused if it changed meanwhile. It is
+/// required where the new content is empty, or less than half of the old and over 1 KB shorter.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

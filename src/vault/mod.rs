@@ -15,7 +15,8 @@
 //! In parts, each of which is made of the one before and imports nothing of those after it: `root` (the
 //! folder: handles, protection, links), `tracker` (what is known to be in it, and who hears of
 //! changes), `watch` (when it looks), `read` (finding and reading, as far as a caller may see), `save`
-//! and `trash` (the [`Writer`]). Beside them: [`dir`] (handles), [`glance`], [`protect`],
+//! and `trash` (the [`Writer`]). Beside them: [`dir`] (handles), `durable` (when what
+//! was changed is safe from a power cut), [`glance`], [`protect`],
 //! [`catalogue`], `recovery` (what may be somebody's only copy), [`obsidian`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
@@ -23,6 +24,7 @@
 pub mod catalogue;
 mod content;
 pub mod dir;
+mod durable;
 pub mod error;
 pub mod glance;
 mod locks;
@@ -52,8 +54,11 @@ use crate::note::path::VaultPath;
 pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, Seen, Wanted};
 pub use content::{Before, FileContent};
 pub use dir::{FileId, Kind, Meta};
+pub use durable::Together;
 pub use error::VaultError;
-pub use obsidian::{ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, TrashOption};
+pub use obsidian::{
+    ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, PropertyTypes, TrashOption,
+};
 pub use read::pick::Want;
 pub use read::resolve::{Found, Place};
 pub use read::turned::TurnedLink;
@@ -62,7 +67,7 @@ pub use revision::{NoRevision, Revision};
 pub use root::Abilities;
 pub use save::{OldText, Saved, Staged, Writer};
 pub use settings::Settings;
-pub use temp::temp_name;
+pub use temp::{hidden_name, is_temp_path, temp_name};
 pub use tracker::{ChangeKind, VaultChange};
 pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed, make_system_trash, system_trash};
 pub use view::View;
@@ -83,10 +88,10 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// The same call, which is also to stop when this moment has come.
+    /// The same call, which is also to stop when this moment has come, if no earlier one is set.
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
-        Self(Arc::clone(&self.0), Some(deadline))
+        Self(Arc::clone(&self.0), Some(self.1.map_or(deadline, |own| own.min(deadline))))
     }
 
     /// Whether its time is over.

@@ -3,8 +3,10 @@
 //! Sources: Obsidian's help for the meanings, the community's typings for the keys. A file that is
 //! missing or broken means defaults, as in Obsidian; one that cannot be read for a moment does not.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use chrono::{DateTime, FixedOffset};
@@ -97,6 +99,18 @@ impl DailyNotes {
     }
 }
 
+/// Which type the user assigned to each property, from `types.json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PropertyTypes(HashMap<String, String>);
+
+impl PropertyTypes {
+    /// The type of this property, as Obsidian calls it: `date`, `text`, `multitext`. Case does not count in
+    /// `name`.
+    pub fn of(&self, name: &str) -> Option<&str> {
+        self.0.get(&name.to_lowercase()).map(String::as_str)
+    }
+}
+
 /// The note open in Obsidian, from `workspace.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveNote {
@@ -108,11 +122,16 @@ pub struct ActiveNote {
     pub written: Option<SystemTime>,
 }
 
+/// Which file was read, when it was written, and its bytes.
+type Stamp = (PathBuf, Option<SystemTime>, u64);
+
 /// Reads a vault's configuration again when its files change.
 #[derive(Debug, Default)]
 pub(super) struct SettingsFile {
-    stamp: Option<(PathBuf, Option<SystemTime>, u64)>,
+    stamp: Option<Stamp>,
     settings: ObsidianSettings,
+    types_stamp: Option<Stamp>,
+    types: Arc<PropertyTypes>,
 }
 
 impl SettingsFile {
@@ -122,28 +141,62 @@ impl SettingsFile {
         let folder = folder.filter(|name| root.join(name).is_dir());
         let folder = folder.or_else(|| config_folders(root).into_iter().next());
         let file = root.join(folder.as_deref().unwrap_or(".obsidian")).join("app.json");
-        let meta = match std::fs::metadata(&file) {
-            Ok(meta) => Some(meta),
-            Err(error) if is_absence(&error) => None,
-            // A disk that fails says nothing of what the user has set.
-            Err(_) => return self.settings.clone(),
-        };
-        let (written, size) = meta.as_ref().map_or((None, 0), |m| (m.modified().ok(), m.len()));
-        let stamp = (file.clone(), written, size);
-        if self.stamp.as_ref() != Some(&stamp) {
-            let read = meta.map_or(Some(Value::default()), |_| read_json(&file).ok().flatten());
-            match read {
-                Some(app) => {
-                    self.settings = parse_app(&app, folder);
-                    self.stamp = Some(stamp);
-                }
-                // Half written, or not readable for a moment: what was known holds, and the next asks
-                // again.
-                None => self.settings.config_folder = folder,
+        match changed(&file, self.stamp.as_ref()) {
+            Changed::To(app, stamp) => {
+                self.settings = parse_app(&app, folder);
+                self.stamp = Some(stamp);
             }
+            Changed::Unreadable => self.settings.config_folder = folder,
+            Changed::Not => {}
         }
         self.settings.clone()
     }
+
+    /// The types of properties as they are on disk now; a look at one file's time when nothing changed.
+    pub fn types(&mut self, root: &Path) -> Arc<PropertyTypes> {
+        let folder = self.settings(root).config_folder;
+        let file = root.join(folder.as_deref().unwrap_or(".obsidian")).join("types.json");
+        if let Changed::To(types, stamp) = changed(&file, self.types_stamp.as_ref()) {
+            self.types = Arc::new(parse_types(&types));
+            self.types_stamp = Some(stamp);
+        }
+        Arc::clone(&self.types)
+    }
+}
+
+/// What a settings file holds now.
+enum Changed {
+    /// What it held before.
+    Not,
+    /// Something else. Nothing, where there is no such file.
+    To(Value, Stamp),
+    /// It was half written, or the disk failed: what was known holds, and the next asks again.
+    Unreadable,
+}
+
+fn changed(file: &Path, before: Option<&Stamp>) -> Changed {
+    let meta = match std::fs::metadata(file) {
+        Ok(meta) => Some(meta),
+        Err(error) if is_absence(&error) => None,
+        // A disk that fails says nothing of what the user has set.
+        Err(_) => return Changed::Not,
+    };
+    let (written, size) = meta.as_ref().map_or((None, 0), |m| (m.modified().ok(), m.len()));
+    let stamp = (file.to_owned(), written, size);
+    if before == Some(&stamp) {
+        return Changed::Not;
+    }
+    match meta.map_or(Some(Value::default()), |_| read_json(file).ok().flatten()) {
+        Some(value) => Changed::To(value, stamp),
+        None => Changed::Unreadable,
+    }
+}
+
+fn parse_types(types: &Value) -> PropertyTypes {
+    let types = types["types"].as_object().into_iter().flatten();
+    let entry =
+        |(name, kind): (&String, &Value)| Some((name.to_lowercase(), kind.as_str()?.to_owned()));
+    PropertyTypes(types.filter_map(entry).collect())
 }
 
 /// The configuration folders at the vault's root, `.obsidian` first: Obsidian lets the user choose
@@ -333,6 +386,27 @@ mod tests {
         assert_eq!(trash_after(Some(r#"{"trashOption":"loc"#)), TrashOption::Local, "half written");
         assert_eq!(trash_after(Some(r#"{"trashOption":"none"}"#)), TrashOption::None);
         assert_eq!(trash_after(None), TrashOption::System, "as Obsidian has it without a file");
+    }
+
+    #[test]
+    fn types_are_read_again_when_their_file_changes() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join(".obsidian/types.json");
+        std::fs::create_dir(folder.path().join(".obsidian")).expect("made");
+        let mut reader = SettingsFile::default();
+        let mut due_after = |text: Option<&str>| {
+            match text {
+                Some(text) => std::fs::write(&file, text).expect("written"),
+                None => std::fs::remove_file(&file).expect("removed"),
+            }
+            reader.types(folder.path()).of("due").map(str::to_owned)
+        };
+        assert_eq!(due_after(Some(r#"{"types":{"Due":"date"}}"#)).as_deref(), Some("date"));
+        assert_eq!(due_after(Some(r#"{"types":{"Due":"#)).as_deref(), Some("date"), "half written");
+        assert_eq!(due_after(Some(r#"{"types":{"due":"text"}}"#)).as_deref(), Some("text"));
+        assert_eq!(due_after(Some(r#"{"types":[]}"#)), None);
+        assert_eq!(due_after(Some(r#"{"types":{"due":"number"}}"#)).as_deref(), Some("number"));
+        assert_eq!(due_after(None), None, "nothing is assigned without a file");
     }
 
     #[test]

@@ -16,9 +16,11 @@ mod models;
 #[path = "../agent/script.rs"]
 mod script;
 
+mod acpx;
 mod editor;
 mod independent;
 mod rights;
+mod round;
 mod sessions;
 mod setup;
 mod stdio;

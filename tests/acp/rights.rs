@@ -31,6 +31,15 @@ fn it_answers_what_is_asked_in_its_own_conversations() {
     assert_eq!(ground.read("new.md"), "n\n");
     let audit = ground.steward(&["audit", "--json"]).expect(0).stdout;
     assert!(audit.contains("an editor (ACP)") && audit.contains(r#""acp""#), "{audit}");
+    // It may be no person who refuses.
+    ground.calls("write_file", json!({"path": "more", "content": "n\n"}));
+    let prompt = editor.begin_prompt(&id, "write");
+    let question = editor.question();
+    editor.choose(&question, "reject_once");
+    editor.answer(prompt);
+    let updates = editor.updates("tool_call_update");
+    let refused = updates.last().unwrap().to_string();
+    assert!(refused.contains("`an editor (ACP)` refused it"), "{refused}");
 }
 
 #[test]
@@ -72,6 +81,14 @@ fn no_tool_leads_around_a_mode_through_the_agent() {
         std::fs::write(format!("{}/{path}", ground.vault), text).unwrap();
     }
     std::fs::write(format!("{}/a.md", ground.vault), "one\n").unwrap();
+    std::fs::write(format!("{}/done.md", ground.vault), "done\n").unwrap();
+    let example = |tool: &str| Registry::built_in().get(tool).unwrap().example.clone();
+    ground.steward(&["call", "plan_changes", &example("plan_changes")]).expect(0);
+    let tagged = r#"{"items": [{"path": "done.md", "tag": ["done"]}]}"#;
+    let planned = ground.steward(&["call", "plan_changes", tagged, "--json"]).expect(0).json();
+    let identity = planned["identity"].as_str().unwrap();
+    let apply = ["call", "apply_plan", "--plan", "2", "--identity", identity, "--yes"];
+    ground.steward(&apply).expect(0);
     ground.steward(&["call", "delete", "--path", "deleted.md"]).expect(0);
     ground.steward(&["call", "write_file", "--path", "changed.md", "--content", "after"]).expect(0);
     let mut editor = ground.editor();
@@ -83,7 +100,7 @@ fn no_tool_leads_around_a_mode_through_the_agent() {
             ground.calls("read_file", json!({"path": "a.md"}));
             let arguments = match tool.name.as_str() {
                 // What a person did; of its own conversation there is nothing.
-                "undo" => json!({"change_set": 2}),
+                "undo" => json!({"change_set": 3}),
                 _ => serde_json::from_str(&tool.example).unwrap(),
             };
             ground.calls(&tool.name, arguments);

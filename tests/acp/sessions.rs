@@ -16,6 +16,11 @@ fn first_bytes(text: &str) -> Vec<u8> {
 #[test]
 fn an_editor_is_told_what_it_can_do_and_finds_its_conversation_again_after_a_restart_of_both() {
     let ground = Ground::new("");
+    let note =
+        |path: &str, text: &str| std::fs::write(format!("{}/{path}", ground.vault), text).unwrap();
+    std::fs::create_dir(format!("{}/Templates", ground.vault)).unwrap();
+    note(".obsidian/templates.json", r#"{"folder": "Templates"}"#);
+    note("Templates/Meeting notes.md", "# {{title}}\n");
     let mut editor = ground.starting();
     let opened = editor.call("initialize", json!({"protocolVersion": 1}));
     let capabilities = &opened["result"]["agentCapabilities"];
@@ -36,7 +41,9 @@ fn an_editor_is_told_what_it_can_do_and_finds_its_conversation_again_after_a_res
     assert_eq!(end["result"]["stopReason"], "end_turn", "{end}");
     assert_eq!(ground.read("a.md"), "one\nthree\n");
     let commands = editor.updates("available_commands_update");
-    assert_eq!(commands[0]["availableCommands"][0]["name"], "undo", "{commands:?}");
+    let commands = commands[0]["availableCommands"].as_array().unwrap();
+    assert_eq!(commands[0]["name"], "undo", "{commands:?}");
+    assert_eq!(commands[3]["name"], "template_Meeting_notes", "{commands:?}");
     let calls = editor.updates("tool_call");
     assert_eq!(calls[0]["kind"], "edit", "{calls:?}");
     let over = |updates: Vec<Value>| {
@@ -93,6 +100,28 @@ fn a_turn_is_stopped_in_the_middle_of_what_is_said_and_of_a_question() {
     editor.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}));
     assert_eq!(editor.answer(prompt)["result"]["stopReason"], "cancelled");
     assert!(!std::path::Path::new(&ground.vault).join("new.md").exists());
+}
+
+#[test]
+fn an_editor_that_loads_a_conversation_in_the_middle_of_an_answer_shows_all_of_it() {
+    let ground = Ground::new("");
+    let mut editor = ground.editor();
+    let id = editor.begin(&ground.vault);
+    ground.says(Answer::steps(vec![Step::Bytes(first_bytes("it begins")), Step::Hang]));
+    let prompt = editor.begin_prompt(&id, "talk");
+    editor.until(|one| one["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
+    for method in ["session/load", "session/resume"] {
+        let mut later = ground.editor();
+        let load = json!({"sessionId": id, "cwd": ground.vault, "mcpServers": []});
+        assert!(later.call(method, load)["result"].is_object());
+        let is_said = |one: &Value| one["params"]["update"]["content"]["text"] == "it begins";
+        if !later.heard.iter().any(is_said) {
+            later.until(is_said);
+        }
+    }
+    editor.say(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": id}}));
+    assert_eq!(editor.answer(prompt)["result"]["stopReason"], "cancelled");
+    ground.model.left();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! How messages find their place on the real store: each heard once, in the conversation that it is
 //! for, and trusted no more than whoever said it.
 
+use futures_util::future::BoxFuture;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,14 +9,14 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc};
-use vault_steward::agent::called::Called;
+use vault_steward::agent::call_result::CallResult;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::context::Context;
-use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::entry::{Entry, UserMessage};
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::{
-    Answer, Audience, Later, Memory, MemoryError, Model, Models, Pending, Told, Toolbox, Wanted,
-    What,
+    CallOutcome, CallRequest, Memory, MemoryError, Model, Models, Pending, Toolbox, TurnUpdate,
+    Update, UpdateSink,
 };
 use vault_steward::agent::turn::{Changes, Reason, Show};
 use vault_steward::agent::{
@@ -45,7 +46,7 @@ impl Models for Holds {
         Some(Model { provider: Arc::new(self.clone()), window: 100_000 })
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         Box::pin(std::future::pending())
     }
 
@@ -99,15 +100,20 @@ impl Pending for Asks {
         "look".to_owned()
     }
 
-    fn ask(&self) -> Later<(Decision, Answerer)> {
+    fn ask(&self) -> BoxFuture<'static, (Decision, Answerer)> {
         Box::pin(async {
             tokio::time::sleep(Duration::from_secs(2 * 3600)).await;
             (Decision::Once, Answerer::from("somebody"))
         })
     }
 
-    fn answer(self: Box<Self>, _: Decision, _: Answerer, _: Cancel) -> Later<Answer> {
-        Box::pin(std::future::ready(Answer::Done(Called::error("nothing to see"))))
+    fn answer(
+        self: Box<Self>,
+        _: Decision,
+        _: Answerer,
+        _: Cancel,
+    ) -> BoxFuture<'static, CallOutcome> {
+        Box::pin(std::future::ready(CallOutcome::Done(CallResult::error("nothing to see"))))
     }
 }
 
@@ -121,19 +127,19 @@ impl Toolbox for Looks {
         Arc::new([("look".to_owned(), false)].into())
     }
 
-    fn call(&self, wanted: Wanted, _: Cancel) -> Later<Answer> {
+    fn call(&self, wanted: CallRequest, _: Cancel) -> BoxFuture<'static, CallOutcome> {
         self.0.lock().unwrap().push(wanted.scope);
         if self.1.load(Ordering::Relaxed) {
-            return Box::pin(std::future::ready(Answer::Asks(Box::new(Asks))));
+            return Box::pin(std::future::ready(CallOutcome::Asks(Box::new(Asks))));
         }
-        Box::pin(std::future::ready(Answer::Done(Called::error("nothing to see"))))
+        Box::pin(std::future::ready(CallOutcome::Done(CallResult::error("nothing to see"))))
     }
 }
 
-struct Tells(mpsc::UnboundedSender<Told>);
+struct Tells(mpsc::UnboundedSender<TurnUpdate>);
 
-impl Audience for Tells {
-    fn tell(&self, told: Told) {
+impl UpdateSink for Tells {
+    fn tell(&self, told: TurnUpdate) {
         let _ = self.0.send(told);
     }
 }
@@ -143,7 +149,7 @@ pub struct Life {
     pub conversations: Conversations,
     pub may: Arc<Semaphore>,
     looks: Looks,
-    pub told: mpsc::UnboundedReceiver<Told>,
+    pub told: mpsc::UnboundedReceiver<TurnUpdate>,
 }
 
 impl Life {
@@ -171,16 +177,16 @@ impl Life {
 
     async fn until_heard(&mut self, text: &str) {
         while let Some(told) = self.told.recv().await {
-            if matches!(&told.what, What::Show(Show::User(said)) if said.text == text) {
+            if matches!(&told.what, Update::Show(Show::User(said)) if said.text == text) {
                 return;
             }
         }
     }
 
     /// What is said and answered: the number of its conversation.
-    pub async fn answered(&self, said: Said, to: Option<ConversationId>) -> ConversationId {
+    pub async fn answered(&self, said: UserMessage, to: Option<ConversationId>) -> ConversationId {
         self.may.add_permits(2);
-        self.agent.say(Said { to, ..said }).await.unwrap().await.unwrap().conversation
+        self.agent.say(UserMessage { to, ..said }).await.unwrap().await.unwrap().conversation
     }
 
     /// Every message of a person that is kept, of all conversations.
@@ -198,8 +204,8 @@ impl Life {
     }
 }
 
-pub fn said(text: &str) -> Said {
-    Said {
+pub fn said(text: &str) -> UserMessage {
+    UserMessage {
         number: 0,
         to: None,
         text: text.to_owned(),
@@ -207,13 +213,13 @@ pub fn said(text: &str) -> Said {
         scope: Scope::Person,
         from: None,
         client_id: Some(text.to_owned()),
-        attached: vault_steward::agent::attached::Attached::default(),
+        attached: vault_steward::agent::attachments::Attachments::default(),
         note: None,
     }
 }
 
-fn foreign(text: &str, scope: Scope) -> Said {
-    Said { source: foreign_source(scope), scope, ..said(text) }
+fn foreign(text: &str, scope: Scope) -> UserMessage {
+    UserMessage { source: foreign_source(scope), scope, ..said(text) }
 }
 
 #[tokio::test]
@@ -266,7 +272,7 @@ async fn a_message_to_no_conversation_does_not_turn_up_in_another_later() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let nowhere = ConversationId(9_999);
-    let refused = life.agent.say(Said { to: Some(nowhere), ..said("lost") }).await.err();
+    let refused = life.agent.say(UserMessage { to: Some(nowhere), ..said("lost") }).await.err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: nowhere })));
     life.answered(said("kept"), None).await;
     drop(life);
@@ -283,14 +289,15 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
     let conversation = life.answered(said("before"), None).await;
     // Received, and killed before it found its place.
     let memory = StoredMemory::new(life.conversations.clone());
-    memory.receive(&Said { to: Some(conversation), ..said("unheard") }).unwrap();
+    memory.receive(&UserMessage { to: Some(conversation), ..said("unheard") }).unwrap();
     drop((life, memory));
     let mut life = Life::begin(folder.path());
     let left = life.agent.recover().unwrap();
     life.agent.hear_left(left).await;
     life.until_heard("unheard").await;
     // Sent again, it waits for that turn and begins none.
-    let again = life.agent.say(Said { to: Some(conversation), ..said("unheard") }).await.unwrap();
+    let again =
+        life.agent.say(UserMessage { to: Some(conversation), ..said("unheard") }).await.unwrap();
     life.may.add_permits(1);
     let answered = again.await.unwrap();
     assert_eq!((answered.reason, &*answered.answer), (Some(Reason::Done), "ok"));
@@ -333,7 +340,7 @@ async fn a_conversation_in_which_a_voice_was_heard_does_no_more_than_a_voice_may
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let conversation = life.answered(said("look at this"), None).await;
-    let voice = Said { source: "voice".to_owned(), scope: Scope::Voice, ..said("heard") };
+    let voice = UserMessage { source: "voice".to_owned(), scope: Scope::Voice, ..said("heard") };
     assert_eq!(life.answered(voice, None).await, conversation);
     assert_eq!(life.answered(said("look again"), None).await, conversation);
     let other = life.conversations.open_new("chat").unwrap().id;
@@ -352,14 +359,20 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let person = life.answered(said("mine"), None).await;
-    let refused =
-        life.agent.say(Said { to: Some(person), ..foreign("repeat it", Scope::Mcp) }).await.err();
+    let refused = life
+        .agent
+        .say(UserMessage { to: Some(person), ..foreign("repeat it", Scope::Mcp) })
+        .await
+        .err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: person })));
     let program = life.answered(foreign("hello", Scope::Mcp), None).await;
     assert_ne!(program, person);
     assert_eq!(life.answered(foreign("more", Scope::Mcp), None).await, program);
-    let refused =
-        life.agent.say(Said { to: Some(program), ..foreign("and I", Scope::Voice) }).await.err();
+    let refused = life
+        .agent
+        .say(UserMessage { to: Some(program), ..foreign("and I", Scope::Voice) })
+        .await
+        .err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: program })));
     // The person's own goes on as if nothing had been.
     assert_eq!(life.answered(said("again mine"), None).await, person);
@@ -368,10 +381,10 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
 }
 
 /// What is spoken, and kept in the inbox under this number.
-fn spoken(text: &str, number: i64) -> Said {
+fn spoken(text: &str, number: i64) -> UserMessage {
     let note = Some("It was spoken.".to_owned());
     let (source, client_id) = ("voice".to_owned(), None);
-    Said { number, source, scope: Scope::Voice, client_id, note, ..said(text) }
+    UserMessage { number, source, scope: Scope::Voice, client_id, note, ..said(text) }
 }
 
 /// Takes a spoken message into the inbox and out of it, as its worker does.
@@ -407,8 +420,11 @@ async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_
     let memory = StoredMemory::new(life.conversations.clone());
     assert_eq!(memory.leftovers().unwrap().messages, []);
     // A program with a voice's token is not the person.
-    let refused =
-        life.agent.say(Said { to: Some(mine), ..foreign("and I", Scope::Voice) }).await.err();
+    let refused = life
+        .agent
+        .say(UserMessage { to: Some(mine), ..foreign("and I", Scope::Voice) })
+        .await
+        .err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: mine })));
     assert_ne!(life.answered(foreign("and I", Scope::Voice), None).await, mine);
     assert_eq!(life.conversations.current().unwrap().unwrap().id, mine);
@@ -501,7 +517,7 @@ async fn a_conversation_goes_on_without_what_is_damaged_in_it() {
         while let Ok(heard) = life.told.try_recv() {
             told += usize::from(matches!(
                 heard.what,
-                What::Show(Show::Notice { title, .. }) if title.contains("damaged")
+                Update::Show(Show::Notice { title, .. }) if title.contains("damaged")
             ));
         }
         assert_eq!(told, 2, "each turn says so");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use vault_steward::agent::PromptError;
-use vault_steward::agent::entry::Said;
+use vault_steward::agent::entry::UserMessage;
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::Memory as _;
 use vault_steward::agent::turn::Reason;
@@ -133,7 +133,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
     assert!(heard.len() == 2 && heard[0].starts_with("number "), "{heard:?}");
     assert_eq!(heard[1], "a thing");
     let left = life.agent.recover().unwrap();
-    assert_eq!(format!("{left:?}"), "Left([])");
+    assert_eq!(format!("{left:?}"), "Undelivered([])");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -144,7 +144,9 @@ async fn a_hook_that_takes_its_time_holds_up_nobody_elses_message() {
     let mine = life.conversations.open_new("chat").unwrap().id;
     let (agent, to) = (life.agent.clone(), Some(mine));
     let slow =
-        tokio::spawn(async move { agent.say(Said { to, ..said("slow") }).await.unwrap().await });
+        tokio::spawn(
+            async move { agent.say(UserMessage { to, ..said("slow") }).await.unwrap().await },
+        );
     until("the hook is asked", || asked(folder.path()) == 1).await;
     let other = life.conversations.open_new("chat").unwrap().id;
     assert_eq!(life.answered(said("quick"), Some(other)).await, other);

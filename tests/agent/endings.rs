@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use vault_steward::agent::clock::SystemClock;
-use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::entry::{Entry, UserMessage};
 use vault_steward::agent::memory::StoredMemory;
-use vault_steward::agent::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, What};
+use vault_steward::agent::ports::{Leftovers, Memory, MemoryError, Routing, StoredTurn, Update};
 use vault_steward::agent::turn::{End, Reason};
 use vault_steward::agent::{ConversationSettings, Conversations};
 use vault_steward::conversation::{ConversationId, EndKind, TurnId};
@@ -55,15 +55,15 @@ impl Memory for OddEnds {
         self.0.finish(conversation, turn, end, question)
     }
 
-    fn receive(&self, said: &Said) -> Answer<(i64, Option<TurnId>)> {
+    fn receive(&self, said: &UserMessage) -> Answer<(i64, Option<TurnId>)> {
         self.0.receive(said)
     }
 
-    fn arrive(&self, said: &Said) -> Answer<Arrival> {
+    fn arrive(&self, said: &UserMessage) -> Answer<Routing> {
         self.0.arrive(said)
     }
 
-    fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Arrival> {
+    fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Routing> {
         self.0.go_on(to, notice, received)
     }
 
@@ -87,7 +87,7 @@ impl Memory for OddEnds {
         self.0.interrupt(conversation, why)
     }
 
-    fn ended(&self, turn: TurnId) -> Answer<Kept> {
+    fn ended(&self, turn: TurnId) -> Answer<StoredTurn> {
         self.0.ended(turn)
     }
 
@@ -131,8 +131,8 @@ async fn nothing_of_the_next_turn_is_told_before_the_end_of_the_last() {
     let mut order = Vec::new();
     while let Ok(told) = life.told.try_recv() {
         match told.what {
-            What::Running { .. } => order.push((told.turn, "begins")),
-            What::Ended { .. } => order.push((told.turn, "ends")),
+            Update::Running { .. } => order.push((told.turn, "begins")),
+            Update::Ended { .. } => order.push((told.turn, "ends")),
             _ => {}
         }
     }

@@ -1,13 +1,14 @@
 //! What a model knows of files by the answers of tools, and what its own calls rest on: every tool, through
 //! the toolbox that the agent has.
 
+use futures_util::future::BoxFuture;
 use std::future::Future;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use vault_steward::agent::called::Called;
-use vault_steward::agent::known::Known;
-use vault_steward::agent::ports::{Answer, Later, Toolbox, Wanted};
+use vault_steward::agent::call_result::CallResult;
+use vault_steward::agent::ports::{CallOutcome, CallRequest, Toolbox};
+use vault_steward::agent::read_set::ReadSet;
 use vault_steward::agent::toolbox::{Person, VaultToolbox};
 use vault_steward::calls::{Answerer, Calls, Decision, Question};
 use vault_steward::conversation::{ConversationId, TurnId};
@@ -23,7 +24,7 @@ use crate::vault::{TestVault, vault};
 struct Agrees;
 
 impl Person for Agrees {
-    fn ask(&self, _: &Question, _: String) -> Later<(Decision, Answerer)> {
+    fn ask(&self, _: &Question, _: String) -> BoxFuture<'static, (Decision, Answerer)> {
         Box::pin(std::future::ready((Decision::Once, "test".into())))
     }
 }
@@ -31,7 +32,7 @@ impl Person for Agrees {
 /// A conversation in which a model calls one tool after the other.
 struct Talk {
     toolbox: VaultToolbox,
-    known: Known,
+    known: ReadSet,
     conversation: i64,
 }
 
@@ -40,13 +41,13 @@ impl Talk {
         let (settings, store) = (Settings::default(), Store::at(&vault.state));
         let calls = Calls::new(vault.context.clone(), settings, store);
         let toolbox = VaultToolbox::new(calls, Arc::new(Agrees));
-        Self { toolbox, known: Known::default(), conversation: 1 }
+        Self { toolbox, known: ReadSet::default(), conversation: 1 }
     }
 
     /// Makes a call, and has the model be told what came of it.
-    fn call(&mut self, tool: &str, arguments: &Value) -> Called {
+    fn call(&mut self, tool: &str, arguments: &Value) -> CallResult {
         let args = ToolArgs::parse(&arguments.to_string());
-        let wanted = Wanted {
+        let wanted = CallRequest {
             call: ToolCall { id: "1".to_owned(), name: tool.to_owned(), args },
             scope: Scope::Client,
             conversation: ConversationId(self.conversation),
@@ -55,8 +56,8 @@ impl Talk {
             known: self.known.clone(),
         };
         let called = match wait(self.toolbox.call(wanted, Cancel::default())) {
-            Answer::Done(called) => called,
-            Answer::Asks(pending) => panic!("{tool}: {}", pending.title()),
+            CallOutcome::Done(called) => called,
+            CallOutcome::Asks(pending) => panic!("{tool}: {}", pending.title()),
         };
         called.learnt.iter().for_each(|learnt| self.known.learn(learnt.clone()));
         self.known.told();
@@ -64,7 +65,7 @@ impl Talk {
     }
 
     #[track_caller]
-    fn ok(&mut self, tool: &str, arguments: Value) -> Called {
+    fn ok(&mut self, tool: &str, arguments: Value) -> CallResult {
         let called = self.call(tool, &arguments);
         assert!(!called.is_error, "{tool} {arguments}: {}", called.text);
         called

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vault_steward::agent::context::Context;
-use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::entry::{Entry, UserMessage};
 use vault_steward::agent::{Agent, Ports, TurnSettings};
 use vault_steward::conversation::ConversationId;
 use vault_steward::llm::Message;
@@ -98,12 +98,12 @@ fn run(
     }
     let life = async {
         let mut waiting = Vec::new();
-        let mut earlier: Option<Said> = None;
+        let mut earlier: Option<UserMessage> = None;
         agent.hear_left(left).await;
         for n in 0..1 + chance.below(3) {
             tokio::time::sleep(Duration::from_millis(chance.below(3_000))).await;
             let name = format!("{}-{n}-{}", accepted.len(), chance.below(1 << 30));
-            let said = Said {
+            let said = UserMessage {
                 number: 0,
                 to: None,
                 text: name.clone(),
@@ -111,7 +111,7 @@ fn run(
                 scope: if chance.once_in(3) { Scope::Voice } else { Scope::Person },
                 from: None,
                 client_id: Some(name.clone()),
-                attached: vault_steward::agent::attached::Attached::default(),
+                attached: vault_steward::agent::attachments::Attachments::default(),
                 note: None,
             };
             let kept = world.kept.lock().unwrap().conversations.len() as i64;
@@ -121,7 +121,7 @@ fn run(
                 1 if chance.once_in(4) => Some(ConversationId(kept + 50)),
                 _ => None,
             };
-            let said = Said { to, ..said };
+            let said = UserMessage { to, ..said };
             if let Ok(answered) = agent.say(said.clone()).await {
                 accepted.push(name);
                 waiting.push(answered);
@@ -131,7 +131,7 @@ fn run(
             if let Some(earlier) = earlier.take().filter(|_| chance.once_in(2)) {
                 // Sent again much later, when its turn is over or ending.
                 let name = earlier.text.clone();
-                if let Ok(answered) = agent.say(Said { to: None, ..earlier }).await {
+                if let Ok(answered) = agent.say(UserMessage { to: None, ..earlier }).await {
                     accepted.push(name);
                     waiting.push(answered);
                 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::context::Context;
-use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::entry::{Entry, UserMessage};
 use vault_steward::agent::memory::StoredMemory;
-use vault_steward::agent::ports::{Audience, Memory as _, Told};
+use vault_steward::agent::ports::{Memory as _, TurnUpdate, UpdateSink};
 use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, TurnSettings};
 use vault_steward::conversation::TurnState;
 use vault_steward::llm::Message;
@@ -18,8 +18,8 @@ use crate::world::{Chance, Chooses, Nowhere, Tools, World};
 
 struct Nobody;
 
-impl Audience for Nobody {
-    fn tell(&self, _: Told) {}
+impl UpdateSink for Nobody {
+    fn tell(&self, _: TurnUpdate) {}
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn run(
         for n in 0..1 + chance.below(3) {
             tokio::time::sleep(Duration::from_millis(chance.below(2_000))).await;
             let name = format!("{}-{n}-{}", accepted.len(), chance.below(1 << 30));
-            let said = Said {
+            let said = UserMessage {
                 number: 0,
                 to: None,
                 text: name.clone(),
@@ -85,7 +85,7 @@ fn run(
                 scope: Scope::Person,
                 from: None,
                 client_id: Some(name.clone()),
-                attached: vault_steward::agent::attached::Attached::default(),
+                attached: vault_steward::agent::attachments::Attachments::default(),
                 note: None,
             };
             waiting.push(agent.say(said).await.unwrap());
@@ -131,14 +131,14 @@ fn judge(folder: &std::path::Path, world: &World, accepted: &[String], seed: u64
 fn the_name_of_a_message_belongs_to_the_kind_of_caller_that_gave_it() {
     let place = tempfile::tempdir().unwrap();
     let memory = StoredMemory::new(conversations(place.path()));
-    let said = |scope| Said {
+    let said = |scope| UserMessage {
         number: 0,
         text: "what is in my diary?".to_owned(),
         to: None,
         source: "chat".to_owned(),
         scope,
         client_id: Some("the same".to_owned()),
-        attached: vault_steward::agent::attached::Attached::default(),
+        attached: vault_steward::agent::attachments::Attachments::default(),
         from: None,
         note: None,
     };

@@ -1,18 +1,19 @@
 //! A world for the agent that fails, hangs, forgets and ends as chance has it, and keeps an eye on it.
 
+use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use vault_steward::agent::called::Called;
-use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::call_result::CallResult;
+use vault_steward::agent::entry::{Entry, UserMessage};
 use vault_steward::agent::ports::{
-    Answer, Arrival, Audience, Kept, Later, Leftovers, Memory, MemoryError, Model, Models, Pending,
-    Place, Told, Toolbox, Wanted, What,
+    CallOutcome, CallRequest, Leftovers, Memory, MemoryError, Model, Models, Pending, Routing,
+    StoredTurn, Toolbox, TurnUpdate, Update, UpdateSink, VaultContext,
 };
-use vault_steward::agent::prompt::Moment;
+use vault_steward::agent::prompt::Situation;
 use vault_steward::agent::turn::{Changes, End, Reason, Show};
 use vault_steward::calls::{Answerer, Decision};
 use vault_steward::conversation::{ConversationId, TurnId};
@@ -73,7 +74,7 @@ type Ended = (Option<Reason>, String);
 pub struct State {
     pub conversations: Vec<Conversation>,
     pub turns: Vec<(usize, Option<Ended>)>,
-    pub inbox: Vec<(Said, Option<TurnId>)>,
+    pub inbox: Vec<(UserMessage, Option<TurnId>)>,
     /// Those of them that were not taken.
     pub refused: BTreeSet<i64>,
     pub fails: bool,
@@ -134,7 +135,7 @@ impl World {
 pub struct Remembers(pub Arc<World>);
 
 impl Memory for Remembers {
-    fn receive(&self, said: &Said) -> Result<(i64, Option<TurnId>), MemoryError> {
+    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>), MemoryError> {
         self.0.broken()?;
         let mut kept = lock(&self.0.kept);
         let known = kept.inbox.iter().position(|(known, ..)| known.client_id == said.client_id);
@@ -146,13 +147,13 @@ impl Memory for Remembers {
         Ok((kept.inbox.len() as i64, None))
     }
 
-    fn arrive(&self, said: &Said) -> Result<Arrival, MemoryError> {
+    fn arrive(&self, said: &UserMessage) -> Result<Routing, MemoryError> {
         self.0.broken()?;
         let received = said.number;
         let begins = self.0.chance(|chance| chance.once_in(8));
         let mut kept = lock(&self.0.kept);
         if let Some(turn) = kept.inbox[received as usize - 1].1 {
-            return Ok(Arrival::Heard { turn });
+            return Ok(Routing::Delivered { turn });
         }
         let at = match said.to {
             Some(to) => self.0.at(&kept, to)?,
@@ -169,7 +170,7 @@ impl Memory for Remembers {
         };
         let conversation = World::id(at);
         if kept.conversations[at].running.is_some() {
-            return Ok(Arrival::Busy { conversation });
+            return Ok(Routing::Busy { conversation });
         }
         let turn = kept.turns.len();
         kept.turns.push((at, None));
@@ -178,10 +179,10 @@ impl Memory for Remembers {
         one.running = Some(turn);
         one.entries.push(said.entry());
         kept.inbox[received as usize - 1].1 = Some(TurnId(turn as i64 + 1));
-        Ok(Arrival::Began { conversation, turn: TurnId(turn as i64 + 1) })
+        Ok(Routing::Started { conversation, turn: TurnId(turn as i64 + 1) })
     }
 
-    fn go_on(&self, _: ConversationId, _: &Entry, _: i64) -> Result<Arrival, MemoryError> {
+    fn go_on(&self, _: ConversationId, _: &Entry, _: i64) -> Result<Routing, MemoryError> {
         unreachable!("nothing is brought again in this world")
     }
 
@@ -264,11 +265,11 @@ impl Memory for Remembers {
         Ok(Some(TurnId(turn as i64 + 1)))
     }
 
-    fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
+    fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError> {
         let kept = lock(&self.0.kept);
         let (at, end) = kept.turns[turn.0 as usize - 1].clone();
         let (reason, words) = end.unwrap_or_default();
-        Ok(Kept { conversation: World::id(at), reason, words, answer: String::new() })
+        Ok(StoredTurn { conversation: World::id(at), reason, words, answer: String::new() })
     }
 
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
@@ -282,7 +283,7 @@ impl Memory for Remembers {
         for (at, (said, turn)) in kept.inbox.iter().enumerate() {
             let number = at as i64 + 1;
             if turn.is_none() && !kept.refused.contains(&number) {
-                left.messages.push(Said { number, ..said.clone() });
+                left.messages.push(UserMessage { number, ..said.clone() });
             }
         }
         Ok(left)
@@ -308,7 +309,7 @@ impl Models for Chooses {
         is_there.then_some(Model { provider, window: 6_000 })
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         Box::pin(std::future::ready("there is no model".to_owned()))
     }
 
@@ -385,7 +386,7 @@ fn improvise(chance: &mut Chance, number: u32) -> Steps {
     if chance.once_in(10) {
         let (provider, wait) = ("other".to_owned(), Duration::from_secs(chance.below(3)));
         let reason = ErrorKind::Overloaded;
-        steps.push((0, event(TurnEvent::Again { provider, wait, reason, usage: None })));
+        steps.push((0, event(TurnEvent::Retry { provider, wait, reason, usage: None })));
     }
     if !chance.once_in(3) {
         let words = "word ".repeat(1 + chance.below(60) as usize);
@@ -500,18 +501,18 @@ fn check(world: &World, request: &TurnRequest) {
 pub struct Tools(pub Arc<World>);
 
 impl Tools {
-    fn work(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer> {
+    fn work(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
         let world = Arc::clone(&self.0);
         let (pause, after, fails) =
             world.chance(|chance| (chance.below(200), chance.below(200), chance.once_in(4)));
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(pause)).await;
             if cancel.is_cancelled() {
-                return Answer::Done(Called::error("withdrawn; nothing was changed"));
+                return CallOutcome::Done(CallResult::error("withdrawn; nothing was changed"));
             }
             let name = &wanted.call.name;
             if name == "nothing" {
-                return Answer::Done(Called::error("there is no such tool"));
+                return CallOutcome::Done(CallResult::error("there is no such tool"));
             }
             if name == "edit" && !fails {
                 let key = format!("{}/{}", wanted.turn, wanted.call.id);
@@ -520,7 +521,7 @@ impl Tools {
             // Done, and not told yet.
             tokio::time::sleep(Duration::from_millis(after)).await;
             let text = "x".repeat(400);
-            Answer::Done(Called { is_error: fails, ..Called::done(text, Value::Null) })
+            CallOutcome::Done(CallResult { is_error: fails, ..CallResult::done(text, Value::Null) })
         })
     }
 }
@@ -539,7 +540,7 @@ impl Toolbox for Tools {
         Arc::new([("edit".to_owned(), true), ("read".to_owned(), false)].into())
     }
 
-    fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer> {
+    fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
         if wanted.scope < Scope::Client {
             self.0.fault("a call in a person's name");
         }
@@ -549,7 +550,7 @@ impl Toolbox for Tools {
         let asks = wanted.call.name == "edit" && self.0.chance(|chance| chance.once_in(4));
         if asks {
             let asks: Box<dyn Pending> = Box::new(Asks { tools: self.clone(), wanted });
-            return Box::pin(std::future::ready(Answer::Asks(asks)));
+            return Box::pin(std::future::ready(CallOutcome::Asks(asks)));
         }
         self.work(wanted, cancel)
     }
@@ -557,7 +558,7 @@ impl Toolbox for Tools {
 
 struct Asks {
     tools: Tools,
-    wanted: Wanted,
+    wanted: CallRequest,
 }
 
 impl Pending for Asks {
@@ -565,7 +566,7 @@ impl Pending for Asks {
         "edit".to_owned()
     }
 
-    fn ask(&self) -> Later<(Decision, Answerer)> {
+    fn ask(&self) -> BoxFuture<'static, (Decision, Answerer)> {
         let (pause, decision) = self.tools.0.chance(|chance| {
             let decision = match chance.below(4) {
                 0 => Decision::Reject,
@@ -580,10 +581,15 @@ impl Pending for Asks {
         })
     }
 
-    fn answer(self: Box<Self>, decision: Decision, _: Answerer, cancel: Cancel) -> Later<Answer> {
+    fn answer(
+        self: Box<Self>,
+        decision: Decision,
+        _: Answerer,
+        cancel: Cancel,
+    ) -> BoxFuture<'static, CallOutcome> {
         match decision {
             Decision::Once | Decision::Always => self.tools.work(self.wanted, cancel),
-            _ => Box::pin(std::future::ready(Answer::Done(Called::error("no")))),
+            _ => Box::pin(std::future::ready(CallOutcome::Done(CallResult::error("no")))),
         }
     }
 }
@@ -591,8 +597,8 @@ impl Pending for Asks {
 /// Whoever watches.
 pub struct Watches(pub Arc<World>);
 
-impl Audience for Watches {
-    fn tell(&self, told: Told) {
+impl UpdateSink for Watches {
+    fn tell(&self, told: TurnUpdate) {
         if std::env::var_os("TALE").is_some() {
             eprintln!("{told:?}");
         }
@@ -600,7 +606,7 @@ impl Audience for Watches {
         let entries = &kept.conversations[told.conversation.0 as usize - 1].entries;
         match told.what {
             // What is shown as said is kept by then.
-            What::Show(Show::Message { id, .. }) => {
+            Update::Show(Show::Message { id, .. }) => {
                 let is_kept = entries.iter().any(|entry| match entry {
                     Entry::Message { id: known, .. } => known.as_ref() == Some(&id),
                     Entry::Sent { id: known, .. } => *known == id,
@@ -610,7 +616,7 @@ impl Audience for Watches {
                     self.0.fault(format!("the message {id} is shown and not kept"));
                 }
             }
-            What::Show(Show::Result { call, .. }) => {
+            Update::Show(Show::Result { call, .. }) => {
                 // Where an id comes again in a turn its name says the how manyth it is.
                 let id = call.split_once('#').map_or(&*call, |(id, _)| id);
                 let is_kept = entries.iter().any(
@@ -628,14 +634,14 @@ impl Audience for Watches {
 /// A vault in which nothing happens.
 pub struct Nowhere;
 
-impl Place for Nowhere {
+impl VaultContext for Nowhere {
     fn vault(&self) -> String {
         "Notes".to_owned()
     }
 
-    fn moment(&self, _: ConversationId, _: Scope) -> Moment {
+    fn moment(&self, _: ConversationId, _: Scope) -> Situation {
         let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00").unwrap();
-        Moment { now, active_note: None, as_of: None, news: Vec::new() }
+        Situation { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
     fn note(&self, _: &str, _: Scope) -> Option<(String, String)> {

@@ -22,14 +22,14 @@ use source::{Files, Reference, Resolved, Sources};
 const HOMES: &[(&str, &[&str])] = &[
     ("any_ascii", &["note"]),
     ("anyhow", &["daemon", "cli", "main"]),
-    ("axum", &["server"]),
+    ("axum", &["server", "cli"]),
     ("cap_std", &["vault"]),
     ("clap", &["config", "cli", "main"]),
     ("grep_matcher", &["index"]),
     ("grep_regex", &["index"]),
     ("grep_searcher", &["index"]),
-    ("hyper", &["server"]),
-    ("hyper_util", &["server"]),
+    ("hyper", &["server", "cli"]),
+    ("hyper_util", &["server", "cli"]),
     ("indicatif", &["cli"]),
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
@@ -50,7 +50,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tokio_tungstenite", &["server", "smarthole", "cli"]),
     ("trash", &["vault"]),
     ("ts_rs", &["protocol"]),
-    ("unicode_width", &["cli"]),
+    ("unicode_width", &["bases", "cli"]),
     ("zstd", &["store"]),
 ];
 
@@ -61,6 +61,21 @@ const ITEMS: &[(&[&str], &str, &[&str])] = &[(&["tools", "registry"], "call", &[
 fn the_house_is_as_its_page_says() {
     let faults = faults(&files());
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// The page's table keeps `vault`, `journal`, `edits` and `index` from the room; this, what `calls` works on.
+#[test]
+fn a_workflow_reaches_the_vault_through_calls_alone() {
+    let files = files();
+    let rooms = ["vault", "journal", "edits", "index"];
+    let page = Page::read(&root().join("docs/architecture.md"));
+    let row = page.rows.iter().find(|row| row.room == "workflows").expect("a row for workflows");
+    let Imports::Only(said) = &row.imports else { panic!("the row says what it imports") };
+    assert!(rooms.iter().all(|room| !said.contains(*room)), "{said:?}");
+    for file in files.keys().filter(|file| room(file) == "workflows") {
+        let text = fs::read_to_string(root().join(file)).expect("a source file can be read");
+        assert!(!text.contains(".context()"), "{file} asks `calls` for what tools work on");
+    }
 }
 
 #[test]
@@ -77,14 +92,14 @@ const WAYS_ROUND: &[(&str, &str, &str)] = &[
     ("note/text.rs", "mod m { use super::super::super::index::Index as _; }", "imports `index`"),
     ("note/link.rs", "fn f(x: super::super::vault::Vault) {}", "imports `vault`"),
     ("agent/clock.rs", "use crate::server as s; fn f(x: s::Server) {}", "imports `server`"),
-    ("agent/scene.rs", "use crate::cli::*; fn f() { run(); }", "imports `cli`"),
+    ("agent/load.rs", "use crate::cli::*; fn f() { run(); }", "imports `cli`"),
     ("policy/mod.rs", "use crate::vault::Vault as _;", "`policy` imports `vault`, which"),
     ("tools/when.rs", "use rusqlite as db;", "`rusqlite` is at home in"),
     ("calls/call.rs", "fn f() { vec![rusqlite::Connection::open()]; }", "`rusqlite` is at home in"),
     ("agent/view.rs", "use crate::tools as t; fn f() { t::call(); }", "`tools::registry::call`"),
     ("agent/wrap.rs", "use crate::tools::*; fn f() { call(); }", "`tools::registry::call`"),
     (
-        "agent/pieces.rs",
+        "agent/coalesce.rs",
         "macro_rules! m { () => { $crate::tools::call() } }",
         "`tools::registry::call`",
     ),

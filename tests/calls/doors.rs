@@ -41,7 +41,8 @@ pub fn arguments(tool: &str) -> Value {
     serde_json::from_str(&tool.example).expect("JSON")
 }
 
-/// A vault in which every tool has something to do: a change to undo and a thing to restore, too.
+/// A vault in which every tool has something to do: a change to undo, a thing to restore, a plan to apply and a job to
+/// take back, too.
 pub fn ground() -> TestVault {
     let vault = vault(&[
         ("a.md", "one\n"),
@@ -50,7 +51,14 @@ pub fn ground() -> TestVault {
         ("Folder/y.md", "y"),
         ("deleted.md", "deleted\n"),
         ("changed.md", "before\n"),
+        ("done.md", "done\n"),
     ]);
+    let planned = vault.ok("plan_changes", arguments("plan_changes"));
+    let example = arguments("apply_plan")["identity"].take();
+    assert_eq!(example, planned["identity"], "the example of `apply_plan` is another");
+    let tagged = json!({"items": [{"path": "done.md", "tag": ["done"]}]});
+    let planned = vault.ok("plan_changes", tagged);
+    vault.ok("apply_plan", json!({"plan": 2, "identity": planned["identity"]}));
     vault.ok("delete", json!({"path": "deleted.md"}));
     vault.ok("write_file", json!({"path": "changed.md", "content": "after\n"}));
     vault
@@ -372,6 +380,7 @@ fn a_tool_that_takes_too_long_is_ended() {
     let calls = calls(&vault, slow);
     calls.set_tool_settings(tools::Settings {
         search: search::Settings { deadline_milliseconds: 60_000, ..Default::default() },
+        ..Default::default()
     });
     let search = json!({"pattern": "[ab]*a[ab]{60}a[ab]{60}c"});
     let begun = std::time::Instant::now();

@@ -11,5 +11,6 @@ mod doors;
 mod hooks;
 mod names;
 mod places;
+mod plans;
 mod table;
 mod taking_back;

@@ -21,7 +21,7 @@ const OTHERS: [(&str, &[&str]); 6] = [
     // A command of the chat.
     ("cli/chat/commands.rs", &["undo"]),
     // Commands that are called as tools are.
-    ("cli/help.rs", &["delete", "move", "restore", "undo"]),
+    ("cli/help.rs", &["copy", "delete", "move", "restore", "undo"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -169,7 +169,7 @@ fn cases(row: &Row) -> Vec<(Scope, Settings)> {
                 let differ = [Switch::Permission, Switch::Paths, Switch::Approval];
                 let switches = match scope {
                     Scope::Person | Scope::Client => &SWITCHES[..],
-                    Scope::Acp | Scope::Mcp | Scope::Voice => &differ[..],
+                    Scope::Acp | Scope::Mcp | Scope::Voice | Scope::Rule => &differ[..],
                 };
                 let off = switches.iter().map(|one| vec![*one]);
                 let all = std::iter::once(Vec::new()).chain(off);

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use vault_steward::journal::{Journal, Query, Settings, Target};
+use vault_steward::edits::{Editor, ReadOnly};
+use vault_steward::journal::{Change, Journal, Query, Settings, Target};
+use vault_steward::note::path::VaultPath;
 use vault_steward::store::Store;
 use vault_steward::tools::Context;
-use vault_steward::vault::{self, Vault};
+use vault_steward::vault::{self, Vault, hidden_name};
 
 use crate::operation::{Operation, Patched, perform};
 use crate::place::Place;
@@ -31,6 +33,10 @@ pub struct Case {
 /// One step of a case.
 pub enum Step {
     Do(Operation),
+    /// Moves in one change set with the links that follow: from where, and where to.
+    Together(Vec<(&'static str, &'static str)>),
+    /// The same of two notes that change places.
+    Swap(&'static str, &'static str),
     /// Takes back the last change set.
     Undo,
     /// Brings back what was deleted last.
@@ -81,6 +87,16 @@ pub const CASES: &[Case] = &[
             || vec![relocate("Plans/Own.md", "Places/Own.md")],
         )
     },
+    Case {
+        also: &[("Plans/Trip.md", "# Garden"), ("Garden.md", "# Trip"), ("Home.md", "a trip")],
+        ..case("two notes change places", nothing, || vec![swap()])
+    },
+    Case {
+        also: &[("Plans/Trip.md", "# Total"), ("Garden.md", "# Trip"), ("Old/Yard.md", "# Garden")],
+        ..case("a chain of notes moves up", nothing, || vec![chain()])
+    },
+    case("undo that two notes changed places", || vec![swap()], || vec![Step::Undo]),
+    case("undo a chain of moves", || vec![chain()], || vec![Step::Undo]),
     case("change the case of a name", nothing, || vec![relocate("Home.md", "home.md")]),
     case("delete a note", nothing, || vec![delete("Log.md")]),
     case("delete a folder", nothing, || vec![delete("Plans")]),
@@ -185,6 +201,18 @@ fn relocate(from: &str, to: &str) -> Step {
     Step::Do(Operation::Move { from: from.into(), to: to.into() })
 }
 
+fn swap() -> Step {
+    Step::Swap("Garden.md", "Plans/Trip.md")
+}
+
+fn chain() -> Step {
+    Step::Together(vec![
+        ("Garden.md", "Old/Yard.md"),
+        ("Plans/Trip.md", "Garden.md"),
+        ("Plans/Budget.md", "Plans/Trip.md"),
+    ])
+}
+
 fn delete(path: &str) -> Step {
     Step::Do(Operation::Delete { path: path.into() })
 }
@@ -262,6 +290,18 @@ impl Step {
             Self::Do(operation) => {
                 perform(context, operation).map(drop).map_err(|error| error.text())
             }
+            Self::Together(moves) => {
+                let path = |text: &str| VaultPath::from_disk(text).expect("a path");
+                let change = |(from, to): &(&str, &str)| (path(from), path(to));
+                together(context, moves.iter().map(change).collect())
+            }
+            Self::Swap(one, other) => {
+                let [one, other] =
+                    [one, other].map(|text| VaultPath::from_disk(text).expect("a path"));
+                let hidden = hidden_name(&one);
+                let first = (one.clone(), hidden.clone());
+                together(context, vec![first, (other.clone(), one), (hidden, other)])
+            }
             Self::Undo => undo_last(context),
             Self::Restore => {
                 let items = context.journal.trash().list().map_err(|error| error.to_string())?;
@@ -281,6 +321,22 @@ impl Step {
             }
         }
     }
+}
+
+/// Moves these in one change set, and lets links follow.
+fn together(context: &Context, moves: Vec<(VaultPath, VaultPath)>) -> Result<(), String> {
+    let editor = Editor {
+        vault: &context.vault,
+        journal: &context.journal,
+        index: &context.index,
+        gate: None,
+        origin: &context.origin,
+        cancel: &context.cancel,
+        whole: None,
+    };
+    let changes = moves.into_iter().map(|(from, to)| Change::Move { from, to }).collect();
+    let applied = editor.apply_with_links("moves".to_owned(), changes, ReadOnly::Refuse);
+    applied.map(drop).map_err(|error| error.to_string())
 }
 
 /// Takes back the newest change set.

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use vault_steward::chaos;
 
 use crate::cases::CASES;
+use crate::jobs;
 use crate::model::Model;
 use crate::operation::{self, Operation};
 use crate::place::Place;
@@ -45,6 +46,7 @@ pub fn errand(arguments: &[String]) -> Option<ExitCode> {
     let number = |at: usize| rest[at].parse().expect("a number");
     let done = match errand.as_str() {
         "act" => act(&place, number(0) as usize, number(1)),
+        "job" => jobs::errand(&place, number(0) as usize, number(1), number(2) > 0),
         "work" => work(&place, number(0), number(1)),
         "recover" => recover(&place, rest.first().map_or(0, |_| number(0))),
         other => panic!("there is no errand `{other}`"),

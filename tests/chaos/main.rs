@@ -22,6 +22,7 @@ mod daemons;
 mod disk;
 mod editors;
 mod faults;
+mod jobs;
 mod meanwhile;
 mod model;
 mod operation;
@@ -58,6 +59,7 @@ const PARTS: &[Part] = &[
     Part { name: "model", run: model::run },
     Part { name: "caseless", run: caseless::run },
     Part { name: "crashes", run: crashes::run },
+    Part { name: "jobs", run: jobs::run },
     Part { name: "meanwhile", run: meanwhile::run },
     Part { name: "faults", run: faults::run },
     Part { name: "looks", run: faults::looks },

@@ -104,9 +104,11 @@ impl Place {
             most: Permission::Permanent,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
+            rules: Vec::new(),
             gate: None,
             conversations: None,
             host: None,
+            listeners: Default::default(),
         })
     }
 }

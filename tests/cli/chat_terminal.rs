@@ -144,7 +144,7 @@ fn commands_do_what_they_say() {
     terminal.press("/undo\r");
     terminal.expect("the last turn changed nothing");
     terminal.press("/he\t\r");
-    terminal.expect("take back what the last turn changed");
+    terminal.expect("undo what the last turn changed");
     terminal.expect("Anything else is a message");
     terminal.press("more salt in [[bre\t\r");
     terminal.expect("● edit_file Recipes/Bread.md ✓");

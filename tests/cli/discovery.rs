@@ -197,4 +197,7 @@ fn all_daemons_are_listed() {
     assert!(daemons.iter().any(|one| one["port"] == first.ready["port"]), "{all}");
     let vaults = home.run(&["vaults"]).expect(0).stdout;
     assert_eq!(vaults.matches("served by pid").count(), 2, "{vaults}");
+    let vaults = home.run(&["vaults", "--json"]).expect(0).json();
+    let ports = vaults["vaults"].as_array().unwrap().iter().map(|it| &it["daemon"]["port"]);
+    assert_eq!(ports.filter(|port| port.is_u64()).count(), 2, "{vaults}");
 }

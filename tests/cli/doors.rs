@@ -24,11 +24,18 @@ fn prepare(vault: &Path) {
     put("t.md", "#garden\n");
     put("deleted.md", "deleted\n");
     put("changed.md", "before\n");
+    put("done.md", "done\n");
 }
 
-/// What `undo` and `restore` take back.
+/// What `undo`, `restore` and `rollback_job` take back, and `apply_plan` applies.
 fn prepare_history(home: &Home, vault: &Path) {
     let run = |arguments: &[&str]| home.run_in(vault, arguments).expect(0);
+    let example = |tool: &str| Registry::built_in().get(tool).unwrap().example.clone();
+    run(&["call", "plan_changes", &example("plan_changes")]);
+    let tagged = r#"{"items": [{"path": "done.md", "tag": ["done"]}]}"#;
+    let planned = run(&["call", "plan_changes", tagged, "--json"]).json();
+    let identity = planned["identity"].as_str().unwrap();
+    run(&["call", "apply_plan", "--plan", "2", "--identity", identity, "--yes"]);
     run(&["call", "delete", "--path", "deleted.md"]);
     run(&["call", "write_file", "--path", "changed.md", "--content", "after"]);
 }

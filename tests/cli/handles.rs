@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::door::Client;
 use crate::support::Home;
@@ -30,6 +30,7 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("get_file_info", json!({"path": note})),
         ("search_files", json!({"pattern": "three"})),
         ("list_files", json!({})),
+        ("query_notes", json!({"where": "tags.contains(\"round\") || file.backlinks.length > 1"})),
         ("get_links", json!({"path": note})),
         ("list_links", json!({"kind": "orphans"})),
         ("list_tags", json!({})),
@@ -40,6 +41,14 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("directory_tree", json!({})),
         ("get_active_note", json!({})),
         ("get_conversation", json!({"list_recent": 3})),
+        ("copy", json!({"source": note, "destination": format!("{folder}/c.md")})),
+        ("describe_vault", json!({})),
+        ("suggest_names", json!({"paths": [note]})),
+        ("plan_changes", json!({"items": [{"path": note, "tag": ["planned"]}]})),
+        ("show_plan", json!({"plan": round + 1})),
+        ("apply_plan", json!({"plan": round + 1})),
+        ("list_jobs", json!({})),
+        ("rollback_job", json!({"job": round + 1})),
         ("move", json!({"source": note, "destination": moved})),
         ("delete", json!({"path": moved})),
         ("list_trash", json!({})),
@@ -52,9 +61,16 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
     for tool in listed["result"]["tools"].as_array().unwrap() {
         assert!(calls.iter().any(|(name, _)| tool["name"] == *name), "{}", tool["name"]);
     }
-    for (name, arguments) in calls {
+    let mut identity = Value::Null;
+    for (name, mut arguments) in calls {
+        if name == "apply_plan" {
+            arguments["identity"] = identity.take();
+        }
         let answer = client.call("tools/call", json!({"name": name, "arguments": arguments}));
         assert!(answer["result"].is_object(), "{name}: {answer}");
+        if name == "plan_changes" {
+            identity = answer["result"]["structuredContent"]["identity"].clone();
+        }
         let refused = answer["result"]["isError"] == true;
         assert_eq!(
             refused,

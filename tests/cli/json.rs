@@ -13,7 +13,7 @@ const DATA: [&str; 6] = ["inputSchema", "outputSchema", "calls", "settings", "va
 
 /// What they print is no JSON, is an entry for another program's settings, waits for ever, asks the system for a
 /// service, or is a list of commands.
-const OTHERS: [&[&str]; 24] = [
+const OTHERS: [&[&str]; 31] = [
     &["serve"],
     &["completions"],
     &["man"],
@@ -37,17 +37,33 @@ const OTHERS: [&[&str]; 24] = [
     &["mcp"],
     &["mcp", "config"],
     &["acp"],
+    &["organize"],
+    &["organize", "draft"],
+    &["organize", "edit"],
+    &["organize", "resume"],
+    &["organize", "rules"],
+    &["organize", "rules", "check"],
+    &["organize", "why"],
     &["setup"],
 ];
 
-const TOOLS: [&[&str]; 16] = [
+const TOOLS: [&[&str]; 25] = [
     &["search", "salt"],
+    &["query", "file.name == \"Bread\""],
     &["read", "Recipes/Bread"],
     &["list"],
     &["tags"],
     &["daily"],
     &["new", "One", "- [ ] [[Two]] #tag 📅 2020-01-01"],
     &["links", "One"],
+    &["names", "conventions"],
+    &["names", "suggest", "One"],
+    &["copy", "One", "Four"],
+    &["organize", "plan", "tidy.yaml"],
+    &["organize", "show", "1"],
+    &["organize", "apply", "1", "--yes"],
+    &["organize", "jobs"],
+    &["organize", "undo", "1"],
     &["move", "One", "Three"],
     &["delete", "Three"],
     &["trash", "list"],
@@ -59,9 +75,10 @@ const TOOLS: [&[&str]; 16] = [
     &["call"],
 ];
 
-const COMMANDS_OF_OURS: [&[&str]; 39] = [
+const COMMANDS_OF_OURS: [&[&str]; 40] = [
     &["today"],
     &["links", "check"],
+    &["names", "check"],
     &["tools"],
     &["trash", "empty", "--yes"],
     &["journal", "verify"],
@@ -135,6 +152,8 @@ fn names_are_written_in_one_way_by_each_command() {
         finish(command)
     };
     run(&["chat", "how much salt?"]).expect(0);
+    let rules = "rules: [{name: x, in: [Recipes], do: [{tag: [recipe]}]}]\n";
+    std::fs::write(place.vault.join("tidy.yaml"), rules).unwrap();
     let tools = TOOLS.iter().map(|command| (command, '_'));
     let others = COMMANDS_OF_OURS.iter().chain(&SERVICE).map(|command| (command, 'A'));
     for (command, style) in tools.chain(others) {

@@ -237,7 +237,7 @@ fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
     let id = listed["approvals"][0]["id"].to_string();
     steward(&["approvals", "revoke", &id]).expect(0);
     steward(&["approvals", "revoke", &id]).expect(1);
-    assert!(steward(&["approvals", "list"]).expect(0).stdout.contains("nothing"));
+    assert!(steward(&["approvals", "list"]).expect(0).stdout.contains("no \"always allow\""));
 }
 
 #[test]

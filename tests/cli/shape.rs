@@ -4,9 +4,10 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-pub const COMMANDS: [&[&str]; 74] = [
+pub const COMMANDS: [&[&str]; 76] = [
     &[],
     &["search"],
+    &["query"],
     &["read"],
     &["list"],
     &["tags"],
@@ -14,6 +15,7 @@ pub const COMMANDS: [&[&str]; 74] = [
     &["daily"],
     &["new"],
     &["edit"],
+    &["copy"],
     &["move"],
     &["delete"],
     &["serve"],
@@ -106,10 +108,10 @@ fn every_command_stands_in_the_reference() {
 #[test]
 fn mistakes_are_one_line_with_a_hint() {
     let home = Home::new();
-    let cases: [(&[&str], &str, &str); 11] = [
+    let cases: [(&[&str], &str, &str); 17] = [
         (&["sevre"], "unrecognized subcommand 'sevre'", "did you mean `serve`?"),
         (&["serve", "--prot", "1"], "unexpected argument '--prot'", "did you mean `--port`?"),
-        (&["serve", "--port", "x"], "invalid value 'x' for '--port <N>'", "--help"),
+        (&["serve", "--port", "x"], "invalid value 'x' for '--port <N>'", "`steward serve --help`"),
         (&["call", "red_file"], "unrecognized subcommand 'red_file'", "did you mean `read_file`?"),
         (&["call", "read_file", "--pth", "x"], "unexpected argument '--pth'", "`--path`"),
         (&["completions", "tcsh"], "invalid value 'tcsh'", ""),
@@ -118,6 +120,12 @@ fn mistakes_are_one_line_with_a_hint() {
         (&["serve", "--host", "0.0.0.0"], "unexpected argument '--host'", "this machine alone"),
         (&["plugin", "list"], "unrecognized subcommand 'list'", "`steward plugin status`"),
         (&["index"], "unrecognized subcommand 'index'", "`steward search WORDS`"),
+        (&["jobs"], "unrecognized subcommand 'jobs'", "`steward organize jobs`"),
+        (&["rules"], "unrecognized subcommand 'rules'", "`steward organize rules check FILE`"),
+        (&["quit"], "unrecognized subcommand 'quit'", "Ctrl-C ends `steward serve`"),
+        (&["version"], "unrecognized subcommand 'version'", "`steward --version`"),
+        (&["frobnicate"], "unrecognized subcommand 'frobnicate'", "see `steward --help`"),
+        (&["new", "a", "--text", "b"], "unexpected argument '--text'", "see `steward new --help`"),
     ];
     for (arguments, message, hint) in cases {
         let run = home.run(arguments).expect(2);
@@ -150,7 +158,7 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = home.run(&["completions", shell]).expect(0).stdout;
         assert!(script.contains("STEWARD_COMPLETE") && script.len() < 5_000, "{shell}: {script}");
-        let own = [("bash", "-o filenames"), ("zsh", "== _steward")];
+        let own = [("bash", "-o filenames"), ("zsh", "== _steward"), ("zsh", "other -U")];
         let own = own.iter().filter(|(name, _)| *name == shell);
         own.for_each(|(_, part)| assert!(script.contains(part), "{shell}: {script}"));
     }

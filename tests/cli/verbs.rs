@@ -52,6 +52,12 @@ fn morning(home: &Home, vault: &Path) -> Vec<String> {
     says(&["links", "Home.md"], "2 links in it");
     says(&["new", "Plans/Version 1.2", "dig", "first"], "created `Plans/Version 1.2.md`");
     assert_eq!(read(vault, "Plans/Version 1.2.md"), "dig first\n");
+    says(&["copy", "Tomato.md", "Plants/Tomato", "--dry-run"], "would copy");
+    assert!(!vault.join("Plants").exists());
+    says(&["copy", "Tomato.md", "Plants/Pepper"], "copied `Tomato.md` to `Plants/Pepper.md`");
+    assert_eq!(read(vault, "Plants/Pepper.md"), read(vault, "Tomato.md"));
+    says(&["undo"], "Plants/Pepper.md");
+    assert!(!vault.join("Plants/Pepper.md").exists());
     says(&["move", "Tomato.md", "Plants/Tomatoes", "--dry-run"], "Home.md");
     says(&["move", "Tomato.md", "Plants/Tomatoes"], "Plants/Tomatoes.md");
     assert!(read(vault, "Home.md").contains("[[Tomatoes]]"), "{}", read(vault, "Home.md"));
@@ -194,11 +200,12 @@ fn today_lists_open_tasks_that_are_due() {
 #[test]
 fn words_of_other_programs_lead_to_ours() {
     let home = Home::new();
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["grep", "x"], "steward search WORDS"),
         (&["ls"], "steward list"),
         (&["cat", "x"], "steward read NAME"),
         (&["rm", "x"], "steward delete NAME"),
+        (&["cp", "x", "y"], "steward copy NAME NEW-NAME"),
         (&["mv", "x", "y"], "steward move NAME NEW-NAME"),
         (&["find", "x"], "steward search WORDS"),
         (&["init"], "steward serve --vault PATH"),

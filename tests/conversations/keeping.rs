@@ -36,7 +36,7 @@ fn after_1050_conversations_1000_remain_each_with_a_title() {
     assert_eq!((ids[0], ids[998]), (1050, 52), "the newest are kept");
     open.set_settings(ConversationSettings { kept: 10, ..Default::default() });
     assert_eq!(open.trim().unwrap(), 0);
-    assert!(open.goes_soon().unwrap().unwrap().contains("990 go after 2026-11-21 12:"));
+    assert!(open.pending_deletions().unwrap().unwrap().contains("990 go after 2026-11-21 12:"));
     clock.pass(24 * 60 * MINUTE);
     assert_eq!(open.trim().unwrap(), 990);
     assert_eq!(open.clear().unwrap(), 9);
@@ -64,14 +64,18 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
     // As a start without the file: what it said is not known.
     let open = start(5);
     let told = "of the conversations 7 go after 2026-11-21 12:00, unless it keeps more by then";
-    assert!(open.goes_soon().unwrap().unwrap().contains(told), "{:?}", open.goes_soon());
+    assert!(
+        open.pending_deletions().unwrap().unwrap().contains(told),
+        "{:?}",
+        open.pending_deletions()
+    );
     clock.jump(365 * 86_400_000);
     talk(&open, 1);
     assert_eq!((open.end_idle().unwrap(), count(&open)), (0, 13), "a clock that jumps is no day");
     clock.jump(-365 * 86_400_000);
     // It is there again, and away again later: another day begins.
     drop(open);
-    assert_eq!(start(0).goes_soon().unwrap(), None);
+    assert_eq!(start(0).pending_deletions().unwrap(), None);
     clock.pass(30 * 60 * MINUTE);
     assert_eq!(count(&start(5)), 13);
     clock.pass(23 * 60 * MINUTE);
@@ -84,16 +88,20 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
     assert_eq!((open.end_idle().unwrap(), count(&open)), (0, 13));
     clock.pass(60 * MINUTE);
     open.end_idle().unwrap();
-    assert_eq!((count(&open), open.goes_soon().unwrap()), (6, None), "nobody had to say a word");
+    assert_eq!(
+        (count(&open), open.pending_deletions().unwrap()),
+        (6, None),
+        "nobody had to say a word"
+    );
 
     // Lowered while it runs: what held until now goes on to hold.
     open.set_settings(keeps(2));
     talk(&open, 1);
     assert_eq!(count(&open), 6, "the seventh goes at once");
-    assert!(open.goes_soon().unwrap().unwrap().contains("4 go after"));
+    assert!(open.pending_deletions().unwrap().unwrap().contains("4 go after"));
     clock.pass(24 * 60 * MINUTE);
     talk(&open, 1);
-    assert_eq!((count(&open), open.goes_soon().unwrap()), (2, None));
+    assert_eq!((count(&open), open.pending_deletions().unwrap()), (2, None));
 }
 
 /// One of an earlier version says nothing of what held.
@@ -237,7 +245,8 @@ fn a_database_of_the_format_before_is_brought_up_to_date_with_all_that_is_in_it(
         .execute_batch(
             "DROP TABLE item_text; DROP TABLE item; DROP TABLE turn; DROP TABLE branch;
              DROP TABLE conversation; DROP TABLE usage; DROP TABLE inbox; DROP TABLE item_indexed;
-             DROP INDEX audit_asked; DROP TABLE held;
+             DROP INDEX audit_asked; DROP TABLE held; DROP TABLE job; DROP TABLE plan;
+             DROP TABLE rule_mark; DROP TABLE rule_hit; DROP TABLE enabled_rule; DROP TABLE workflow_step; DROP TABLE workflow_run;
              ALTER TABLE day ADD COLUMN versions INTEGER NOT NULL DEFAULT 0;
              ALTER TABLE day ADD COLUMN days INTEGER NOT NULL DEFAULT 0;
              PRAGMA user_version = 3;",

@@ -1,11 +1,12 @@
 //! Titles by a model that answers, fails, hangs and talks nonsense.
 
+use futures_util::future::BoxFuture;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use vault_steward::agent::ports::{Later, Model, Models};
+use vault_steward::agent::ports::{Model, Models};
 use vault_steward::agent::{ConversationEvent, ConversationSettings, Conversations, Summaries};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TitleOrigin};
 use vault_steward::llm::{
@@ -85,7 +86,7 @@ impl Models for Scripted {
         Some(Model { provider: Arc::new(self.clone()), window: 8_000 })
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         unreachable!("nobody is told how to choose one")
     }
 
@@ -103,7 +104,7 @@ impl Models for Nobody {
         None
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         unreachable!("nobody is told how to choose one")
     }
 
@@ -263,7 +264,7 @@ impl Models for Picky {
         Some(Model { provider: Arc::new(self.clone()), window: 8_000 })
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         unreachable!("nobody is told how to choose one")
     }
 

@@ -71,7 +71,7 @@ fn broken() -> Answer {
 }
 
 fn agains(events: &[TurnEvent]) -> usize {
-    events.iter().filter(|event| matches!(event, TurnEvent::Again { .. })).count()
+    events.iter().filter(|event| matches!(event, TurnEvent::Retry { .. })).count()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vault_steward::llm::reading::Reading;
+use vault_steward::llm::response::ResponseDecoder;
 use vault_steward::llm::{
     Block, BlockKind, LlmError, Origin, ToolArgs, Turn, TurnEvent, Usage, Wire,
 };
@@ -22,7 +22,7 @@ fn folder(wire: Wire) -> PathBuf {
 }
 
 pub fn read(wire: Wire, bytes: &[u8], chunk: usize) -> (Vec<TurnEvent>, Result<Turn, LlmError>) {
-    let mut reading = Reading::new(origin(wire, "m"), false, 1 << 20);
+    let mut reading = ResponseDecoder::new(origin(wire, "m"), false, 1 << 20);
     let mut events = Vec::new();
     for part in bytes.chunks(chunk) {
         match reading.feed(part, &mut events) {
@@ -382,7 +382,7 @@ fn tokens_are_counted_once() {
 #[test]
 fn an_answer_has_a_largest_size() {
     let read = |limit, stream: &[u8]| {
-        let mut reading = Reading::new(origin(Wire::Chat, "m"), false, limit);
+        let mut reading = ResponseDecoder::new(origin(Wire::Chat, "m"), false, limit);
         let mut events = Vec::new();
         stream.chunks(50).find_map(|part| reading.feed(part, &mut events).err())
     };

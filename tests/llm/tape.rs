@@ -162,7 +162,7 @@ fn several_that_were_asked_are_played_back_as_one_answer() {
     let live = [run(collect(&*recorded)), run(collect(&*recorded))];
     let player = Tape::replay(place.path()).unwrap().player().unwrap();
     for live in live {
-        assert!(live.0.iter().any(|event| matches!(event, TurnEvent::Again { .. })));
+        assert!(live.0.iter().any(|event| matches!(event, TurnEvent::Retry { .. })));
         assert!(live.1.is_ok(), "{live:?}");
         assert_eq!(told(&run(collect(&*player))), told(&live));
     }

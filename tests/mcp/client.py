@@ -42,6 +42,15 @@ async def work(place, mode):
         failed, text = await call("undo")
         assert not failed, text
         assert "one" in (await call("read_file", path="a"))[1]
+        failed, text = await call("write_file", path="Round/new", content="see [[a]]\n")
+        assert not failed, text
+        failed, text = await call("move", source="Round", destination="Moved")
+        assert not failed, text
+        assert "see" in (await call("read_file", path="Moved/new"))[1]
+        for _ in range(2):
+            failed, text = await call("undo")
+            assert not failed, text
+        assert (await call("read_file", path="Round/new"))[0]
         [resource] = [one for one in (await client.list_resources()).resources if one.name == "a.md"]
         [content] = (await client.read_resource(resource.uri)).contents
         assert content.text == "one\n" and content.mime_type == "text/markdown", content

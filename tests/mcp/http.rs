@@ -1,6 +1,11 @@
 //! `POST /mcp`.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use vault_steward::server::token::{Proof, Token};
 use vault_steward::tools::{Registry, Tier};
 
 use crate::ground::{Ground, meta, request};
@@ -11,7 +16,7 @@ use crate::posted::post;
 const MOST: usize = 24_000;
 
 /// The same where all tools are asked for.
-const MOST_OF_ALL: usize = 36_000;
+const MOST_OF_ALL: usize = 39_000;
 
 #[test]
 fn a_client_of_either_era_lists_reads_changes_and_undoes() {
@@ -77,6 +82,8 @@ fn the_list_is_short_and_made_from_the_registry() {
         assert_eq!(shown["annotations"]["readOnlyHint"], tool.tier == Tier::Safe, "{}", tool.name);
         assert_eq!(shown["annotations"]["idempotentHint"], tool.idempotent, "{}", tool.name);
         assert!(shown.get("outputSchema").is_none(), "{}", tool.name);
+        assert!(shown["description"].as_str().unwrap().len() <= 600, "{}", tool.name);
+        assert!(shown["inputSchema"].get("description").is_none(), "it stands there already");
         let long = shown["_meta"]["anthropic/maxResultSizeChars"].is_number();
         assert_eq!(long, tool.long_answer, "{}", tool.name);
         assert!(tool.name.len() <= 16, "{}", tool.name);
@@ -109,6 +116,16 @@ fn the_settings_say_which_tools_there_are() {
     home.write_config(wrong);
     let said = home.run(&["config", "list"]);
     assert!(said.stderr.contains("there is no tool `fly`"), "{}{}", said.stdout, said.stderr);
+}
+
+#[test]
+fn one_text_is_taken_for_a_list_of_one() {
+    let ground = Ground::new("");
+    let asked = json!({"where": "file.name == \"a\"", "select": "file.size", "sort": "file.name"});
+    let (failed, text) = ground.call("query_notes", &asked);
+    assert!(!failed && text.contains("a.md | 4"), "{text}");
+    let (failed, text) = ground.call("query_notes", &json!({"where": ["true"]}));
+    assert!(failed && text.starts_with("invalid_input: "), "{text}");
 }
 
 #[test]
@@ -169,6 +186,26 @@ fn what_is_wrong_is_said_in_the_protocols_numbers() {
     assert!(failed && text.starts_with("not_found: ") && text.contains("hint: "), "{text}");
     let (failed, text) = ground.call("read_file", &json!({"path": 3}));
     assert!(failed && text.starts_with("invalid_input: "), "{text}");
+}
+
+#[test]
+fn garbage_is_answered_as_such_and_the_next_request_as_ever() {
+    let ground = Ground::new("[server]\nmessages_per_second = 1000000\nmessage_burst = 1000000\n");
+    let whole = request("tools/list", &json!({}));
+    let mut seed = 7_u64;
+    for number in 0..600_u64 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(number | 1);
+        let body = match number % 4 {
+            0 => format!("{seed:x}\u{fffd}\n{seed}"),
+            1 => whole[..usize::try_from(seed >> 33).unwrap() % whole.len()].to_owned(),
+            2 => format!(r#"{{"jsonrpc":"2.0","id":[{number}],"method":"ping"}}"#),
+            _ => format!(r#"[{{"jsonrpc":"{number}","id":1,"method":"ping"}}]"#),
+        };
+        let (status, answer) = ground.post(&body);
+        let code = answer["error"]["code"].as_i64().unwrap_or_default();
+        assert!(status == 400 && [-32700, -32600].contains(&code), "{body}: {status} {answer}");
+    }
+    assert_eq!(ground.post(&request("ping", &json!({}))).1["result"], json!({}));
 }
 
 #[test]
@@ -243,4 +280,109 @@ fn a_yes_that_comes_after_the_call_is_good_for_the_very_same_call() {
     assert_eq!(ground.read("new.md"), "n\n");
     let (failed, text) = ground.call("write_file", &json!({"path": "more", "content": "n\n"}));
     assert!(failed && text.starts_with("approval_pending: "), "another call: {text}");
+}
+
+/// Says this on a connection; the status and the body of the answer.
+fn say(mut stream: &TcpStream, head: &str, body: &str) -> (String, String) {
+    let length = body.len();
+    let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = BufReader::new(stream);
+    let (mut status, mut length) = (String::new(), 0);
+    answer.read_line(&mut status).unwrap();
+    loop {
+        let mut line = String::new();
+        answer.read_line(&mut line).unwrap();
+        if let Some(bytes) = line.strip_prefix("content-length: ") {
+            length = bytes.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    answer.read_exact(&mut body).unwrap();
+    (status[9..12].to_owned(), String::from_utf8(body).unwrap())
+}
+
+/// Asks for a note, with such a header where there is one.
+fn read_on(ground: &Ground, stream: &TcpStream, header: &str) -> (String, String) {
+    let body = request("tools/call", &json!({"name": "read_file", "arguments": {"path": "a"}}));
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json{header}",
+        ground.port
+    );
+    say(stream, &head, &body)
+}
+
+fn connect(ground: &Ground) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", ground.port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+}
+
+#[test]
+fn a_connection_carries_one_request_after_another_each_with_its_token() {
+    let ground = Ground::new("");
+    let ask = |stream: &TcpStream, token: &str| {
+        read_on(&ground, stream, &format!("\r\nAuthorization: Bearer {token}"))
+    };
+    let mut stream = connect(&ground);
+    for _ in 0..3 {
+        let (status, body) = ask(&stream, &ground.token);
+        assert!(status == "200" && body.contains("one"), "{status} {body}");
+    }
+    assert_eq!(ask(&stream, "wrong").0, "401");
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "who was refused is not listened to any longer");
+    let mut idle = connect(&ground);
+    assert_eq!(ask(&idle, &ground.token).0, "200");
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0, "who says nothing more is let go");
+    let shown = connect(&ground);
+    assert_eq!(ask(&shown, &ground.token).0, "200");
+    assert_eq!(read_on(&ground, &shown, "").0, "401", "a token is shown with each request");
+}
+
+/// A connection on which the daemon has proved itself, and the header that lets it in.
+fn challenged(ground: &Ground) -> (TcpStream, String) {
+    let stream = connect(ground);
+    let token = Token::parse(&ground.token).unwrap();
+    let (name, nonce) = (token.name(), Token::generate().unwrap().reveal());
+    let head =
+        format!("GET /v1/challenge/{name}/{nonce} HTTP/1.1\r\nHost: 127.0.0.1:{}", ground.port);
+    let (status, answer) = say(&stream, &head, "");
+    assert_eq!(status, "200", "{answer}");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let theirs = answer["nonce"].as_str().unwrap();
+    let both = format!("{nonce} {theirs}");
+    assert_eq!(answer["proof"], token.proof(Proof::Challenge, ground.port, &both));
+    let proof = token.proof(Proof::Ticket, ground.port, theirs);
+    (stream, format!("\r\nSec-WebSocket-Protocol: vault.ticket.{name}.{theirs}.{proof}"))
+}
+
+#[test]
+fn a_ticket_lets_its_connection_in_until_the_token_is_rotated() {
+    let mut ground = Ground::new("");
+    let (stream, ticket) = challenged(&ground);
+    assert_eq!(read_on(&ground, &stream, &ticket).0, "200");
+    for _ in 0..3 {
+        let (status, body) = read_on(&ground, &stream, "");
+        assert!(status == "200" && body.contains("one"), "{status} {body}");
+    }
+    // Nobody else is let in by it, nor by a challenge alone.
+    assert_eq!(read_on(&ground, &connect(&ground), &ticket).0, "401", "a second time");
+    assert_eq!(read_on(&ground, &connect(&ground), "").0, "401");
+    let (mut asked, _) = challenged(&ground);
+    assert_eq!(read_on(&ground, &asked, "").0, "401");
+    assert_eq!(asked.read(&mut [0]).unwrap(), 0);
+    let (mut silent, _) = challenged(&ground);
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0, "who only asks is let go");
+
+    let (mut before, ticket) = challenged(&ground);
+    assert_eq!(read_on(&ground, &before, &ticket).0, "200");
+    ground.home.run_in(&ground.vault, &["token", "--rotate"]).expect(0);
+    assert_eq!(read_on(&ground, &before, "").0, "401", "the old token let it in");
+    assert_eq!(before.read(&mut [0]).unwrap(), 0);
+    ground.token = ground.token("mcp");
+    let (after, ticket) = challenged(&ground);
+    assert_eq!(read_on(&ground, &after, &ticket).0, "200");
 }

@@ -11,7 +11,7 @@ mod machine;
 #[path = "../support/posted.rs"]
 mod posted;
 
-mod conformance;
+mod asks;
 mod ground;
 mod http;
 mod independent;

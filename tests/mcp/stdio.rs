@@ -95,6 +95,63 @@ fn a_daemon_is_started_where_none_runs_and_again_where_it_ended() {
     assert_eq!(relay.child.wait().unwrap().code(), Some(0), "the end of its input is its end");
 }
 
+/// Connections to `port` that are open or ended a moment ago.
+#[cfg(target_os = "linux")]
+fn connections(port: u64) -> usize {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let ours = format!("0100007F:{port:04X}");
+    // The listening socket is one of these lines.
+    table.lines().filter(|line| line.split_whitespace().nth(1) == Some(&*ours)).count() - 1
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn messages_that_follow_at_once_go_over_one_connection() {
+    let mut relay = Relay::new();
+    relay.ask("ping", &json!({}));
+    let status = relay.home.run(&["status", "--json", "--vault", &relay.vault]).json();
+    let port = status["daemon"]["port"].as_u64().unwrap();
+    let before = connections(port);
+    for _ in 0..200 {
+        assert_eq!(relay.ask("ping", &json!({}))["result"], json!({}));
+    }
+    // Of the earlier ones some are forgotten by now.
+    let more = connections(port).saturating_sub(before);
+    // A machine that pauses for half a second makes another one.
+    assert!(more < 20, "{more} connections for 200 messages");
+}
+
+#[test]
+fn a_token_that_is_rotated_between_two_messages_is_not_noticed() {
+    let mut relay = Relay::new();
+    let read = json!({"name": "read_file", "arguments": {"path": "a"}});
+    for _ in 0..3 {
+        let answer = relay.ask("tools/call", &read);
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        // The connection is not idle for long enough to be given up.
+        relay.home.run(&["token", "--rotate", "--vault", &relay.vault]).expect(0);
+    }
+    let answer = relay.ask("tools/call", &read);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+}
+
+#[test]
+fn a_daemon_that_ends_between_two_of_many_messages_is_replaced() {
+    let mut relay = Relay::new();
+    for number in 0..4 {
+        let add = json!({"path": format!("n{number}"), "content": "x\n"});
+        let made = relay.ask("tools/call", &json!({"name": "write_file", "arguments": add}));
+        assert_eq!(made["result"]["isError"], false, "{made}");
+        relay.ask("ping", &json!({}));
+        if number % 2 == 1 {
+            relay.end_daemon();
+        }
+    }
+    for number in 0..4 {
+        assert!(std::path::Path::new(&format!("{}/n{number}.md", relay.vault)).exists());
+    }
+}
+
 #[test]
 fn nothing_but_messages_is_written_whatever_is_read() {
     let relay = Relay::new();
@@ -147,6 +204,37 @@ fn nothing_but_messages_is_written_whatever_is_read() {
 }
 
 #[test]
+fn what_is_wrong_with_a_message_is_said_under_its_id() {
+    let mut relay = Relay::new();
+    let listen = json!({"notifications": {}, "_meta": meta()});
+    relay.ask("subscriptions/listen", &listen);
+    // Its id is in flight for as long as it lasts.
+    let twice = relay.ask("ping", &json!({}));
+    assert_eq!((&twice["id"], &twice["error"]["code"]), (&Value::Null, &json!(-32600)), "{twice}");
+    relay.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    let with = |key: &str, value: Value| {
+        let mut meta = meta();
+        meta[format!("io.modelcontextprotocol/{key}")] = value;
+        json!({ "_meta": meta })
+    };
+    for (params, code) in [
+        (json!({"_meta": 3}), -32602),
+        (with("protocolVersion", json!(3)), -32602),
+        (with("protocolVersion", json!("2999-01-01")), -32022),
+        (with("clientCapabilities", json!(null)), -32602),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": "w", "method": "tools/list", "params": params});
+        relay.say(&body.to_string());
+        let answer = relay.hear();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!("w"), &json!(code)),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
 fn what_happens_is_passed_on_until_the_client_gives_up_hearing_of_it() {
     let mut relay = Relay::new();
     let wanted = json!({"resourceSubscriptions": ["vault:///a.md"]});
@@ -162,6 +250,64 @@ fn what_happens_is_passed_on_until_the_client_gives_up_hearing_of_it() {
     relay.say(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
     let answer = relay.hear();
     assert_eq!((&answer["id"], &answer["result"]), (&json!(2), &json!({})), "{answer}");
+}
+
+#[test]
+fn a_client_of_the_legacy_era_subscribes_and_unsubscribes() {
+    let mut relay = Relay::new();
+    let begin = json!({"protocolVersion": "2025-06-18", "capabilities": {}});
+    let answer = relay.ask("initialize", &begin);
+    assert_eq!(answer["result"]["capabilities"]["resources"]["subscribe"], true, "{answer}");
+    let uri = |name: &str| json!({"uri": format!("vault:///{name}.md")});
+    for name in ["a", "b", "c"] {
+        let answer = relay.ask("resources/subscribe", &uri(name));
+        assert_eq!(answer["result"], json!({}), "{answer}");
+    }
+    let write = |relay: &Relay, name: &str, text: &str| {
+        std::fs::write(format!("{}/{name}.md", relay.vault), text).unwrap();
+    };
+    let next = |relay: &mut Relay| {
+        let told = relay.hear();
+        assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+        told["params"].clone()
+    };
+    write(&relay, "a", "two\n");
+    assert_eq!(next(&mut relay), uri("a"));
+    write(&relay, "c", "new\n");
+    assert_eq!(next(&mut relay), uri("c"));
+    for (method, params) in [
+        ("resources/subscribe", json!({"uri": "file:///a.md"})),
+        ("resources/subscribe", json!({})),
+        ("resources/unsubscribe", json!({"uri": 3})),
+    ] {
+        let answer = relay.ask(method, &params);
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!(1), &json!(-32602)),
+            "{answer}"
+        );
+    }
+    assert_eq!(relay.ask("resources/unsubscribe", &uri("a"))["result"], json!({}));
+    write(&relay, "a", "three\n");
+    write(&relay, "b", "new\n");
+    assert_eq!(next(&mut relay), uri("b"));
+
+    // Another daemon knows nothing of it; the next request tells it.
+    relay.end_daemon();
+    assert_eq!(relay.ask("ping", &json!({}))["result"], json!({}));
+    // Until it has heard, nothing is told.
+    let mut told = None;
+    for number in 0..200 {
+        write(&relay, "b", &format!("{number}\n"));
+        relay.say(&json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}).to_string());
+        let message = relay.hear();
+        if message["method"] == "notifications/resources/updated" {
+            told = Some(message["params"].clone());
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(told, Some(uri("b")));
 }
 
 #[test]
@@ -183,6 +329,23 @@ fn every_clients_entry_starts_the_relay_and_holds_no_token() {
     assert!(run.stdout.contains("[mcp_servers.vault]"), "{}", run.stdout);
     let run = relay.home.run(&["mcp", "config", "zed", "--vault", &relay.vault]).expect(0);
     assert!(run.json()["context_servers"]["vault"]["command"].is_string(), "{}", run.stdout);
+}
+
+#[test]
+fn a_daemon_that_is_asked_on_one_connection_again_and_again_is_needed() {
+    let mut relay = Relay::new();
+    let arguments = ["serve", "--json", "--port", "0", "--idle-exit", "1", "--vault", &relay.vault];
+    let mut command = relay.home.steward(&arguments);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut ready = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+    assert!(ready.contains("ready"), "{ready}");
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < std::time::Duration::from_millis(2500) {
+        assert_eq!(relay.ask("ping", &json!({}))["result"], json!({}));
+        assert!(child.try_wait().unwrap().is_none(), "it ended between two messages");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_call_that_waits_for_a_person_says_so_and_is_answered_in_the_end() {
 #[test]
 fn a_client_hears_of_what_it_asked_for_and_of_nothing_else() {
     let ground = Ground::new("");
-    let wanted = json!({"resourcesListChanged": true, "promptsListChanged": true,
+    let wanted = json!({"resourcesListChanged": true, "moonListChanged": true,
         "resourceSubscriptions": ["vault:///a.md", "vault:///none.md"]});
     let mut params = json!({"notifications": wanted, "_meta": meta()});
     let mut pieces = Pieces::ask(&ground, "subscriptions/listen", &params);
@@ -146,4 +146,22 @@ fn a_client_hears_that_there_are_other_tools() {
     assert_eq!(pieces.next()["method"], "notifications/tools/list_changed");
     let (_, answer) = ground.ask("tools/list", &json!({}));
     assert!(answer["result"]["tools"].as_array().unwrap().len() > 20, "{answer}");
+}
+
+#[test]
+fn a_client_hears_that_there_are_other_prompts() {
+    let ground = Ground::new("");
+    fs::create_dir(ground.vault.join("Templates")).unwrap();
+    let settings = ground.vault.join(".obsidian/templates.json");
+    fs::write(settings, r#"{"folder": "templates"}"#).unwrap();
+    let params = json!({"notifications": {"promptsListChanged": true}, "_meta": meta()});
+    let mut pieces = Pieces::ask(&ground, "subscriptions/listen", &params);
+    assert_eq!(pieces.next()["params"]["notifications"], json!({"promptsListChanged": true}));
+    // Another note is none, and what a template says is not in the list.
+    fs::write(ground.vault.join("b.md"), "new\n").unwrap();
+    fs::write(ground.vault.join("Templates/Meeting.md"), "# {{title}}\n").unwrap();
+    let told = pieces.next();
+    assert_eq!(told["method"], "notifications/prompts/list_changed", "{told}");
+    let (_, answer) = ground.ask("prompts/list", &json!({}));
+    assert_eq!(answer["result"]["prompts"][1]["name"], "template_Meeting", "{answer}");
 }

@@ -15,7 +15,7 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 12] = [
+const TARGETS: [(&str, Target); 15] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
@@ -28,6 +28,9 @@ const TARGETS: [(&str, Target); 12] = [
     ("stream", fuzzing::fuzz_stream),
     ("smarthole", fuzzing::fuzz_smarthole),
     ("planner", fuzzing::fuzz_planner),
+    ("expression", fuzzing::fuzz_expression),
+    ("base_file", fuzzing::fuzz_base_file),
+    ("rules_file", fuzzing::fuzz_rules_file),
 ];
 
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {

@@ -94,7 +94,9 @@ fn its_links_lead_where_they_should() {
     let broken: Vec<String> = links
         .doubtful(&root, false)
         .into_iter()
-        .map(|found| format!("{}:{} {}", found.source, found.lead.link.line, found.lead.link.path))
+        .map(|found| {
+            format!("{}:{} {}", found.source, found.lead.link.line, found.lead.link.path())
+        })
         .collect();
     assert_eq!(
         broken,
@@ -111,7 +113,7 @@ fn its_links_lead_where_they_should() {
     let target = |source: &str, link: &str| -> Resolution {
         let path = VaultPath::from_disk(source).expect("sound");
         let leads = links.outgoing(&path).unwrap_or_default();
-        let found = leads.into_iter().find(|lead| &*lead.link.path == link);
+        let found = leads.into_iter().find(|lead| lead.link.path() == link);
         found.unwrap_or_else(|| panic!("`{link}` in `{source}`")).resolution
     };
     for (source, link, leads) in [

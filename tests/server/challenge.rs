@@ -108,7 +108,9 @@ fn a_challenge_says_nothing_to_strangers() {
     assert!(!first.to_string().contains(&door.token));
 
     let line = format!("GET /v1/challenge/{name}/{NONCE}");
-    let ask = |headers: &str| door.raw(&format!("{line} HTTP/1.1\r\n{headers}\r\n\r\n"));
+    let ask = |headers: &str| {
+        door.raw(&format!("{line} HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n"))
+    };
     let answer = ask(&door.host()).to_lowercase();
     assert!(answer.contains("\r\ncache-control: no-store\r\n"), "{answer}");
     assert!(!answer.contains("access-control"), "no page may read it: {answer}");

@@ -213,8 +213,10 @@ fn an_answer_may_take_longer_than_a_handshake_but_a_body_may_not() {
     let mut slow = TcpStream::connect(("127.0.0.1", door.port)).unwrap();
     slow.write_all((head(100) + "{").as_bytes()).unwrap();
     slow.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
-    let closed = slow.read(&mut [0; 64]);
-    assert!(matches!(closed, Ok(0)), "after ten seconds it is closed: {closed:?}");
+    // The limits of the body and of the handshake end at about the same moment; the body's says so.
+    let mut closed = String::new();
+    slow.read_to_string(&mut closed).unwrap();
+    assert!(closed.is_empty() || closed.starts_with("HTTP/1.1 408"), "{closed:?}");
     patient.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let waits = patient.read(&mut [0; 64]);
     assert!(waits.is_err(), "it is still waited for: {waits:?}");

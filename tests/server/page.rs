@@ -54,7 +54,13 @@ pub fn code(door: &Door) -> String {
 fn the_page_is_served_with_all_that_holds_it_in() {
     let door = door();
     let port = door.port;
-    for (path, kind) in [("/", "html"), ("/view.js", "javascript"), ("/view.css", "css")] {
+    for (path, kind) in [
+        ("/", "html"),
+        ("/view.js", "javascript"),
+        ("/chunk.js", "javascript"),
+        ("/cards.js", "javascript"),
+        ("/view.css", "css"),
+    ] {
         let (head, body) = get(&door, path);
         assert!(head.starts_with("http/1.1 200"), "{path}: {head}");
         assert!(head.contains(&format!("content-type: text/{kind}; charset=utf-8")), "{head}");

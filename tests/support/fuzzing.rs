@@ -7,9 +7,12 @@
 
 use serde_json::Value;
 
+use vault_steward::bases::check::Checker;
+use vault_steward::bases::parse::{self, Options};
+use vault_steward::bases::{base_file, blocks, classic};
 use vault_steward::index::search::Pattern;
 use vault_steward::index::text::signature;
-use vault_steward::llm::reading::Reading;
+use vault_steward::llm::response::ResponseDecoder;
 use vault_steward::llm::{Origin, TurnEvent, Wire};
 use vault_steward::mcp::{self, What};
 use vault_steward::note::edit::{Edit, apply_edit};
@@ -20,6 +23,8 @@ use vault_steward::note::patch::{self, Action, FilePatch};
 use vault_steward::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
 use vault_steward::note::relink::{self, Asked, Goal};
 use vault_steward::note::{base, canvas, diff, fold, merge, names};
+use vault_steward::organize::rules_file;
+use vault_steward::organize::sentence::sentence;
 use vault_steward::protocol::{self, ClientNotification, envelope};
 use vault_steward::smarthole::frames::{self, Incoming};
 use vault_steward::smarthole::{Notification, Priority, name};
@@ -72,6 +77,89 @@ pub fn fuzz_glob(data: &[u8]) {
         && !pattern.contains(['*', '?', '{', '}'])
     {
         assert!(glob.matches(&literal.fold_key()), "{pattern} matches itself");
+    }
+}
+
+/// Expressions, in both dialects: what is read is printed as what is read again, and checked; an error has its place.
+pub fn fuzz_expression(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Err(error) = classic::parse(&text) {
+        assert!(error.at.end as usize <= text.len() && !error.render("rule").is_empty());
+    }
+    for options in [
+        Options::default(),
+        Options { allows_extensions: true, is_summary: true, ..Options::default() },
+    ] {
+        match parse::parse(&text, options) {
+            Ok(expression) => {
+                let printed = expression.to_string();
+                let again = parse::parse(&printed, options).expect("what is printed is read");
+                assert_eq!(again.to_string(), printed, "and printed as it was");
+                assert_eq!(again.properties, expression.properties);
+                for found in Checker::new(None).check(&expression) {
+                    assert!(found.at.end as usize <= text.len() && found.at.start <= found.at.end);
+                }
+            }
+            Err(error) => {
+                assert!(error.at.end as usize <= text.len() && error.at.start <= error.at.end);
+                assert!(error.render("x").lines().count() >= 3);
+            }
+        }
+    }
+}
+
+/// Bases, as files and in notes: whatever is wrong has its place, and what is read has a view.
+pub fn fuzz_base_file(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let lines = text.split('\n').count();
+    let blocks = blocks::blocks(&text, "base");
+    for text in std::iter::once(&*text).chain(blocks.iter().map(|block| &*block.text)) {
+        let found = match base_file::read(text) {
+            Ok(base) => {
+                assert!(base.view(None).is_some(), "there is always a view");
+                base.check(&Checker::new(None))
+            }
+            Err(errors) => {
+                assert!(!errors.is_empty());
+                errors
+            }
+        };
+        for found in found {
+            assert!(found.at.end as usize <= text.len() && found.line as usize <= lines);
+            assert!(!found.render("x.base").is_empty());
+        }
+    }
+}
+
+/// Rule files, as files and in notes: whatever is wrong has its place, and what is read has a sentence.
+pub fn fuzz_rules_file(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let lines = text.split('\n').count();
+    let base = "filters: a\nformulas: {f: 'a + 1'}\nviews: [{type: table, name: V}]";
+    let find = |asked: &str| match VaultPath::from_disk(asked) {
+        Some(path) if asked.ends_with(".base") => Ok((path, base.to_owned())),
+        _ => Err("there is no such base".to_owned()),
+    };
+    for read in [rules_file::read(&text, &find), rules_file::read_note(&text, &find)] {
+        let found = match read {
+            Ok(file) => {
+                assert!(!file.rules.is_empty());
+                for rule in &file.rules {
+                    assert!(!sentence(rule).is_empty() && rule.hash.len() == 64);
+                }
+                file.warnings
+            }
+            Err(errors) => {
+                assert!(!errors.is_empty());
+                errors
+            }
+        };
+        for found in found {
+            // JSON that YAML does not know is written anew, on lines of its own.
+            let is_json = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+            assert!(is_json || found.line as usize <= lines);
+            assert!(!found.render("rules.yaml").is_empty());
+        }
     }
 }
 
@@ -339,7 +427,7 @@ pub fn fuzz_stream(data: &[u8]) {
 fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, String) {
     const LIMIT: usize = 64 << 10;
     let origin = Origin { wire, endpoint: String::new(), model: String::new() };
-    let mut reading = Reading::new(origin, false, LIMIT);
+    let mut reading = ResponseDecoder::new(origin, false, LIMIT);
     let mut events = Vec::new();
     let mut fed = stream.chunks(chunk.max(1)).map(|part| reading.feed(part, &mut events));
     let stopped = fed.find(|fed| !matches!(fed, Ok(false)));
@@ -358,7 +446,7 @@ fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, S
             | TurnEvent::Thinking { block, delta }
             | TurnEvent::ToolArgs { block, delta } => lengths[*block] += delta.len(),
             TurnEvent::End { block } => assert!(*block < lengths.len(), "what ends began"),
-            TurnEvent::Again { .. } => panic!("a single answer is not begun again"),
+            TurnEvent::Retry { .. } => panic!("a single answer is not begun again"),
         }
     }
     // A piece that is too large shows later in larger pieces; all else is the same.

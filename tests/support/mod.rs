@@ -124,7 +124,7 @@ impl Door {
     /// What a challenge is answered with: status and body.
     pub fn challenge(&self, name: &str, nonce: &str) -> (u16, Value) {
         let line = format!("GET /v1/challenge/{name}/{nonce} HTTP/1.1");
-        let answer = self.raw(&format!("{line}\r\n{}\r\n\r\n", self.host()));
+        let answer = self.raw(&format!("{line}\r\n{}\r\nConnection: close\r\n\r\n", self.host()));
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
         let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         (status, serde_json::from_str(body).unwrap_or(Value::Null))

@@ -13,7 +13,7 @@ pub fn post(port: u16, token: &str, headers: &[&str], body: &str) -> (u16, Value
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut head = format!(
         "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n",
+         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n",
         body.len()
     );
     headers.iter().for_each(|header| head.push_str(&format!("{header}\r\n")));

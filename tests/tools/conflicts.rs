@@ -45,6 +45,7 @@ fn copies_are_marked_and_counted() {
     assert_eq!(info["conflict_of"], "a/Note.md");
     assert_eq!(vault.ok("get_file_info", json!({"path": "b/Note 2"}))["conflict_of"], Value::Null);
     assert_eq!(vault.context.vault.conflicts().len(), 3);
+    assert_eq!(vault.ok("get_file_info", json!({"path": "/"}))["conflict_copies"], 3);
     assert_eq!(vault.snapshot(), before);
 }
 

@@ -152,6 +152,11 @@ fn the_vault_itself_is_described_by_its_name_and_totals() {
     let text = vault.text("get_file_info", json!({ "path": "/" }));
     assert!(text.starts_with(&format!("the vault `{name}`: folder, ")), "{text}");
     assert!(text.contains("with all below 3 files (2 notes) and 2 folders"), "{text}");
+    assert!(text.contains("\nwhat is deleted goes to `.trash` in the vault"), "{text}");
+    let info = vault.ok("get_file_info", json!({ "path": "/" }));
+    assert_eq!((&info["trash"], &info["conflict_copies"]), (&json!("local"), &json!(0)));
+    let info = vault.ok("get_file_info", json!({ "path": "A" }));
+    assert_eq!((&info["trash"], &info["conflict_copies"]), (&Value::Null, &Value::Null));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The tools on real folders: every case of the fault catalogue that a file tool can meet.
 
 mod changes;
+mod circles;
 mod concurrency;
 mod conflicts;
 mod content;
+mod copying;
 mod daily;
 mod following;
 mod fresh;
@@ -11,6 +13,7 @@ mod fresh;
 mod glances;
 mod guards;
 mod history;
+mod jobs;
 mod journal;
 mod keeping;
 mod links;
@@ -20,11 +23,14 @@ mod meanwhile;
 mod move_limits;
 mod moving;
 mod names;
+mod naming;
 mod odd;
 mod paths;
 mod platform;
 mod properties;
 mod property_changes;
+mod query;
+mod query_recorded;
 mod recovery;
 mod refusals;
 mod rewriting;

@@ -96,7 +96,7 @@ struct Score {
 
 /// Below this the test fails: of all names that mean a note, those that were acted on rightly or offered
 /// first, and those within the first five.
-const LEAST: (usize, usize) = (196, 199);
+const LEAST: (usize, usize) = (242, 243);
 
 #[test]
 fn what_people_say_is_understood_and_nothing_is_guessed() {
@@ -294,13 +294,23 @@ fn a_call_that_is_repeated_takes_one_note() {
 
 #[test]
 fn a_path_takes_no_file_that_only_sounds_like_it() {
-    let files = [("1.md", "one"), ("Beds/2.md", "two"), ("Garden/Compost.md", "heap")];
-    let vault = vault(&files);
+    let files = [
+        (".obsidian/daily-notes.json", r#"{"folder": "Log"}"#),
+        ("1.md", "one"),
+        ("Beds/2.md", "two"),
+        ("Garden/Compost.md", "---\naliases: [Heaps]\n---\n"),
+        ("Log/2026-11-22.md", "that day"),
+    ];
+    let vault = on_that_sunday(vault(&files));
     for (path, meant) in [
         ("one.md", "1.md"),
         ("two.md", "Beds/2.md"),
         ("Beds/two.md", "Beds/2.md"),
         ("beds/two", "Beds/2.md"),
+        ("two", "Beds/2.md"),
+        ("the compost", "Garden/Compost.md"),
+        ("the heaps", "Garden/Compost.md"),
+        ("22 november", "Log/2026-11-22.md"),
     ] {
         assert_eq!(vault.ok("read_file", json!({ "path": path }))["path"], meant);
         for (tool, arguments) in [
@@ -311,11 +321,12 @@ fn a_path_takes_no_file_that_only_sounds_like_it() {
             assert_eq!(error.data, Some(json!({ "did_you_mean": [meant] })), "{tool} {path}");
         }
     }
-    files.iter().for_each(|(path, text)| assert_eq!(vault.content(path), *text));
-    // A name is no path, and a name that is spelt as the file's is no likeness.
-    vault.ok("delete", json!({"path": "two"}));
+    files[1..].iter().for_each(|(path, text)| assert_eq!(vault.content(path), *text));
+    // A name that is spelt as the file's, or as its alias, is no likeness.
+    vault.ok("delete", json!({"path": "2"}));
     vault.ok("move", json!({"source": "compost.md", "destination": "Heap.md"}));
-    assert!(!vault.exists("Beds/2.md") && vault.exists("Heap.md"));
+    vault.ok("move", json!({"source": "heaps", "destination": "Other.md"}));
+    assert!(!vault.exists("Beds/2.md") && vault.exists("Other.md"));
 }
 
 #[test]

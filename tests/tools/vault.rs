@@ -179,9 +179,11 @@ fn context(place: &Path, state: &Path) -> Context {
         most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),
+        rules: Vec::new(),
         gate: None,
         conversations: None,
         host: None,
+        listeners: Default::default(),
         clock: tools::Clock::System,
     }
 }

@@ -34,6 +34,7 @@ pub const PATHS: &[&str] = &[
     "Zzmark Closed/twin.md",
     "Zzmark Closed/Zzmark plan/below.md",
     "Zzmark picture.png",
+    "Zzmark Closed/Zzmark base.base",
     "Zzmark Closed/Zzmark gone.md",
     "Shade/shadow.md",
     "shadow",
@@ -45,9 +46,30 @@ pub const PATHS: &[&str] = &[
     "Shade/nobody.md",
 ];
 
+/// Conditions that would tell of what is hidden, by its properties, tags, links and places.
+const CONDITIONS: &[&str] = &[
+    "true",
+    "zzmarkprop == \"zzmarkvalue\"",
+    "zzmarknone == 1 || kind == \"bed\"",
+    "file.hasTag(\"zzmarktag\", \"garden\")",
+    "file.backlinks.length > 0",
+    "file.links.filter(value.asFile()).length > 0",
+    "file.hasLink(\"Zzmark plan\") || file.hasLink(\"shadow\") || file.hasLink(\"alone\")",
+    "file.inFolder(\"Zzmark Closed\") || file.inFolder(\"Open\")",
+    "file(\"Zzmark plan\") || link(\"shadow\").asFile()",
+    "file.name.contains(1)",
+    "zzmark ==",
+    // Near misses, of which hints could name the right one.
+    "zzmarkpro == 1 || knd == \"bed\"",
+    "file.hasTag(\"zzmarkta\") || file.hasTag(\"gardn\")",
+    "this.file.backlinks.length > 0 || this.zzmarkprop",
+    "file.links.contains(link(\"Zzmark picture.png\")) || file.properties.keys().length > 1",
+];
+
 fn strings(tool: &Definition, name: &str, schema: &Value, example: Option<&Value>) -> Vec<Value> {
     let touched = tool.touches.iter().find(|(argument, _)| argument == name).map(|one| one.1);
     let texts: Vec<&str> = match touched {
+        _ if name == "where" => CONDITIONS.to_vec(),
         Some(Names::Path) => PATHS.to_vec(),
         Some(Names::Pattern) => {
             vec!["*", "**/*", "*zzmark*", "Zzmark Closed/**", "one", "zzmark", "garden|zzmarktext"]
@@ -93,6 +115,10 @@ fn values(tool: &Definition, name: &str, schema: &Value, example: Option<&Value>
         Some("string") => strings(tool, name, schema, example),
         Some("boolean") => vec![true.into(), false.into()],
         Some("integer" | "number") => [1, 2, 3, 500].map(Value::from).to_vec(),
+        Some("array") if name == "select" => {
+            vec![json!(["zzmarkprop", "kind", "file.backlinks", "file.links", "file.tags"])]
+        }
+        Some("array") if name == "sort" => vec![json!(["zzmarkprop"]), json!(["file.size desc"])],
         Some("array") => vec![json!(["zzmark*"]), json!(["Sub"])],
         _ => example.cloned().into_iter().collect(),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use vault_steward::agent::prompt::{Instructions, Moment};
+use vault_steward::agent::prompt::{Instructions, Situation};
 use vault_steward::protocol::METHODS;
 use vault_steward::tools::{Registry, lookups};
 
@@ -72,8 +72,8 @@ pub fn routes() -> Vec<String> {
 /// compile here until it has its name.
 fn model() -> Vec<String> {
     let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
-    let Moment { now: _, active_note: _, as_of: _, news: _ } =
-        Moment { now, active_note: None, as_of: None, news: Vec::new() };
+    let Situation { now: _, active_note: _, as_of: _, news: _ } =
+        Situation { now, active_note: None, as_of: None, news: Vec::new() };
     let Instructions { settings: _, architecture: _, note: _ } = Instructions::default();
     let parts = ["now", "active note", "news", "instructions", "architecture", "instructions note"];
     // Summaries of other conversations, and what calls of tools are answered.

@@ -40,6 +40,11 @@ fn params(method: &str) -> Value {
         "_vault/complete" => json!({"text": "Zz"}),
         "_vault/host/request" => json!({"operation": "active_note"}),
         "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),
+        "_vault/organize/draft" => json!({"text": "tidy up"}),
+        "_vault/rules/enable" => json!({"file": "Rules.yaml"}),
+        "_vault/rules/disable" => json!({"name": "Tidy"}),
+        "_vault/workflow/run" => json!({"text": "{id: x, steps: [{ask: y}]}"}),
+        "_vault/workflow/resume" => json!({"run": 1}),
         "session/prompt" => json!({"prompt": [{"type": "text", "text": "what is there?"}]}),
         _ => json!({}),
     }
@@ -260,6 +265,17 @@ fn every_event_is_heard_by_those_it_is_for_live_and_later_and_requests_by_person
         world.does("move", json!({"source": from, "destination": to}));
     }
     world.does("write_file", json!({"path": "Open/seen.md", "content": "seen"}));
+    // A plan and a job there, and where all may see, and a workflow.
+    for note in ["Zzmark Closed/c.md", "Open/seen.md"] {
+        let items = json!({"items": [{"path": note, "tag": ["planned"]}]});
+        let plan = world.does("plan_changes", items)["result"]["structuredContent"].take();
+        let wanted = json!({"plan": plan["plan"], "identity": plan["identity"]});
+        let done = world.does("apply_plan", wanted);
+        assert_ne!(done["result"]["isError"], true, "{done}");
+    }
+    let text = "{id: x, steps: [{id: y, tool: read_file, input: {path: Zzmark Closed/c.md}}]}";
+    let ran = world.person.call("_vault/workflow/run", json!({ "text": text }));
+    assert!(ran["result"].is_object(), "{ran}");
     // What is deleted there and brought back where it may be seen keeps its old place to itself.
     world.does("delete", json!({"path": "Zzmark Closed/Zzmark gone.md"}));
     world.does("restore", json!({"item": "Zzmark Closed/Zzmark gone.md", "to": "Open/back.md"}));

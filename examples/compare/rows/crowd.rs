@@ -16,6 +16,9 @@ use crate::timing::Times;
 /// Clients that search.
 pub const CLIENTS: usize = 64;
 
+/// Processes of `rg` at once in a vault of a million notes, where each takes many seconds.
+const FEW: usize = 4;
+
 /// For how long at a time.
 const LONG: Duration = Duration::from_secs(4);
 
@@ -126,13 +129,14 @@ pub fn clients(daemon: &Daemon, mix: &[Pattern]) -> Result<(f64, Times, Times)> 
 }
 
 /// As many processes at once, each begun anew when one ends, for as long or until each had its turn:
-/// how many a second.
+/// how many a second. From a million notes on there are [`FEW`] at once, which keep the cores as busy.
 ///
 /// # Errors
 /// `rg` failed.
 pub fn processes(ground: &Ground<'_>) -> Result<f64> {
     let done = AtomicUsize::new(0);
     let begun = Instant::now();
+    let at_once = if ground.notes < 1_000_000 { CLIENTS } else { FEW };
     std::thread::scope(|scope| {
         let run = |number: usize| {
             let done = &done;
@@ -149,7 +153,7 @@ pub fn processes(ground: &Ground<'_>) -> Result<f64> {
                 }
             }
         };
-        let running: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(run(number))).collect();
+        let running: Vec<_> = (0..at_once).map(|number| scope.spawn(run(number))).collect();
         running.into_iter().try_for_each(|one| one.join().expect("starting does not panic"))
     })?;
     Ok(done.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64())

@@ -11,7 +11,7 @@ use crate::daemon::{Daemon, Home, Memory};
 use crate::report::{Page, Row, short, thousands};
 
 /// Bytes of a megabyte, as people count them here.
-const MEGABYTE: f64 = 1_048_576.0;
+pub const MEGABYTE: f64 = 1_048_576.0;
 
 /// How often everything is asked of the daemons whose difference is what notes cost.
 const TIMES: usize = 50;

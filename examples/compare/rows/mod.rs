@@ -3,10 +3,15 @@
 pub mod change;
 pub mod cores;
 pub mod crowd;
+pub mod doors;
+pub mod jobs;
 pub mod kept;
 pub mod listing;
+pub mod many;
 pub mod memory;
+pub mod naming;
 pub mod plugin;
+pub mod query;
 pub mod reading;
 pub mod search;
 pub mod servers;

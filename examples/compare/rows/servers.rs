@@ -20,7 +20,7 @@ const MOST: usize = 10_000;
 const EACH: usize = 50;
 
 /// A server that runs until dropped.
-struct McpServer {
+pub struct McpServer {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -31,11 +31,22 @@ struct McpServer {
 impl McpServer {
     fn start(peer: &ServerPeer, ground: &Ground<'_>) -> Result<Self> {
         let mut command = Command::new(&peer.program);
-        command.arg(&ground.vault).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(&ground.vault);
+        Self::run(command, peer.name)
+    }
+
+    /// What this command starts, of whatever language.
+    pub fn piped(mut command: Command, name: &'static str) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::null()).spawn()?;
         let input = child.stdin.take().context("its input is piped")?;
         let output = BufReader::new(child.stdout.take().context("its output is piped")?);
-        let mut server = Self { child, input, output, number: 0, name: peer.name };
+        Ok(Self { child, input, output, number: 0, name })
+    }
+
+    /// What this command starts, once it has answered its client's introduction.
+    pub fn run(command: Command, name: &'static str) -> Result<Self> {
+        let mut server = Self::piped(command, name)?;
         let client = json!({"name": "compare", "version": "1"});
         server.ask(
             "initialize",
@@ -45,7 +56,24 @@ impl McpServer {
         Ok(server)
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Result<(Duration, String)> {
+    /// Asks, and gives the answer and how long it took.
+    pub fn ask(&mut self, method: &str, params: Value) -> Result<(Duration, String)> {
+        let (took, _, line) = self.hear(method, params, None)?;
+        Ok((took, line))
+    }
+
+    /// Asks, and gives how long it took until a line with `mark` in it came.
+    pub fn until(&mut self, method: &str, params: Value, mark: &str) -> Result<Duration> {
+        let (_, marked, line) = self.hear(method, params, Some(mark))?;
+        marked.with_context(|| format!("{} answered {line}", self.name))
+    }
+
+    fn hear(
+        &mut self,
+        method: &str,
+        params: Value,
+        mark: Option<&str>,
+    ) -> Result<(Duration, Option<Duration>, String)> {
         self.number += 1;
         let mut question =
             json!({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
@@ -54,18 +82,21 @@ impl McpServer {
         let begun = Instant::now();
         self.input.write_all(question.as_bytes())?;
         self.input.flush()?;
-        let mut line = String::new();
+        let (mut line, mut marked) = (String::new(), None);
         loop {
             line.clear();
             if self.output.read_line(&mut line)? == 0 {
                 bail!("{} ended", self.name);
             }
             let took = begun.elapsed();
+            if marked.is_none() && mark.is_some_and(|mark| line.contains(mark)) {
+                marked = Some(took);
+            }
             let answer: Value = serde_json::from_str(&line).unwrap_or_default();
             if answer["id"] == self.number
                 && (answer["result"].is_object() || answer["error"].is_object())
             {
-                return Ok((took, line));
+                return Ok((took, marked, line));
             }
             // It asks which folders it may use; they were given to it at its start.
             if answer["method"].is_string() && !answer["id"].is_null() {
@@ -76,7 +107,8 @@ impl McpServer {
         }
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Result<Duration> {
+    /// Calls a tool.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Duration> {
         let (took, line) = self.ask("tools/call", json!({"name": tool, "arguments": arguments}))?;
         let answer: Value = serde_json::from_str(&line)?;
         if answer["error"].is_object() || answer["result"]["isError"] == true {

@@ -6,7 +6,7 @@ import type { ActiveNote, Host, OpenOptions } from "../host";
 import { drawIcon } from "./icons";
 
 /** Milliseconds that a notice stays. */
-const STAYS = 5_000;
+const STAYS = 6_000;
 
 export class BrowserHost implements Host {
   readonly kind = "browser";
@@ -35,7 +35,7 @@ export class BrowserHost implements Host {
         ({ client }) => this.notice(`Opened in ${client}`),
         (error: unknown) => {
           const isAlone = error instanceof CallError && error.kind === "host_unavailable";
-          if (isAlone) this.notice(`${file} can be opened while Obsidian runs with the plugin`);
+          if (isAlone) this.notice(`To open ${file}, start Obsidian with the plugin`);
           else this.notice(error instanceof CallError ? error.advice : String(error));
         },
       );
@@ -57,6 +57,21 @@ export class BrowserHost implements Host {
     const made = element(this.#document, "div", { class: "page-notice", text, attributes: { dir: "auto" } });
     this.#notices.appendChild(made);
     this.#document.defaultView?.setTimeout(() => made.remove(), STAYS);
+  }
+
+  alert(text: string): void {
+    const { defaultView: window } = this.#document;
+    if (this.#document.hasFocus() || window?.Notification?.permission !== "granted") return;
+    const shown = new window.Notification("Vault Steward", { body: text, tag: "vault-steward" });
+    shown.addEventListener("click", () => window.focus());
+  }
+
+  mayAskToAlert(): boolean {
+    return this.#document.defaultView?.Notification?.permission === "default";
+  }
+
+  async askToAlert(): Promise<void> {
+    await this.#document.defaultView?.Notification?.requestPermission();
   }
 
   confirm(text: string, action: string): Promise<boolean> {

@@ -1,9 +1,10 @@
 /** The chat as a page that the daemon serves: without Obsidian, in a browser. */
 
+import { Activity } from "../activity";
 import { createConnection } from "../connection";
 import { BrowserHost } from "./browser-host";
 import { element } from "../view/dom";
-import { mountChat } from "../view";
+import { type ChatState, mountChat } from "../view";
 import { codeIn, exchange, keep, tokenFor } from "./exchange";
 
 async function start(): Promise<void> {
@@ -22,7 +23,14 @@ async function start(): Promise<void> {
     },
   });
   const host = new BrowserHost(document, () => connection);
-  const chat = mountChat(root, connection, host);
+  const activity = new Activity(connection);
+  const chat = mountChat(root, connection, activity, host);
+  const entitle = (): void => {
+    document.title = titleFor(chat.state(), activity.waiting);
+  };
+  activity.onChange(entitle);
+  activity.onWaiting((what) => host.alert(what));
+  chat.onState(entitle);
   /** Once it is in: a token with all of its time before it, and what lets this tab in again. */
   const renew = async (): Promise<void> => {
     const { url } = await connection.call("_vault/page_code", {});
@@ -43,6 +51,14 @@ async function start(): Promise<void> {
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) connection.start();
   });
+}
+
+/** What the tab is called: what waits for the person first, in whichever conversation it does. */
+function titleFor({ kind, approvals }: ChatState, isWaiting: boolean): string {
+  const words: Partial<Record<ChatState["kind"], string>> = { working: "Working…", failed: "Failed", away: "Disconnected" };
+  const what = words[kind];
+  const first = approvals > 0 ? `(${approvals}) Waiting for you` : isWaiting ? "Waiting for you" : what;
+  return first === undefined ? "Vault Steward" : `${first} · Vault Steward`;
 }
 
 // In a task of its own: reading the program and building the page are each as long as one may be.

@@ -1,35 +1,45 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Approval } from "./questions";
+import type { Approval } from "../activity";
 import { approvalsView } from "./approvals";
 import type { Parts } from "./part";
+import { Scope } from "./scope";
 
 let approvals: Approval[];
 let answers: string[];
 let view: ReturnType<typeof approvalsView>;
+let chat: { approvals: Approval[]; sessionId: string | null; tool: () => Promise<unknown> };
+let listed: object;
+let opened: string[];
 
 beforeEach(() => {
   approvals = [];
   answers = [];
+  chat = { approvals, sessionId: "s", tool: () => Promise.resolve({ isError: false, content: [], structuredContent: listed }) };
+  opened = [];
   view = approvalsView({
     root: document.body,
-    chat: { approvals, sessionId: "s" },
+    chat,
+    scope: new Scope(() => window),
+    titles: { learn: () => Promise.resolve("Hello first") },
     host: { icon: () => undefined },
     announce: () => undefined,
-  } as unknown as Parts);
+  } as unknown as Parts, (sessionId) => opened.push(sessionId));
 });
 
-function asked(id: number, folder: string | null, always = `Always allow edit_file in ${folder ?? ""}`): void {
+function asked(id: number, folder: string | null, always = `Always allow edit_file in ${folder ?? ""}`, outline?: string, changes: object[] = []): void {
   const options = [
     { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
     ...(folder === null && always.includes("edit_file") ? [] : [{ optionId: "allow_always", name: always, kind: "allow_always" }]),
     { optionId: "reject_once", name: "Reject", kind: "reject_once" },
   ];
-  const vault = { caller: "chat", tool: "edit_file", reasons: [], changes: [], folder };
+  const vault = { caller: "chat", tool: "edit_file", reasons: [], changes, folder, outline };
   const params = { sessionId: "s", toolCall: { toolCallId: `call-${id}`, title: "Edit" }, options, _meta: { vault } };
   approvals.push({ id, params, answer: (option: string, words = "") => answers.push(`${option} ${words}`.trim()) } as unknown as Approval);
   view.update();
 }
 
+const seen = (selector: string): HTMLElement[] =>
+  [...view.root.querySelectorAll<HTMLElement>(selector)].filter((one) => one.closest("[hidden]") === null);
 const buttons = (): HTMLElement[] => [...view.root.querySelectorAll<HTMLElement>(".vs-answers button")];
 const words = (): HTMLInputElement | null => view.root.querySelector("input");
 
@@ -67,10 +77,61 @@ describe("a question", () => {
     expect(answers[1]).toBe("allow_once");
   });
 
+  it("shows all of a plan in its outline", () => {
+    asked(1, null, "Always allow fly", "move 2 notes\n  Inbox -> Archive\u202e  2");
+    expect(view.root.querySelector(".vs-outline")?.textContent).toBe("move 2 notes\n  Inbox -> Archive\\u{202e}  2");
+  });
+
   it("is refused with the words by the key that ends them", () => {
     asked(1, null);
     words()!.value = "no";
     words()!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
     expect(answers).toEqual(["reject_once no"]);
+  });
+});
+
+describe("where a question belongs", () => {
+  const where = (): string => seen(".vs-approval-where").map((one) => one.textContent).join();
+
+  it("is said again whenever another conversation is shown", async () => {
+    chat.sessionId = null;
+    asked(1, null);
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(where()).toContain("Asked by chat in another conversation: Hello first");
+    // The view was opened before it knew which conversation goes on.
+    chat.sessionId = "s";
+    view.update();
+    expect(where()).toBe("");
+    chat.sessionId = "t";
+    view.update();
+    expect(where()).toContain("another conversation: Hello first");
+    seen(".vs-approval-where button")[0]?.click();
+    expect(opened).toEqual(["s"]);
+  });
+});
+
+describe("several questions", () => {
+  it("are counted, and rejected at once", () => {
+    asked(1, null);
+    expect(seen(".vs-approvals-head")).toEqual([]);
+    asked(2, null);
+    expect(seen(".vs-approvals-head")[0]?.textContent).toContain("2 approvals are waiting");
+    seen(".vs-approvals-head .vs-reject")[0]?.click();
+    expect(answers).toEqual(["reject_once", "reject_once"]);
+  });
+});
+
+describe("a folder that is deleted", () => {
+  it("is shown with its files by name and count", async () => {
+    listed = { entries: Array.from({ length: 9 }, (_, at) => ({ path: `Garden/Bed ${at}.md` })), total: 9 };
+    asked(1, null, undefined, undefined, [{ action: "delete", path: "Garden", from: null, diff: "", added: 0, removed: 0, more: 0 }]);
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    const files = (): (string | null)[] => seen(".vs-files li").map((one) => one.textContent);
+    expect(seen(".vs-approval-files .vs-aside")[0]?.textContent).toBe("9 files");
+    expect(files()).toHaveLength(6);
+    expect(files()[0]).toBe("Bed 0.md");
+    seen(".vs-approval-files .vs-more")[0]?.click();
+    expect(files()).toHaveLength(9);
   });
 });

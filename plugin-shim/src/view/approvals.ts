@@ -1,12 +1,13 @@
 /** What waits for the person's agreement: what would be done, why it is asked, and the answers. */
 
-import type { Approval } from "./questions";
+import type { Approval } from "../activity";
 import type { DiffChange, DiffResult } from "../protocol";
 import { append, box, clear, element, setText, show } from "./dom";
-import { counted, visible } from "./format";
+import { counted, sentence, visible } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import { actionIcon } from "./changes";
+import { structured } from "./agreed";
 
 /** A change, as the question has it or as `_vault/diff` does. */
 type Shown = Pick<DiffChange, "action" | "path" | "added" | "removed"> & { from?: string | null; diff?: string };
@@ -14,59 +15,125 @@ type Shown = Pick<DiffChange, "action" | "path" | "added" | "removed"> & { from?
 /** Changes that are shown at first. */
 const SHOWN = 6;
 
-/** The cards of all that waits, above where the person writes. */
-export function approvalsView(parts: Parts): { root: HTMLElement; update(): void } {
-  const root = box(parts.root, "vs-approvals");
-  const cards = new Map<number, HTMLElement>();
-  return {
-    root,
-    update() {
-      const { approvals } = parts.chat;
-      for (const [id, card] of cards) {
-        if (approvals.some((one) => one.id === id)) continue;
-        const hadFocus = card.contains(root.ownerDocument.activeElement);
-        card.remove();
-        cards.delete(id);
-        if (hadFocus) parts.root.querySelector<HTMLElement>(".vs-input")?.focus();
-      }
-      for (const approval of approvals) {
-        if (cards.has(approval.id)) continue;
-        const card = drawApproval(parts, approval);
-        cards.set(approval.id, card);
-        root.appendChild(card);
-        parts.announce(`Your agreement is needed: ${approval.params.toolCall.title}`);
-      }
-      show(root, cards.size > 0);
-    },
-  };
+/** Files of a folder that are named at first, and at most. */
+const NAMED = 6;
+const MOST_NAMED = 1_000;
+
+interface Card {
+  root: HTMLElement;
+  /** Says where it belongs, by what is shown now. */
+  update(): void;
 }
 
-function drawApproval(parts: Parts, approval: Approval): HTMLElement {
+/** All that waits, above where the person writes. `open` shows a conversation. */
+export function approvalsView(parts: Parts, open: (sessionId: string) => void): { root: HTMLElement; update(): void } {
+  const { host, scope } = parts;
+  const root = element(parts.root, "section", { class: "vs-approvals", attributes: { "aria-label": "Approvals" } });
+  const count = element(root, "span", { class: "vs-card-title" });
+  const none = textButton(root, "Reject all", "vs-small vs-reject");
+  const alert = textButton(root, "Notify me when I am elsewhere", "vs-small");
+  const head = box(root, "vs-approvals-head", count, alert, none);
+  root.append(head);
+  const cards = new Map<number, Card>();
+  const update = (): void => {
+    const { approvals } = parts.chat;
+    for (const [id, { root: card }] of cards) {
+      if (approvals.some((one) => one.id === id)) continue;
+      const hadFocus = card.contains(root.ownerDocument.activeElement);
+      card.remove();
+      cards.delete(id);
+      if (hadFocus) (root.querySelector<HTMLElement>(".vs-approval") ?? parts.root.querySelector<HTMLElement>(".vs-input"))?.focus();
+    }
+    for (const approval of approvals) {
+      if (cards.has(approval.id)) continue;
+      const card = drawApproval(parts, approval, open);
+      cards.set(approval.id, card);
+      root.append(card.root);
+      parts.announce(`Waiting for your approval: ${approval.params.toolCall.title}`);
+    }
+    for (const card of cards.values()) card.update();
+    setText(count, cards.size > 1 ? `${cards.size} approvals are waiting` : "");
+    show(none, cards.size > 1);
+    show(alert, host.mayAskToAlert?.() === true);
+    show(head, !none.hidden || !alert.hidden);
+    show(root, cards.size > 0);
+  };
+  scope.listen(none, "click", () => {
+    for (const approval of [...parts.chat.approvals]) {
+      const reject = approval.params.options.find(({ kind }) => kind.startsWith("reject"));
+      if (reject) approval.answer(reject.optionId);
+    }
+  });
+  scope.listen(alert, "click", () => void host.askToAlert?.().then(update));
+  return { root, update };
+}
+
+function drawApproval(parts: Parts, approval: Approval, open: (sessionId: string) => void): Card {
   const { toolCall, _meta, sessionId } = approval.params;
-  const { caller, reasons, changes, question } = _meta.vault;
+  const { caller, reasons, changes, question, outline } = _meta.vault;
   const heading = element(parts.root, "div", { class: "vs-card-title", attributes: { dir: "auto", id: `vs-approval-${approval.id}` } });
-  setWords(heading, toolCall.title);
+  setWords(heading, sentence(toolCall.title));
   const card = element(parts.root, "section", {
     class: "vs-approval",
-    attributes: { role: "group", "aria-labelledby": heading.id },
+    attributes: { role: "group", "aria-labelledby": heading.id, tabindex: -1 },
   });
   card.appendChild(box(card, "vs-card-head", iconOf(parts, "hand"), heading));
-  const isOurs = sessionId === parts.chat.sessionId;
-  const who = isOurs ? [] : [`Asked by ${caller}${sessionId === "direct" ? "" : " in another conversation"}`];
+  const place = element(card, "span", { attributes: { dir: "auto" } });
+  const go = textButton(card, "Show", "vs-small");
+  go.addEventListener("click", () => open(sessionId));
+  const where = box(card, "vs-approval-where", iconOf(parts, "message-square"), place, go);
   const whys = element(card, "ul", { class: "vs-approval-why" });
-  for (const why of [...who, ...reasons]) {
+  for (const why of reasons) {
     const line = element(whys, "li", { attributes: { dir: "auto" } });
     setWords(line, sentence(why));
     whys.appendChild(line);
   }
-  card.appendChild(whys);
+  append(card, where, whys);
+  if (outline) card.append(element(card, "pre", { class: "vs-outline", text: visible(outline), attributes: { dir: "auto", tabindex: 0 } }));
   const list = box(card, "vs-approval-changes");
   for (const change of changes.slice(0, SHOWN)) list.append(...drawChange(parts, change));
   const files = Math.max(changes.length - SHOWN, 0);
   const lines = changes.reduce((sum, change) => sum + change.more, 0);
-  if (files + lines > 0) card.append(whole(parts, question, list, `${counted(files, "file")}, ${counted(lines, "line")}`));
+  if (files + lines > 0) {
+    const hidden = [files > 0 && counted(files, "file"), lines > 0 && counted(lines, "line")].filter(Boolean).join(", ");
+    card.append(whole(parts, question, list, hidden));
+  }
   card.append(list, answers(parts, approval));
-  return card;
+  let title: string | undefined;
+  const update = (): void => {
+    const isOurs = sessionId === parts.chat.sessionId;
+    show(where, !isOurs);
+    show(go, sessionId !== "direct");
+    card.classList.toggle("is-elsewhere", !isOurs);
+    if (isOurs) return;
+    const other = title === undefined ? "another conversation" : `another conversation: ${title}`;
+    setText(place, visible(sessionId === "direct" ? `Asked by ${caller}, not in a conversation` : `Asked by ${caller} in ${other}`));
+  };
+  if (sessionId !== "direct") void parts.titles.learn(sessionId).then((learnt) => {
+    title = learnt;
+    update();
+  });
+  return { root: card, update };
+}
+
+/** The files of a folder that is deleted or moved, by name; nothing where it is no folder. */
+async function nameFiles(parts: Parts, folder: string, into: HTMLElement): Promise<void> {
+  const given = { path: folder, pattern: "**", type: "file", max_results: MOST_NAMED };
+  const { entries, total } = structured(await parts.chat.tool("list_files", given)) as { entries?: { path: string }[]; total?: number };
+  if (!Array.isArray(entries) || typeof total !== "number") return;
+  const rows = element(into, "ul", { class: "vs-files" });
+  const name = ({ path }: { path: string }): HTMLElement =>
+    element(rows, "li", { text: visible(path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path), attributes: { dir: "auto" } });
+  rows.append(...entries.slice(0, NAMED).map(name));
+  append(into, element(into, "div", { class: "vs-aside", text: counted(total, "file") }), rows);
+  if (total <= NAMED) return;
+  const more = textButton(into, `Show all ${total} files`, "vs-more");
+  more.addEventListener("click", () => {
+    rows.append(...entries.slice(NAMED).map(name));
+    more.remove();
+    if (total > entries.length) append(into, element(into, "div", { class: "vs-aside", text: `and ${total - entries.length} more` }));
+  });
+  into.append(more);
 }
 
 /** What is done to a file, and as much of its diff as came. */
@@ -80,7 +147,12 @@ function drawChange(parts: Parts, change: Shown): HTMLElement[] {
     element(root, "span", { class: "vs-row-name", text: where, attributes: { dir: "auto" } }),
   );
   if (change.added + change.removed > 0) line.appendChild(drawCounts(root, change));
-  return change.diff ? [line, drawDiff(root, change.diff)] : [line];
+  if (change.diff) return [line, drawDiff(root, change.diff)];
+  if (change.action !== "delete" && change.action !== "move") return [line];
+  const files = box(root, "vs-approval-files");
+  // Without their names the person still has the folder and the count among the reasons.
+  nameFiles(parts, change.from ?? change.path, files).catch(() => undefined);
+  return [line, files];
 }
 
 /** Says how much is not there, and brings it: all changes in the place of those that are shown. */
@@ -154,8 +226,4 @@ function answers(parts: Parts, approval: Approval): HTMLElement {
     event.preventDefault();
   });
   return row;
-}
-
-function sentence(reason: string): string {
-  return reason.charAt(0).toUpperCase() + reason.slice(1);
 }

@@ -68,7 +68,7 @@ function listItem(near: Node, item: ListItem): HTMLElement {
   const made = element(near, "li");
   if (item.checked !== undefined) {
     made.classList.add("task-list-item");
-    const attributes = { type: "checkbox", disabled: true, checked: item.checked };
+    const attributes = { type: "checkbox", disabled: true, checked: item.checked, "aria-label": item.checked ? "Done" : "To do" };
     made.appendChild(element(near, "input", { class: "task-list-item-checkbox", attributes }));
   }
   for (const block of item.blocks) {

@@ -1,6 +1,7 @@
 /** What a turn changed, in one card: each file with its counts, its diff, and the way back. */
 
-import type { DiffChange, ToolsCallResult } from "../protocol";
+import type { ChangeInfo, DiffChange, ToolsCallResult } from "../protocol";
+import { callAgreed, errorData, messageOf, textOf } from "./agreed";
 import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { changesOf, type ChangesEntry, type ShownSet } from "./timeline";
 import { counted, folderOf, noteName } from "./format";
@@ -46,7 +47,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     root.setAttribute("aria-label", `${counted(total, "change")} made in this turn`);
     toggle(root, "is-undone", isUndone);
     setText(undo, isUndone ? "Redo" : "Undo");
-    undo.setAttribute("aria-label", isUndone ? "Bring all of these changes back" : "Undo all of these changes");
+    undo.setAttribute("aria-label", isUndone ? "Redo all of these changes" : "Undo all of these changes");
     const canRedo = shown.sets.every((set) => set.undoneBy !== undefined);
     show(undo, !isUndone || canRedo);
     clear(counts);
@@ -78,20 +79,22 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     const attributes = { title: where, dir: "auto", "data-path": isNote ? change.path : undefined };
     const name = element(root, isNote ? "a" : "span", {
       class: isNote ? "vs-row-name internal-link vs-link" : "vs-row-name",
-      text: change.from ? `${noteName(change.from)} → ${noteName(change.path)}` : noteName(change.path),
+      text: moved(change, noteName),
       attributes: isNote ? { ...attributes, role: "link", tabindex: 0 } : attributes,
     });
-    const folder = folderOf(change.path);
+    const folder = moved(change, (path) => folderOf(path) || (change.from === undefined ? "" : "/"));
     const diff = diffs.get(change.id);
+    const end = box(root, "vs-row-end");
     append(
       line,
       actionIcon(parts, change.action),
       element(root, "span", { class: "vs-hidden", text: `${change.action.replace("_", " ")}: ` }),
       name,
-      folder !== "" && element(root, "span", { class: "vs-row-folder", text: folder, attributes: { dir: "auto" } }),
+      folder !== "" && element(root, "span", { class: `vs-row-folder${change.from ? " is-move" : ""}`, text: folder, attributes: { dir: "auto" } }),
       undone && element(root, "span", { class: "vs-row-undone", text: "undone" }),
+      end,
     );
-    if (diff && diff.added + diff.removed > 0) line.appendChild(drawCounts(root, diff));
+    if (diff && diff.added + diff.removed > 0) end.appendChild(drawCounts(root, diff));
     row.appendChild(line);
     if (diff?.diff !== undefined || diff?.reason !== undefined) {
       const isOpen = opened.has(change.id);
@@ -102,7 +105,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
         if (!opened.delete(change.id)) opened.add(change.id);
         draw();
       });
-      line.appendChild(button);
+      end.appendChild(button);
       if (isOpen && diff.diff !== undefined) row.appendChild(drawDiff(row, diff.diff));
       if (isOpen && diff.reason !== undefined) row.appendChild(element(row, "div", { class: "vs-aside", text: diff.reason }));
     }
@@ -110,7 +113,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       const button = textButton(root, "Undo", "vs-small");
       button.setAttribute("aria-label", `Undo the change of ${change.path}`);
       button.addEventListener("click", () => void takeBack([{ change: change.id }]));
-      line.appendChild(button);
+      end.appendChild(button);
     }
     return row;
   };
@@ -146,12 +149,9 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     try {
       for (const target of targets) {
         const given = force ? { ...target, force } : target;
-        let result = await parts.chat.tool("undo", given, force);
-        if (codeOf(result) === "approval_needed") {
-          if (!(await parts.host.confirm(agreement(result), "Undo"))) return;
-          const { data } = result.structuredContent as { data?: { identity?: string } };
-          result = await parts.chat.tool("undo", given, true, data?.identity);
-        }
+        const asks = { question: "Undo this?", action: "Undo" };
+        const result = await callAgreed(parts, "undo", given, asks, { confirmed: force });
+        if (result === null) return;
         if (!result.isError) continue;
         refused(target, { message: messageOf(result), diff: diffIn(result) }, force);
         return;
@@ -165,11 +165,11 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
 
   const refused = (target: Record<string, string | number>, why: Refused, wasForced: boolean): void => {
     const nodes: Node[] = [];
-    if (why.diff !== "") nodes.push(drawDiff(root, why.diff));
+    if (why.diff !== "") nodes.push(drawDiff(root, why.diff, true));
     if (!wasForced) {
       const button = textButton(root, "Undo anyway", "mod-warning");
       button.addEventListener("click", () => {
-        const text = "The text that was written since is replaced by the earlier one. It stays in the journal, and this undo can be undone.";
+        const text = "Later edits will be replaced by the earlier text. They stay in the journal, and you can undo this again.";
         void parts.host.confirm(text, "Undo anyway").then((agreed) => {
           if (agreed) void takeBack([target], true);
         });
@@ -207,6 +207,12 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   };
 }
 
+/** A part of the path of what changed, before and after where these differ. */
+function moved({ from, path }: Pick<ChangeInfo, "from" | "path">, of: (path: string) => string): string {
+  const [before, after] = [of(from ?? path), of(path)];
+  return before === after ? after : `${before} → ${after}`;
+}
+
 /** An icon for what is done. */
 export function actionIcon(parts: Parts, action: string): HTMLElement {
   const icons: Record<string, string> = {
@@ -226,37 +232,10 @@ export function actionIcon(parts: Parts, action: string): HTMLElement {
   return iconOf(parts, icons[action] ?? "file-text", `vs-icon vs-action-${action.replace("_", "-")}`);
 }
 
-function textOf(result: ToolsCallResult): string {
-  return result.content.map((one) => one.text).join("\n");
-}
-
-function structured(result: ToolsCallResult): Record<string, unknown> {
-  const data = result.structuredContent;
-  return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
-}
-
-/** Why it was refused; the advice in it is for who calls tools, and a button here. */
-function messageOf(result: ToolsCallResult): string {
-  const { message } = structured(result);
-  return typeof message === "string" ? message : textOf(result);
-}
-
-/** What a person is asked who wants to undo something; the advice in it is for who calls tools. */
-function agreement(result: ToolsCallResult): string {
-  const { reasons } = (structured(result)["data"] ?? {}) as { reasons?: string[] };
-  return `Undo this? It needs your agreement: ${reasons?.join("; ") ?? messageOf(result)}.`;
-}
-
-function codeOf(result: ToolsCallResult): unknown {
-  return result.isError ? structured(result)["code"] : undefined;
-}
-
 /** The difference that an undo would lose: in the data of the error, or in its text. */
 function diffIn(result: ToolsCallResult): string {
-  const data = structured(result)["data"];
-  if (typeof data === "object" && data !== null && "diff" in data && typeof data.diff === "string") {
-    return data.diff;
-  }
+  const { diff } = errorData(result);
+  if (typeof diff === "string") return diff;
   const text = textOf(result);
   const at = text.search(/^--- .*\n\+\+\+ /m);
   return at < 0 ? "" : text.slice(at);

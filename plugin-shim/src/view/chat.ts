@@ -1,13 +1,14 @@
 /** One conversation as the view has it before it: what is loaded of it, what happens, what is asked. */
 
-import { type Approval, asking } from "./questions";
-import type { BranchInfo, ConversationInfo, SessionUpdateParams, ToolsCallResult } from "../protocol";
+import type { Activity, Approval } from "../activity";
+import type { BranchInfo, ConversationInfo, SessionUpdateParams, ToolsCallParams, ToolsCallResult } from "../protocol";
 import { CallError, said } from "../call-error";
 import { type Changed, entriesOf, Timeline } from "./timeline";
-import type { Connection, Unsubscribe } from "../connection";
+import type { CallOptions, Connection, Unsubscribe } from "../connection";
 import type { Draft } from "./draft";
 import { Outbox } from "./outbox";
 import { Pages } from "./pages";
+import { type Stands, standsOf } from "./stands";
 
 /** How full the model's window is, which is known once a model was asked, and what the conversation cost, in US dollars. */
 export interface Usage {
@@ -32,11 +33,23 @@ export interface Happened {
   /** Title, state, branches. */
   info?: boolean;
   usage?: boolean;
-  approvals?: boolean;
+  /** What waits for an approval, or how a conversation stands. */
+  activity?: boolean;
   elsewhere?: boolean;
   /** A message of the agent's is whole: for those who hear the view. */
   said?: { text: string; isQuestion: boolean };
   problem?: string;
+}
+
+/** The arguments of a tool. */
+export type CallGiven = NonNullable<ToolsCallParams["arguments"]>;
+
+/** How a tool is called. */
+export interface CallHow extends CallOptions {
+  /** With the person's agreement, */
+  confirmed?: boolean;
+  /** and the identity of what they were shown for it. */
+  agreed?: string;
 }
 
 export class Chat {
@@ -47,7 +60,6 @@ export class Chat {
   /** The branch that is only looked at; null where the live one is shown. */
   branch: number | null = null;
   usage: Usage | null = null;
-  readonly approvals: Approval[] = [];
   elsewhere: Elsewhere | null = null;
   /** The person wants a new one: what goes on elsewhere is not shown in its place. */
   isNew = false;
@@ -67,9 +79,11 @@ export class Chat {
   #toStop: string | null = null;
 
   readonly #connection: Connection;
+  readonly #activity: Activity;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, activity: Activity) {
     this.#connection = connection;
+    this.#activity = activity;
     this.outbox = new Outbox(this, connection);
     this.pages = new Pages(this, connection);
   }
@@ -87,6 +101,23 @@ export class Chat {
     return this.timeline.standing.state !== "idle";
   }
 
+  /** What waits for the person's approval, here and in other conversations. */
+  get approvals(): readonly Approval[] {
+    return this.#activity.approvals;
+  }
+
+  /** How the conversation stands. */
+  get stands(): Stands {
+    const { timeline, info, sessionId } = this;
+    return standsOf({
+      isConnected: this.#connection.state.kind === "connected",
+      activeness: this.branch === null ? this.#activity.of(sessionId) : null,
+      standing: timeline.standing,
+      entries: timeline.entries,
+      isEnded: info?.state === "ended",
+    });
+  }
+
   on(heard: (happened: Happened) => void): void {
     this.#heard.add(heard);
   }
@@ -96,6 +127,7 @@ export class Chat {
     this.#releases.push(
       connection.onSnapshot(() => void this.reload()),
       connection.onState((state) => {
+        this.tell({ activity: true });
         if (state.kind !== "connected") return;
         if (this.#toStop !== null) connection.notify("session/cancel", { sessionId: this.#toStop });
         this.#toStop = null;
@@ -134,7 +166,7 @@ export class Chat {
         this.outbox.drop(sessionId);
         this.begin();
       }),
-      connection.answer("session/request_permission", asking(this.approvals, () => this.tell({ approvals: true }))),
+      this.#activity.onChange(() => this.tell({ activity: true })),
     );
     if (connection.state.kind === "connected") void this.reload();
   }
@@ -143,7 +175,6 @@ export class Chat {
     this.pages.clear();
     this.#releases.splice(0).forEach((release) => release());
     this.#heard.clear();
-    this.approvals.length = 0;
     this.outbox.end();
   }
 
@@ -203,6 +234,7 @@ export class Chat {
       const answer = await pages.ask(sessionId, branch);
       if (load !== pages.load) return;
       const { conversation, branches } = answer;
+      const isSame = conversation.sessionId === this.sessionId && branch === this.branch;
       this.#wanted = null;
       this.info = conversation;
       this.branches = branches;
@@ -213,7 +245,7 @@ export class Chat {
         waiting: conversation.state === "waiting",
       };
       this.outbox.show(branch === null ? conversation.sessionId : undefined);
-      const changed = pages.begin(answer, standing);
+      const changed = pages.begin(answer, standing, isSame);
       this.#afterLoad();
       this.tell({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
       void this.#count();
@@ -278,7 +310,7 @@ export class Chat {
     if (this.#connection.state.kind === "connected") this.#connection.notify("session/cancel", { sessionId });
     else {
       this.#toStop = sessionId;
-      this.tell({ problem: "It is stopped when the connection is back" });
+      this.tell({ problem: "The turn will be stopped when the connection is back" });
     }
   }
 
@@ -306,15 +338,10 @@ export class Chat {
     await this.#fetch(sessionId, null);
   }
 
-  /** Calls a tool as the person, with their agreement and the identity of what they were shown for it. */
-  tool(
-    name: string,
-    given: Record<string, string | number | boolean>,
-    confirmed = false,
-    agreed?: string,
-  ): Promise<ToolsCallResult> {
+  /** Calls a tool as the person. */
+  tool(name: string, given: CallGiven, { confirmed = false, agreed, ...options }: CallHow = {}): Promise<ToolsCallResult> {
     const meta = confirmed ? { _meta: { vault: { confirmed, agreed } } } : {};
-    return this.#connection.call("tools/call", { name, arguments: given, ...meta });
+    return this.#connection.call("tools/call", { name, arguments: given, ...meta }, options);
   }
 
   // --- what happens

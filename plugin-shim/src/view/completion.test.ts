@@ -16,6 +16,16 @@ describe("a mention", () => {
     expect(at("first line\n@x|")).toBe("x");
   });
 
+  it("begins with the brackets of a link, too, until they are closed", () => {
+    expect(at("look at [[comp|")).toBe("comp");
+    expect(at("[[ana@home|")).toBe("ana@home");
+    expect(at("[[Compost]] and|")).toBeNull();
+    expect(at("[[Compost#He|")).toBeNull();
+    const text = "see [[comp]] more";
+    const mention = mentionAt(text, 10);
+    expect(mention && completed(text, mention, "Garden/Compost.md").text).toBe("see [[Garden/Compost]] more");
+  });
+
   it("is none in an address, behind its end, or far away", () => {
     expect(at("ana@example|")).toBeNull();
     expect(at("no mention|")).toBeNull();

@@ -1,11 +1,11 @@
-/** What is typed behind an `@`, to be completed to a note or a folder. */
+/** What is typed behind an `@` or `[[`, to be completed to a note or a folder. */
 
 export interface Mention {
-  /** Where the `@` stands. */
+  /** Where the `@` or `[[` stands. */
   from: number;
   /** Where the cursor stands. */
   to: number;
-  /** What was typed behind the `@`. */
+  /** What was typed behind that. */
   text: string;
 }
 
@@ -16,6 +16,9 @@ const LONGEST = 80;
 export function mentionAt(text: string, cursor: number): Mention | null {
   const line = text.slice(Math.max(0, cursor - LONGEST - 1), cursor);
   const start = cursor - line.length;
+  const link = line.lastIndexOf("[[");
+  const linked = line.slice(link + 2);
+  if (link >= 0 && !/[\]|#\n]/.test(linked)) return { from: start + link, to: cursor, text: linked };
   const at = line.lastIndexOf("@");
   if (at < 0) return null;
   const typed = line.slice(at + 1);
@@ -30,7 +33,8 @@ export function mentionAt(text: string, cursor: number): Mention | null {
 /** The text with the mention replaced by a link to `path`, and where the cursor stands then. */
 export function completed(text: string, mention: Mention, path: string): { text: string; cursor: number } {
   const linkpath = path.endsWith(".md") ? path.slice(0, -3) : path;
-  const after = text.slice(mention.to);
+  // Brackets that an editor closed by itself are part of the link.
+  const after = text.slice(mention.to).replace(/^\]\]/, "");
   const link = `[[${linkpath}]]${/^\s/.test(after) ? "" : " "}`;
   const before = text.slice(0, mention.from);
   return { text: before + link + after, cursor: before.length + link.length };

@@ -54,14 +54,14 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const root = element(parts.root, "form", { class: "vs-composer" });
   const editing = box(root, "vs-editing");
   const stopEditing = textButton(root, "Cancel", "vs-small");
-  append(editing, iconOf(parts, "pencil"), element(root, "span", { text: "Editing: what came after goes on as a branch of its own" }), stopEditing);
+  append(editing, iconOf(parts, "pencil"), element(root, "span", { text: "Editing: the replies that followed stay in a branch of their own" }), stopEditing);
   const chips = element(root, "div", { class: "vs-chips", attributes: { role: "list", "aria-label": "What goes with the message" } });
   const input = element(root, "textarea", {
     class: "vs-input",
     attributes: {
       rows: 1,
       dir: "auto",
-      placeholder: "Ask, or tell what to do",
+      placeholder: "Ask, or say what to do",
       "aria-label": "Message",
       role: "combobox",
       "aria-autocomplete": "list",
@@ -99,7 +99,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
 
   const drawChips = (): void => {
     clear(chips);
-    const chip = (icon: string, text: string, title: string, drop: () => void): void => {
+    const chip = (icon: HTMLElement, text: string, title: string, drop: () => void): void => {
       const away = iconButton(parts, "x", `Remove ${text}`);
       away.addEventListener("click", () => {
         drop();
@@ -107,16 +107,17 @@ export function composer(parts: Parts, sending: Sending): Composer {
         input.focus();
       }, { once: true });
       const words = element(chips, "span", { class: "vs-chip-text", text, attributes: { dir: "auto" } });
-      const made = element(chips, "span", { class: "vs-chip", attributes: { role: "listitem", title } }, iconOf(parts, icon), words, away);
+      const made = element(chips, "span", { class: "vs-chip", attributes: { role: "listitem", title } }, icon, words, away);
       chips.appendChild(made);
     };
     for (const one of attachments) {
       const text = one.selection === undefined ? noteName(one.path) : `Selection in ${noteName(one.path)}`;
       const icon = one.selection === undefined ? "file-text" : "quote";
-      chip(icon, text, one.selection ?? one.path, () => (attachments = attachments.filter((other) => other !== one)));
+      chip(iconOf(parts, icon), text, one.selection ?? one.path, () => (attachments = attachments.filter((other) => other !== one)));
     }
     for (const one of images) {
-      chip("image", one.name, one.name, () => (images = images.filter((other) => other !== one)));
+      const src = `data:${one.mimeType};base64,${one.data}`;
+      chip(element(chips, "img", { class: "vs-thumbnail", attributes: { src, alt: "" } }), one.name, one.name, () => (images = images.filter((other) => other !== one)));
     }
     show(chips, attachments.length + images.length > 0);
   };
@@ -236,11 +237,11 @@ export function composer(parts: Parts, sending: Sending): Composer {
 
   const takeImage = async (blob: File): Promise<void> => {
     if (!IMAGES.includes(blob.type)) {
-      parts.host.notice(`An image of the type ${blob.type || "of this file"} cannot be sent; PNG, JPEG, GIF and WebP can`);
+      parts.host.notice(`${blob.name} is not a PNG, JPEG, GIF or WebP image, so it cannot be sent`);
       return;
     }
     if (blob.size > LARGEST_IMAGE) {
-      parts.host.notice("The image is too large to be sent: at most 2.5 MB");
+      parts.host.notice(`${blob.name} is too large to be sent; the limit is 2.5 MB`);
       return;
     }
     const bytes = new Uint8Array(await blob.arrayBuffer());
@@ -254,7 +255,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const takeFiles = (files: Iterable<File>): void => {
     for (const one of files) {
       if (one.type.startsWith("image/")) void takeImage(one);
-      else parts.host.notice(`Put ${one.name} into the vault first: only what is there can be read`);
+      else parts.host.notice(`Add ${one.name} to the vault first; only files in the vault can be read`);
     }
   };
 
@@ -272,7 +273,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     show(selection, active?.selection !== undefined && active.selection !== "");
     const { standing } = chat.timeline;
     const waits = standing.waiting && standing.state === "idle";
-    input.placeholder = waits ? "Answer the question" : chat.isWorking ? "Say more; it is heard at the next step" : "Ask, or tell what to do";
+    input.placeholder = waits ? "Answer the question" : chat.isWorking ? "Add a message; it will be read at the next step" : "Ask, or say what to do";
     drawUsage(usage, parts);
   };
 

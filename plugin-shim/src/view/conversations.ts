@@ -8,8 +8,6 @@ import { showMenu } from "./menu";
 import { titleOf } from "./header";
 import { when } from "./format";
 
-/** Items at the beginning of a conversation, among which the first message is. */
-const FIRST = 6;
 /** Conversations that are asked for at first. */
 const PAGE = 100;
 /** Milliseconds without a key until it is searched. */
@@ -36,7 +34,7 @@ export interface ConversationList {
 export function conversationList(parts: Parts, actions: ListActions): ConversationList {
   const { scope } = parts;
   const root = element(parts.root, "section", { class: "vs-list-panel", attributes: { "aria-label": "Conversations" } });
-  const search = element(root, "input", { class: "vs-search", attributes: { type: "search", placeholder: "Search in all conversations", "aria-label": "Search in all conversations", dir: "auto" } });
+  const search = element(root, "input", { class: "vs-search", attributes: { type: "search", placeholder: "Search all conversations", "aria-label": "Search all conversations", dir: "auto" } });
   const back = iconButton(parts, "x", "Close the list");
   const rows = element(root, "ul", { class: "vs-sessions" });
   const note = element(root, "div", { class: "vs-list-note", attributes: { role: "status" } });
@@ -47,8 +45,6 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   let isLoading = false;
   /** There is something new that is not shown yet. */
   let isStale = false;
-  /** What those without a title began with. */
-  const begun = new Map<string, string>();
   let wait: (() => void) | null = null;
 
   const close = (): void => {
@@ -94,7 +90,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
       else if (!isStale) replace(made);
       if (more || !isStale) cursor = next;
       const count = rows.childElementCount;
-      setText(note, count === 0 ? (text === "" ? "No conversation yet" : "Nothing was said with these words") : "");
+      setText(note, count === 0 ? (text === "" ? "No conversations yet" : "No conversations match") : "");
     } catch (error) {
       if (now === request) setText(note, said(error));
     }
@@ -106,9 +102,10 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     const made = element(rows, "li", { class: "vs-session", attributes: { "data-session": info.sessionId } });
     const isShown = info.sessionId === parts.chat.sessionId;
     if (isShown) made.classList.add("is-shown");
-    const name = info.title ?? (isShown ? titleOf(parts) : (begun.get(info.sessionId) ?? "Conversation"));
+    const known = isShown ? titleOf(parts) : parts.titles.known(info);
+    const name = known ?? "Conversation";
     const text = element(made, "span", { class: "vs-session-title", text: name, attributes: { dir: "auto" } });
-    if (info.title === undefined && !isShown && !begun.has(info.sessionId)) void beginning(info.sessionId, text);
+    if (known === undefined) void parts.titles.learn(info.sessionId).then((title) => title !== undefined && setText(text, title));
     const time = element(made, "time", { class: "vs-session-time", text: when(info.lastActive, parts.now()) });
     const open = element(made, "button", { class: "vs-session-open", attributes: { type: "button", "aria-current": isShown ? "true" : undefined } });
     append(open, element(made, "span", { class: "vs-session-line" }, badge(info), text, time));
@@ -131,24 +128,18 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     return made;
   };
 
-  /** One that goes on has no title yet: what it began with stands for it. */
-  const beginning = async (sessionId: string, into: HTMLElement): Promise<void> => {
-    try {
-      const { items } = await parts.connection.call("_vault/conversation", { sessionId, before: FIRST, last: FIRST });
-      const first = items.find((item) => item.kind === "user")?.text.split("\n")[0];
-      if (!first || scope.ended) return;
-      begun.set(sessionId, first.slice(0, 80));
-      setText(into, first.slice(0, 80));
-    } catch {
-      // It keeps the name that every conversation has.
-    }
+  const badge = (info: ConversationInfo): HTMLElement | null => {
+    const kind: string = info.sessionId === parts.chat.sessionId ? parts.chat.stands.kind : standing(info);
+    const words: Record<string, string> = { waiting: "Waiting for you", working: "Working", failed: "Failed" };
+    const text = words[kind];
+    if (text === undefined) return null;
+    return element(rows, "span", { class: `vs-dot is-${kind}`, attributes: { role: "img", "aria-label": text, title: text } });
   };
 
-  const badge = (info: ConversationInfo): HTMLElement | null => {
-    if (info.shown === "done") return null;
-    const waits = info.shown === "waiting_for_you";
-    const text = waits ? "Waiting for you" : "Working";
-    return element(rows, "span", { class: `vs-dot is-${waits ? "waiting" : "working"}`, attributes: { role: "img", "aria-label": text, title: text } });
+  const standing = ({ sessionId, shown }: ConversationInfo): string => {
+    const now = parts.activity.of(sessionId);
+    if (now === "working") return "working";
+    return now !== null || shown === "waiting_for_you" ? "waiting" : "done";
   };
 
   const rename = (info: ConversationInfo, made: HTMLElement, open: HTMLElement): void => {

@@ -1,15 +1,15 @@
 /** A diff as lines with numbers. */
 
 import { box, element } from "./dom";
-import { countsSaid, type Diff, type DiffLine, parseDiff } from "./diff";
+import { countsSaid, type Diff, type DiffLine, parseDiff, reversed } from "./diff";
 import { visible } from "./format";
 
 /** Lines that are drawn at first; the others come when they are asked for. */
 const SHOWN = 400;
 
-/** Draws a unified diff. */
-export function drawDiff(near: Node, text: string): HTMLElement {
-  const diff = parseDiff(text);
+/** Draws a unified diff; `isTaken` where the changes that it tells of are taken back. */
+export function drawDiff(near: Node, text: string, isTaken = false): HTMLElement {
+  const diff = isTaken ? reversed(parseDiff(text)) : parseDiff(text);
   const made = element(near, "div", {
     class: "vs-diff",
     attributes: { role: "group", tabindex: 0, dir: "ltr", "aria-label": `Changes: ${countsSaid(diff)}` },

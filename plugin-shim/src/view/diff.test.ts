@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countsSaid, parseDiff } from "./diff";
+import { countsSaid, parseDiff, reversed } from "./diff";
 
 const DIFF = `--- a/Note.md
 +++ b/Note.md
@@ -45,6 +45,12 @@ describe("a diff", () => {
     ]);
     const cut = parseDiff("@@ -1 +1,2 @@\n+a\n[7 more lines of the diff are left out]\n");
     expect(cut.lines[1]).toEqual({ kind: "note", text: "[7 more lines of the diff are left out]" });
+  });
+
+  it("shows what taking it back would lose", () => {
+    const diff = reversed(parseDiff("@@ -1 +1,2 @@\n one\n+of my own\n"));
+    expect(diff).toMatchObject({ added: 0, removed: 1 });
+    expect(diff.lines.at(-1)).toEqual({ kind: "removed", text: "of my own", old: 2, new: undefined });
   });
 
   it("is counted in words", () => {

@@ -49,6 +49,15 @@ export function parseDiff(text: string): Diff {
   return diff;
 }
 
+/** What taking the changes of a diff back does: what was added is lost, and what was removed comes back. */
+export function reversed({ lines, added, removed }: Diff): Diff {
+  const turned = lines.map((line): DiffLine => {
+    if (line.kind !== "added" && line.kind !== "removed") return line;
+    return { kind: line.kind === "added" ? "removed" : "added", text: line.text, old: line.new, new: line.old };
+  });
+  return { lines: turned, added: removed, removed: added };
+}
+
 /** `+3 −1`, as it is said. */
 export function countsSaid(diff: { added: number; removed: number }): string {
   const lines = (count: number): string => (count === 1 ? "1 line" : `${count} lines`);

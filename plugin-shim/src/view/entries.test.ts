@@ -6,7 +6,7 @@ import type { CallEntry } from "./timeline";
 /** What stands beside a call that failed, by what its tool answered for programs. */
 function stands(output: unknown): string | null {
   const view = callView({ root: document.body, host: { icon: () => undefined } } as unknown as Parts);
-  const entry = { kind: "call", title: "Delete", does: "delete", status: "failed", input: null, result: "", output };
+  const entry = { kind: "call", title: "Delete", tool: "delete", does: "delete", status: "failed", input: null, result: "", output };
   view.update(entry as unknown as CallEntry);
   return view.root.querySelector(".vs-call-state")?.textContent ?? null;
 }
@@ -16,7 +16,7 @@ describe("a call that came to nothing", () => {
     expect(stands({ code: "denied", data: { layer: "approval", refused: { by: "chat", words: "" } } })).toBe("you refused");
     expect(stands({ code: "denied", data: { layer: "approval", reasons: [] } })).toBe("nobody answered");
     expect(stands({ code: "denied", data: { layer: "paths" } })).toBe("not allowed");
-    expect(stands({ code: "approval_pending", data: { question: 7 } })).toBe("waits for your agreement");
+    expect(stands({ code: "approval_pending", data: { question: 7 } })).toBe("waiting for your approval");
     expect(stands({ code: "not_found" })).toBe("failed");
     expect(stands(null)).toBe("failed");
   });

@@ -1,10 +1,14 @@
 /** One entry of the timeline each: what was said, thought, called, told. */
 
-import { box, clear, element, setText, show, toggle } from "./dom";
+import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { Answer } from "./answer";
 import { drawDiff } from "./diff-view";
-import { noteName, sourceName, when } from "./format";
+import { sentence, sourceName, when } from "./format";
+import { drawWords } from "./named";
 import { iconButton, iconOf, type Parts, setWords, textButton } from "./part";
+import { type Card, lazyCard } from "./lazy";
+import { cardKey } from "./plans";
+import { isNames, isTable, type Names } from "./outputs";
 import type { AgentEntry, CallEntry, EndEntry, Entry, NoticeEntry, ThoughtEntry, UserEntry } from "./timeline";
 
 /** An entry as elements. */
@@ -68,7 +72,8 @@ export function userView(parts: Parts, actions: EntryActions): EntryView<UserEnt
       clear(source);
       if (from) source.append(iconOf(parts, sourceIcon(entry.source)), from);
       show(source, from !== null);
-      const words = { sending: "Sending…", waiting: "Waits for the connection", failed: entry.error ?? "Not sent" };
+      const isQueued = parts.chat.timeline.standing.queued > 0;
+      const words = { sending: isQueued ? "Queued" : "Sending…", waiting: "Will be sent when the connection is back", failed: entry.error ?? "Not sent" };
       setText(state, entry.pending ? words[entry.pending] : "");
       show(state, entry.pending !== undefined);
       toggle(root, "is-pending", entry.pending !== undefined);
@@ -85,33 +90,11 @@ function sourceIcon(source: string): string {
   return source === "cli" ? "terminal" : "message-square";
 }
 
-/** The words of a person, with the notes they name as links. */
-function drawWords(into: HTMLElement, text: string): void {
-  const named = /\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]|\(the note `([^`\n]+)` is meant\)/g;
-  let from = 0;
-  for (const found of text.matchAll(named)) {
-    if (found.index > from) into.append(text.slice(from, found.index));
-    const path = found[1] ?? found[3] ?? "";
-    into.appendChild(noteLink(into, path, found[2] ?? noteName(path)));
-    from = found.index + found[0].length;
-  }
-  if (from < text.length) into.append(text.slice(from));
-}
-
-/** A link to a note, opened by the view's one listener. */
-export function noteLink(near: Node, path: string, text: string): HTMLElement {
-  return element(near, "a", {
-    class: "internal-link vs-link",
-    text,
-    attributes: { role: "link", tabindex: 0, dir: "auto", "data-linkpath": path, title: path },
-  });
-}
-
 export function agentView(parts: Parts, actions: EntryActions): EntryView<AgentEntry> {
   const root = element(parts.root, "article", { class: "vs-entry vs-agent" });
   const badge = box(root, "vs-question-badge", element(root, "span", { class: "vs-dot is-waiting" }), "Waiting for you");
-  const cut = element(root, "div", { class: "vs-aside", text: "The beginning comes when the answer is whole." });
-  const broke = element(root, "div", { class: "vs-aside", text: "The answer broke off here." });
+  const cut = element(root, "div", { class: "vs-aside", text: "The start of this answer will appear when it is complete." });
+  const broke = element(root, "div", { class: "vs-aside", text: "The answer was cut off here." });
   const answer = new Answer(root, parts.painter);
   const foot = box(root, "vs-foot");
   const time = element(root, "time", { class: "vs-time" });
@@ -181,6 +164,9 @@ export function callView(parts: Parts): EntryView<CallEntry> {
   details.append(summary, body);
   root.appendChild(details);
   let shown: CallEntry | null = null;
+  let card: Card | null = null;
+  /** What the card is of. */
+  let cardOf: unknown;
   let does = "";
   const draw = (): void => {
     if (!details.open || !shown) return;
@@ -197,16 +183,35 @@ export function callView(parts: Parts): EntryView<CallEntry> {
         clear(icon);
         parts.host.icon(icon, callIcon(entry.does));
       }
-      setText(title, entry.title);
-      title.title = entry.title;
-      const words = { pending: entry.waitsFor ? "waits for you" : "", in_progress: "", completed: "", failed: failure(entry.output) };
+      // A tool without a title of its own is called by its name.
+      const called = entry.title === entry.tool ? sentence(entry.tool.replaceAll("_", " ")) : entry.title;
+      setText(title, called);
+      title.title = called;
+      const words = { pending: entry.waitsFor ? "waiting for you" : "", in_progress: "", completed: "", failed: failure(entry) };
       setText(state, words[entry.status]);
-      root.setAttribute("aria-label", `Tool: ${entry.title}, ${entry.status.replace("_", " ")}`);
+      root.setAttribute("aria-label", `Tool: ${called}, ${entry.status.replace("_", " ")}`);
       toggle(root, "is-running", entry.status === "in_progress" || entry.status === "pending");
       toggle(root, "is-failed", entry.status === "failed");
+      const named = entry.card ? cardKey(entry.card) : isTable(entry.output) || isNames(entry.output) ? entry.output : undefined;
+      if (cardOf !== named) {
+        cardOf = named;
+        card?.end();
+        card?.root.remove();
+        card = named === undefined ? null : cardFor(parts, entry);
+        append(root, card?.root);
+      }
       draw();
     },
+    end: () => card?.end(),
   };
+}
+
+function cardFor(parts: Parts, { card, output }: CallEntry): Card {
+  return lazyCard(parts.root, ({ drawTable, jobCard, namesCard, planCard }) => {
+    if (card) return card.kind === "plan" ? planCard(parts, card.plan) : jobCard(parts, card.job);
+    if (isTable(output)) return { root: drawTable(parts.root, output), end: () => undefined };
+    return namesCard(parts, output as Names);
+  });
 }
 
 function callIcon(does: string): string {
@@ -220,20 +225,20 @@ function drawCall(into: HTMLElement, entry: CallEntry): void {
   };
   const pre = (text: string): HTMLElement =>
     element(into, "pre", { text, attributes: { dir: "auto", tabindex: 0 } });
-  if (entry.waitsFor) block("Waits for your agreement", element(into, "div", { text: entry.waitsFor }));
+  if (entry.waitsFor) block("Waiting for your approval", element(into, "div", { text: entry.waitsFor }));
   const given = entry.input;
   const isEmpty = given === null || (typeof given === "object" && Object.keys(given).length === 0);
   if (!isEmpty) block("Arguments", pre(typeof given === "string" ? given : JSON.stringify(given, null, 2)));
   const diff = diffOf(entry);
   if (diff) block("Changes", drawDiff(into, diff));
   if (entry.result !== "") block(entry.status === "failed" ? "Error" : "Result", pre(entry.result));
-  else if (entry.status === "in_progress") into.append(element(into, "div", { class: "vs-aside", text: "At work…" }));
+  else if (entry.status === "in_progress") into.append(element(into, "div", { class: "vs-aside", text: "Running…" }));
 }
 
 /** In which way a call came to nothing: who said no, or that nobody has said anything. */
-function failure(output: unknown): string {
+function failure({ output }: CallEntry): string {
   const { code, data } = (output ?? {}) as { code?: string; data?: { layer?: string; refused?: object } | null };
-  if (code === "approval_pending") return "waits for your agreement";
+  if (code === "approval_pending") return "waiting for your approval";
   if (code !== "denied") return "failed";
   if (data?.layer !== "approval") return "not allowed";
   return data.refused ? "you refused" : "nobody answered";
@@ -288,9 +293,9 @@ function endWords(entry: EndEntry): string {
     case "cancelled":
       return "Stopped";
     case "max_tokens":
-      return "The answer reached the longest that the model may give";
+      return "The answer reached the model's length limit";
     case "max_turn_requests":
-      return "Stopped after as many steps as one turn may have";
+      return "Stopped at the limit of steps for one turn";
     case "refusal":
       return "The model declined to answer";
     default:
@@ -304,6 +309,6 @@ async function copied(parts: Parts, text: string): Promise<void> {
     parts.announce("Copied");
     parts.host.notice("Copied");
   } catch {
-    parts.host.notice("The text could not be copied; select it and copy it by hand");
+    parts.host.notice("The text could not be copied. Select it and copy it yourself");
   }
 }

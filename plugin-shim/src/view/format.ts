@@ -23,6 +23,11 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** A text with a capital at its beginning. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** `14:02` of today, `Nov 20` of this year, else `Nov 20, 2025`; empty for what is no time. */
 export function when(time: string, now: Date): string {
   const date = new Date(time);

@@ -1,10 +1,11 @@
 /** What stands above a conversation: its title and state, its model, a new one, all others. */
 
-import { clear, element, setText, show } from "./dom";
+import { clear, element, setText, show, toggle } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
 import type { ModelsResult } from "../protocol";
 import { said } from "../call-error";
 import { showMenu, type MenuItem } from "./menu";
+import { titleFrom } from "./titles";
 
 export interface HeaderActions {
   /** Shows or hides the list of conversations. */
@@ -73,11 +74,12 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     list.setAttribute("aria-label", `Conversation: ${titleOf(parts)}. Show all conversations`);
     show(branch, chat.branches.length > 1);
     show(more, info !== null);
-    const words = stateWords(parts);
+    const { kind, text } = chat.stands;
     // Written anew it would be said anew, too.
-    if (state.textContent !== (words?.text ?? "")) clear(state);
-    if (words && !state.hasChildNodes()) state.append(element(state, "span", { class: `vs-dot is-${words.kind}` }), element(state, "span", { class: "vs-state-text", text: words.text }));
-    show(state, words !== null);
+    if (state.textContent !== text) clear(state);
+    if (text !== "" && !state.hasChildNodes()) state.append(element(state, "span", { class: `vs-dot is-${kind}` }), element(state, "span", { class: "vs-state-text", text }));
+    toggle(state, "is-told", kind === "failed" || kind === "waiting");
+    show(state, text !== "");
     const current = models?.chain[0];
     show(model, models !== null);
     setText(modelName, current === undefined ? "No model" : shortName(current));
@@ -108,7 +110,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
       choose: () => void choose(one.name),
     }));
     if (items.length === 0) {
-      items.push({ text: "No model is set up: `steward models` in a terminal says how", disabled: true, choose: () => undefined });
+      items.push({ text: "No model yet. Run steward models in a terminal", disabled: true, choose: () => undefined });
     }
     showMenu(parts, model, "Model", items);
   });
@@ -135,18 +137,8 @@ export function titleOf(parts: Pick<Parts, "chat">): string {
   const { info, timeline } = parts.chat;
   if (info?.title) return info.title;
   const first = timeline.entries.find((entry) => entry.kind === "user");
-  if (first?.kind === "user") return first.text.split("\n")[0]?.slice(0, 80) ?? "Conversation";
+  if (first?.kind === "user") return titleFrom(first.text);
   return info ? "Conversation" : "New conversation";
-}
-
-function stateWords(parts: Parts): { kind: string; text: string } | null {
-  const { chat } = parts;
-  const { standing } = chat.timeline;
-  if (standing.state === "requires_action" || chat.approvals.length > 0) return { kind: "waiting", text: "Waiting for you" };
-  if (standing.state === "running") return { kind: "working", text: "Working" };
-  if (standing.waiting) return { kind: "waiting", text: "Waiting for you" };
-  if (chat.info?.state === "ended") return { kind: "ended", text: "Ended" };
-  return chat.timeline.entries.length > 0 ? { kind: "done", text: "Done" } : null;
 }
 
 function shortName(model: string): string {

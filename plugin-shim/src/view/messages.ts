@@ -42,8 +42,8 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const list = box(root, "vs-list");
   const empty = box(root, "vs-empty");
   empty.append(
-    element(empty, "div", { class: "vs-empty-title", text: "What shall be done in your notes?" }),
-    element(empty, "div", { class: "vs-empty-hint", text: "Ask about them, or have them written, moved and tidied. Every change can be undone." }),
+    element(empty, "div", { class: "vs-empty-title", text: "What would you like to do?" }),
+    element(empty, "div", { class: "vs-empty-hint", text: "Ask about your notes, or have them written, moved and tidied. You can undo every change." }),
   );
   const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
@@ -183,15 +183,15 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   };
 
   const drawWork = (): void => {
-    const { standing } = chat.timeline;
-    const queue = standing.queued > 0 ? `${counted(standing.queued, "message")} to be heard next` : "";
-    const words = { idle: "", running: "Working…", requires_action: "Waiting for your agreement" }[standing.state];
+    const { kind, work: words } = chat.stands;
+    const { queued } = chat.timeline.standing;
+    const queue = queued > 0 ? `${counted(queued, "message")} queued` : "";
     setText(workText, [words, queue].filter((part) => part !== "").join(" · "));
     show(work, words !== "" || queue !== "");
-    show(dots, standing.state === "running");
+    show(dots, kind === "working");
   };
 
-  const update = ({ timeline, loaded, info }: Happened): void => {
+  const update = ({ timeline, loaded, info, activity }: Happened): void => {
     if (loaded) {
       setText(older, chat.pages.loading ? "Loading…" : "");
       if (timeline && !isPinned && timeline.standing) isPinned = true;
@@ -204,12 +204,14 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
       if (timeline.order) orderAll();
       if (timeline.standing) {
         drawWork();
+        for (const entry of chat.timeline.entries) if (entry.kind === "user" && entry.pending !== undefined) views.get(entry.key)?.update(entry);
         // Whether a question still waits is seen on it.
         const question = chat.timeline.last("agent", (entry) => entry.message === "question");
         if (question) views.get(question.key)?.update(question);
       }
       if (!loaded) chat.pages.letGo(isPinned ? "oldest" : "newest");
     }
+    if (activity || loaded) drawWork();
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
       toggle(root, "is-read-only", chat.branch !== null);

@@ -43,13 +43,13 @@ export class Pages {
     this.loading = this.earlier = this.later = false;
   }
 
-  /** Has the timeline show this piece and no other. */
-  begin({ items, earlier, changes }: ConversationResult, standing: Partial<Standing>): Changed {
+  /** Has the timeline show this piece and no other; `isSame` where the conversation was shown before. */
+  begin({ items, earlier, changes }: ConversationResult, standing: Partial<Standing>, isSame: boolean): Changed {
     const { timeline } = this.#chat;
     this.earlier = earlier;
     this.later = false;
     this.#outcomes = [];
-    const changed = timeline.replace(entriesOf(items, this.#outcomes), standing);
+    const changed = timeline.replace(entriesOf(items, this.#outcomes), standing, isSame);
     for (const set of changes ?? []) if (set.turn !== undefined) timeline.addSet(set.turn, set);
     timeline.entries.forEach((entry) => changed.keys.add(entry.key));
     return changed;

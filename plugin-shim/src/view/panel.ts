@@ -41,16 +41,16 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
         break;
       case "off":
       case "connecting":
-        if (isLine) say("plug", "The daemon is away; connecting again…");
+        if (isLine) say("plug", "Connection lost. Reconnecting…");
         else say("plug", "Connecting…");
         break;
       case "absent":
-        if (isLine) say("plug", "The daemon has stopped. What you write is sent when it is back.", retry);
-        else say("plug", "The daemon is not running", "Start it in a terminal:", command(host.command("serve")), "This connects by itself as soon as it runs.", retry);
+        if (isLine) say("plug", "The daemon has stopped. Messages you write will be sent when it is back.", retry);
+        else say("plug", "The daemon is not running", "Start it in a terminal:", command(host.command("serve")), "This view connects as soon as the daemon runs.", retry);
         break;
       case "unpaired":
         if (host.kind === "browser") {
-          say("key-round", "Not paired yet", detail ?? "This page opens with a code that holds once. In a terminal:", command("steward open"));
+          say("key-round", "Not paired yet", detail ?? "This page opens with a one-time code. Run this in a terminal:", command("steward open"));
           break;
         }
         // Whoever is new has not started the daemon either.
@@ -58,10 +58,10 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
         break;
       case "refused":
         if (host.kind === "browser") {
-          say("key-round", "This page has to be opened anew", "What this tab was let in with has ended with the daemon or with its token. In a terminal:", command("steward open"));
+          say("key-round", "This page has expired", "The daemon was restarted, or its token was replaced. Open the page again from a terminal:", command("steward open"));
           break;
         }
-        say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", ...(/pair/.test(detail ?? "pair") ? [command(host.command("pair"))] : []), retry);
+        say("shield-alert", "The daemon refused the connection", detail ?? "Pair again: the token may have changed.", ...(/pair/.test(detail ?? "pair") ? [command(host.command("pair"))] : []), retry);
         break;
     }
     const isShown = kind !== "connected";

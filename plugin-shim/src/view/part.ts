@@ -1,10 +1,13 @@
 /** What every part of the view is given. */
 
+import type { Activity } from "../activity";
 import type { Chat } from "./chat";
 import type { Connection } from "../connection";
 import type { Host } from "../host";
+import type { Jobs } from "./jobs";
 import type { Painter } from "./answer";
 import type { Scope } from "./scope";
+import type { Titles } from "./titles";
 import { type Child, element } from "./dom";
 import { visible } from "./format";
 
@@ -16,6 +19,9 @@ export interface Parts {
   host: Host;
   painter: Painter;
   scope: Scope;
+  jobs: Jobs;
+  activity: Activity;
+  titles: Titles;
   /** The clock. */
   now(): Date;
   /** Has it said to those who hear the view. */

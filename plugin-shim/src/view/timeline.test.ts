@@ -265,3 +265,36 @@ describe("the changes of a turn", () => {
     expect(timeline.entries).toHaveLength(1);
   });
 });
+
+describe("an answer that was shown when the daemon ended", () => {
+  const kept = (): ItemInfo[] => [
+    { item: 1, kind: "user", text: "Hello", turn: 1, time: "", updates: [user("u", "Hello")] },
+    { item: 2, kind: "note", text: "", turn: 1, time: "", updates: [{ sessionUpdate: "notice", severity: "warning", title: "the steward ended" }] },
+  ] as unknown as ItemInfo[];
+
+  beforeEach(() => {
+    timeline.update(user("u", "Hello"), "1");
+    timeline.update(chunk("m", "The first half"), "1");
+  });
+
+  it("is still there, marked as cut off", () => {
+    timeline.replace(entriesOf(kept()), {}, true);
+    expect(timeline.entries.map(({ kind }) => kind)).toEqual(["user", "agent", "notice"]);
+    expect(timeline.last("agent")).toMatchObject({ text: "The first half", message: "part", open: false });
+    // And after the next load, too.
+    timeline.replace(entriesOf(kept()), {}, true);
+    expect(timeline.last("agent")?.text).toBe("The first half");
+  });
+
+  it("is not there in another conversation, nor beside the whole of it, nor while it goes on", () => {
+    timeline.replace(entriesOf(kept()), { state: "running" }, true);
+    expect(timeline.last("agent")).toBeUndefined();
+    timeline.update(chunk("m", "The first half"), "1");
+    const whole = { item: 3, kind: "message", text: "", turn: 1, time: "", updates: [chunk("m", "The whole")] } as unknown as ItemInfo;
+    timeline.replace(entriesOf([...kept(), whole]), {}, true);
+    expect(timeline.entries.filter(({ kind }) => kind === "agent")).toMatchObject([{ text: "The whole" }]);
+    timeline.update(chunk("m2", "More"), "1");
+    timeline.replace(entriesOf(kept()), {});
+    expect(timeline.last("agent")).toBeUndefined();
+  });
+});

@@ -14,6 +14,7 @@ import type {
   StopReason,
   ToolCallStatus,
 } from "../protocol";
+import { type CardOf, cardKey, cardOf } from "./plans";
 
 interface Base {
   /** Names the entry; stays the same as long as it is shown. */
@@ -70,6 +71,8 @@ export interface CallEntry extends Base {
   input: unknown;
   result: string;
   output: unknown;
+  /** The plan or job that a card of it is of; left out where a later call has that card. */
+  card?: CardOf;
 }
 
 export interface NoticeEntry extends Base {
@@ -158,16 +161,22 @@ export class Timeline {
     return undefined;
   }
 
-  /** Forgets everything but what the person said and nobody has heard, and takes these instead. */
-  replace(entries: Entry[], standing: Partial<Standing> = {}): Changed {
+  /**
+   * Forgets everything but what the person said and nobody has heard, and takes these instead. Of the same
+   * conversation it keeps what was shown of an answer that the daemon lost when it ended.
+   */
+  replace(entries: Entry[], standing: Partial<Standing> = {}, isSame = false): Changed {
+    const lost = isSame && (standing.state ?? "idle") === "idle" ? this.entries.filter(isUnfinished) : [];
     const known = new Set(this.#byKey.keys());
     const unheard = this.entries.filter((one) => one.kind === "user" && one.pending !== undefined);
     this.entries = [];
     this.#byKey.clear();
     for (const entry of entries) this.#place(entry);
+    for (const entry of lost) this.#placeLost(entry);
     for (const entry of unheard) {
       if (entry.kind === "user" && !this.#wasHeard(entry, known)) this.#place(entry);
     }
+    this.#giveCards();
     this.standing = { ...IDLE, ...standing };
     this.#joined = this.standing.state === "idle" ? null : "any";
     return { keys: new Set(this.#byKey.keys()), order: true, standing: true };
@@ -195,7 +204,7 @@ export class Timeline {
     }
     this.entries = [...new_, ...this.entries];
     changed.order = new_.length > 0;
-    return changed;
+    return joined(changed, this.#giveCards());
   }
 
   /** Learns the numbers and times under which entries are kept. */
@@ -447,7 +456,25 @@ export class Timeline {
       entry.result = update.content.map((one) => textOf(one.content)).join("\n");
     }
     if (update.rawOutput !== undefined) entry.output = update.rawOutput;
-    return changedOne(key);
+    const changed = changedOne(key);
+    return cardOf(entry) === null ? changed : joined(changed, this.#giveCards());
+  }
+
+  /** Has the last call of each plan and each job show its card. */
+  #giveCards(): Changed {
+    const changed = nothing();
+    const given = new Set<string>();
+    for (const entry of [...this.entries].reverse()) {
+      if (entry.kind !== "call") continue;
+      const card = cardOf(entry);
+      const key = card && cardKey(card);
+      const shown = card && key !== null && !given.has(key) ? card : undefined;
+      if (key !== null) given.add(key);
+      if ((shown && cardKey(shown)) === (entry.card && cardKey(entry.card))) continue;
+      entry.card = shown;
+      changed.keys.add(entry.key);
+    }
+    return changed;
   }
 
   /** Puts an entry at its place: what was said and is not yet heard comes last, and before it, in a
@@ -475,11 +502,25 @@ export class Timeline {
     return { keys: new Set([entry.key]), order: true, standing: false };
   }
 
+  /** Puts an answer that broke off behind what else was said in its turn. */
+  #placeLost(entry: AgentEntry): void {
+    const at = this.entries.findLastIndex(({ kind, turn }) => turn === entry.turn && !["notice", "changes", "end"].includes(kind));
+    if (at < 0 || this.#byKey.has(entry.key)) return;
+    const lost: AgentEntry = { ...entry, open: false, message: "part" };
+    this.#byKey.set(lost.key, lost);
+    this.entries.splice(at + 1, 0, lost);
+  }
+
   #remove(key: string): Changed {
     if (!this.#byKey.delete(key)) return nothing();
     this.entries = this.entries.filter((entry) => entry.key !== key);
     return { keys: new Set(), order: true, standing: false };
   }
+}
+
+/** Whether it is an answer that is not kept, and not whole. */
+function isUnfinished(entry: Entry): entry is AgentEntry {
+  return entry.kind === "agent" && entry.item === undefined && (entry.open || entry.message === "part") && entry.text !== "";
 }
 
 /** What became of a call. */

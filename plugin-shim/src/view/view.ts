@@ -1,6 +1,7 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
-import { append, box, element, setText, show } from "./dom";
+import type { Activity } from "../activity";
+import { append, box, element, setText, show, toggle } from "./dom";
 import { Chat, type Happened } from "./chat";
 import { type Draft, draftOf } from "./draft";
 import { conversationList, editTitle } from "./conversations";
@@ -12,12 +13,16 @@ import type { ConversationInfo } from "../protocol";
 import type { Entry, UserEntry } from "./timeline";
 import { type Host } from "../host";
 import { type MenuItem, showMenu } from "./menu";
+import { Jobs } from "./jobs";
+import { jobsView } from "./jobs-view";
 import { approvalsView } from "./approvals";
 import { composer } from "./composer";
 import { messages } from "./messages";
 import { Painter } from "./answer";
 import { panel } from "./panel";
 import { Scope } from "./scope";
+import type { Kind } from "./stands";
+import { Titles } from "./titles";
 import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
@@ -28,9 +33,9 @@ const HEARD = 2_000;
 /** How the view stands, for a status bar. */
 export interface ChatState {
   sessionId: string | null;
-  /** What to show a person. */
-  shown: "idle" | "working" | "waiting_for_you";
-  /** Questions that wait for an agreement. */
+  /** How it stands. */
+  kind: Kind;
+  /** What waits for an approval, over all conversations. */
   approvals: number;
   /** Messages that the daemon may not have. */
   unsent: number;
@@ -57,14 +62,14 @@ export interface ChatHandle {
 }
 
 /** Builds the view into `root`, which is its own from then on. */
-export function mountChat(root: HTMLElement, connection: Connection, host: Host): ChatHandle {
+export function mountChat(root: HTMLElement, connection: Connection, activity: Activity, host: Host): ChatHandle {
   const window = (): Window => {
     const view = root.ownerDocument.defaultView;
     if (!view) throw new Error("the view is in a document that no window shows");
     return view;
   };
   const scope = new Scope(window);
-  const chat = new Chat(connection);
+  const chat = new Chat(connection, activity);
   const painter = new Painter(scope, () => window().performance.now(), host.math?.bind(host));
   const live = element(root, "div", { class: "vs-hidden", attributes: { "aria-live": "polite", "aria-atomic": "true" } });
   const parts: Parts = {
@@ -74,6 +79,9 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     host,
     painter,
     scope,
+    jobs: new Jobs({ chat, host, connection, scope }),
+    activity,
+    titles: new Titles(connection),
     now: () => new Date(),
     announce: (text) => setText(live, text.length > HEARD ? `${text.slice(0, HEARD)}…` : text),
   };
@@ -204,7 +212,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     remove,
   });
   const said_ = messages(parts, actions);
-  const asked = approvalsView(parts);
+  const asked = approvalsView(parts, (sessionId) => void chat.open(sessionId).then(() => said_.toEnd()));
   const field = composer(parts, {
     send: (draft) => chat.send(draft),
     fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => {
@@ -234,7 +242,8 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     // Whoever has gone elsewhere meanwhile stays there.
     if (activeElement === null || activeElement === root.ownerDocument.body) field.focus();
   });
-  const body = box(root, "vs-body", said_.root, waitingView(parts), asked.root, banner, field.root);
+  const working = jobsView(parts);
+  const body = box(root, "vs-body", said_.root, waitingView(parts), working.root, asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root, live);
 
   const drawBanner = (): void => {
@@ -261,10 +270,8 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   };
 
   const state = (): ChatState => {
-    const { standing } = chat.timeline;
-    const waits = chat.approvals.length > 0 || standing.waiting || standing.state === "requires_action";
-    const shown = waits ? "waiting_for_you" : standing.state === "running" ? "working" : "idle";
-    return { sessionId: chat.sessionId, shown, approvals: chat.approvals.length, unsent: chat.outbox.unsent.length };
+    const { sessionId, stands, approvals, outbox } = chat;
+    return { sessionId, kind: stands.kind, approvals: approvals.length, unsent: outbox.unsent.length };
   };
   let told = "";
   const tellState = (): void => {
@@ -277,12 +284,14 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
 
   chat.on((happened: Happened) => {
     said_.update(happened);
-    if (happened.approvals) asked.update();
+    if (happened.activity || happened.loaded || happened.info) asked.update();
+    if (happened.timeline) working.update();
     if (happened.elsewhere || happened.loaded) drawBanner();
-    if (happened.info || happened.loaded || happened.approvals || happened.timeline?.standing || happened.timeline?.order) head.update();
+    if (happened.info || happened.loaded || happened.activity || happened.timeline?.standing || happened.timeline?.order) head.update();
     if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
     if (happened.loaded && happened.timeline?.standing) head.learn();
-    if (happened.info) list.refresh();
+    if (happened.info || happened.activity) list.refresh();
+    toggle(root, "is-still", chat.stands.kind === "away");
     if (happened.said) parts.announce(happened.said.isQuestion ? `Waiting for you: ${happened.said.text}` : happened.said.text);
     if (happened.problem !== undefined) host.notice(happened.problem);
     tellState();
@@ -329,6 +338,8 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   });
   scope.listen(root, "keydown", (event) => {
     const target = event.target as Element;
+    // Whatever Escape closes has stopped it.
+    if (event.key === "Escape" && chat.isWorking && !event.defaultPrevented) chat.stop();
     if (event.key === "Enter" && target.getAttribute("role") === "link" && act(target, event.ctrlKey || event.metaKey)) event.preventDefault();
   });
   scope.add(connection.on("_vault/conversation_changed", () => list.refresh()));

@@ -9,7 +9,7 @@ import { when } from "./format";
 /** The lines of all that waits, above where the person writes. */
 export function waitingView(parts: Parts): HTMLElement {
   const { connection, host, scope } = parts;
-  const root = element(parts.root, "div", { class: "vs-waiting", attributes: { role: "group", "aria-label": "Spoken messages that wait" } });
+  const root = element(parts.root, "div", { class: "vs-waiting", attributes: { role: "group", "aria-label": "Spoken messages that are waiting" } });
   let asked = 0;
 
   const load = async (): Promise<void> => {
@@ -33,7 +33,7 @@ export function waitingView(parts: Parts): HTMLElement {
 
   const line = ({ id, text, state, reason, received }: InboxMessage): HTMLElement => {
     const isAside = state === "set_aside";
-    const how = isAside ? `set aside${reason === "" ? "" : `: ${reason}`}` : reason || "waits to be heard";
+    const how = isAside ? `set aside${reason === "" ? "" : `: ${reason}`}` : reason || "waiting to be read";
     const words = element(
       root,
       "div",
@@ -49,7 +49,7 @@ export function waitingView(parts: Parts): HTMLElement {
       append(made, one);
     };
     if (isAside) button("Try again", "_vault/inbox/retry");
-    button("Let go", "_vault/inbox/discard");
+    button("Discard", "_vault/inbox/discard");
     return made;
   };
 

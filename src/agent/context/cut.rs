@@ -1,34 +1,34 @@
-//! Where a context is cut when the window is nearly full, and what stands for what goes.
+//! Decides where to cut a context that nearly fills its window.
 
 use super::Context;
 use super::size::weight;
-use super::transcript::{MESSAGE_IN_SUMMARY, extract, message_text, short, transcript};
+use super::transcript::{MESSAGE_IN_SUMMARY, extract, short, transcript};
+use crate::agent::entry::message_text;
 use crate::agent::wrap;
 use crate::llm::Message;
 
-/// What is kept may take so much of the room that the history has, in hundredths.
+/// The share of the history's room that may stay, in percent.
 const KEPT: u64 = 50;
-/// What the last message of a person's that is left out is told after.
+/// Introduces the person's last message if it was dropped.
 const LAST_MESSAGE: &str = "The user's last message was: ";
 
-/// What is left out, and how much stays.
+/// The result of a cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
-    /// What goes, as plain text from which a summary can be made.
+    /// The dropped messages as plain text, as input for a summary.
     pub dropped: String,
-    /// The summary that needs no model.
+    /// A summary made without a model.
     pub extract: String,
-    /// What the person wants now, where it goes too; empty where it stays.
+    /// The person's last message if it is dropped, else empty.
     pub asked: String,
-    /// So many of the last messages stay.
+    /// The number of messages that stay.
     pub kept: usize,
 }
 
 impl Context {
-    /// What to leave out so that much less of the window is taken; `None` where nothing can be.
-    /// A call stays with its results. Where the history was `refused` as too long, whatever was
-    /// estimated, at most half of it is kept. What the person has said last stays until it is answered,
-    /// however long it is.
+    /// Decides what to drop; `None` if nothing can be. A call stays with its results. If the vendor
+    /// `refused` the history as too long, at most half of it stays, whatever our estimate says. The
+    /// person's last message stays until it is answered, however long it is.
     pub fn cut(&self, window: u64, refused: bool) -> Option<Cut> {
         let mut room = self.room(window);
         if refused {
@@ -47,7 +47,7 @@ impl Context {
                 break;
             }
             from -= 1;
-            // Results stand behind their calls.
+            // Results follow their calls.
             if !matches!(self.messages[from], Message::ToolResults { .. }) {
                 kept = from;
             }
@@ -58,7 +58,7 @@ impl Context {
         }
         let told = &self.messages[kept..];
         let is_user = |message: &&Message| matches!(message, Message::User { .. });
-        // What the person wants now must not be lost among what they wanted before.
+        // What the person wants now must not get lost among older messages.
         let asked = match dropped.iter().rfind(is_user) {
             _ if told.iter().any(|message| is_user(&message)) => String::new(),
             Some(last) => short(&message_text(last), MESSAGE_IN_SUMMARY),
@@ -70,8 +70,8 @@ impl Context {
     }
 }
 
-/// The notice that stands for what was left out. A summary is made of what notes say too, so that it
-/// is marked like them; what the person wants stands outside.
+/// The notice that replaces the dropped messages. The summary may repeat what notes say, so it is
+/// marked as data; the person's message is not.
 pub(super) fn in_its_place(summary: &str, asked: &str) -> String {
     let summary = wrap::data(summary, usize::MAX);
     let mut text = format!(

@@ -1,10 +1,10 @@
-//! What a model is given, made from what is kept: it only ever grows at its end.
+//! The model's context, built from the stored entries. It only ever grows at the end.
 //!
-//! A prompt that is sent again with more behind it is read from the vendor's cache, and some models
-//! refuse their own thoughts where anything before them has changed. So the system prompt and the
-//! tools are made once and kept, news comes as messages, and the same entries always make the same
-//! bytes, after a restart too. Only where the window is nearly full is the head replaced by a
-//! summary, once, and that is an entry like any other.
+//! Vendors cache a prompt's prefix, and some models reject their own thinking if anything before it
+//! changed. Therefore the system prompt and the tools are created once and stored, news comes as
+//! messages, and the same entries always yield the same bytes, even after a restart. Only when the
+//! context window is nearly full does a summary replace the beginning, and that is stored as an
+//! entry too.
 
 mod cut;
 mod size;
@@ -17,36 +17,39 @@ use std::sync::Arc;
 pub use cut::Cut;
 
 use super::entry::Entry;
-use super::known::Known;
+use super::read_set::ReadSet;
 use crate::llm::{Block, BlockKind, Message, ToolCall, ToolResult, ToolSpec};
 use crate::policy::Scope;
 use crate::tools::Learnt;
 
-/// A conversation as a model is given it.
+/// A conversation as sent to a model.
 #[derive(Debug, Clone)]
 pub struct Context {
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
     has_opening: bool,
     messages: Vec<Message>,
-    /// Calls of the last answer, until each has its result.
+    /// The calls of the last answer, until each has its result.
     open: Vec<ToolCall>,
     results: Vec<ToolResult>,
-    known: Known,
-    /// What vendors counted, against what was estimated.
+    known: ReadSet,
+    /// The ratio of the vendor's token count to our estimate.
     factor: f64,
-    /// What the person wanted last, where that was left out.
+    /// The person's last message, if it was dropped.
     asked: String,
-    /// What the least trusted of those may do whose words are in it.
+    /// The most restricted scope among all senders.
     scope: Scope,
-    /// Messages whose senders may do less than any program of the person's.
+    /// The number of messages from senders with restricted scopes.
     limiting: usize,
 }
 
-/// What a model is told of a message that the person did not type.
+/// The prefix for the model of a message that the person did not type.
 fn foreign(scope: Scope) -> &'static str {
     match scope {
-        Scope::Person | Scope::Client => "[said by a program that does not speak for the user]",
+        // No rule says anything.
+        Scope::Person | Scope::Client | Scope::Rule => {
+            "[said by a program that does not speak for the user]"
+        }
         Scope::Acp => "[said in an editor or another ACP client]",
         Scope::Mcp => "[said by an MCP client, not by the user]",
         Scope::Voice => "[heard by a microphone or a service; it may not be what the user said]",
@@ -62,7 +65,7 @@ impl Default for Context {
             messages: Vec::new(),
             open: Vec::new(),
             results: Vec::new(),
-            known: Known::default(),
+            known: ReadSet::default(),
             factor: 1.0,
             asked: String::new(),
             scope: Scope::Person,
@@ -72,14 +75,14 @@ impl Default for Context {
 }
 
 impl Context {
-    /// The context that these entries make.
+    /// Builds the context from entries.
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut context = Self::default();
         entries.into_iter().for_each(|entry| context.push(entry));
         context
     }
 
-    /// Takes one more entry, the newest.
+    /// Appends an entry.
     pub fn push(&mut self, entry: Entry) {
         match entry {
             Entry::Opening { system, tools } => {
@@ -87,7 +90,7 @@ impl Context {
                 self.has_opening = true;
             }
             Entry::Message { mut message, scope, attached, .. } => {
-                // Whoever keeps entries fills them first; this keeps the history valid in any case.
+                // Callers fill in missing results first; this keeps the history valid in any case.
                 for call in self.missing() {
                     self.take(unknown(&call), Vec::new());
                 }
@@ -111,7 +114,7 @@ impl Context {
                 let told = self.messages.split_off(from);
                 self.messages.clear();
                 self.messages.push(Message::Notice { text: cut::in_its_place(&summary, &asked) });
-                // Where something between is damaged, results may have lost their calls.
+                // If an item in between is damaged, results may have lost their calls.
                 let is_result = |message: &Message| matches!(message, Message::ToolResults { .. });
                 let told = told.into_iter().skip_while(is_result);
                 self.messages.extend(told.filter_map(without_thinking));
@@ -140,12 +143,12 @@ impl Context {
         self.known.told();
     }
 
-    /// Which text of each file the model knows.
-    pub fn known(&self) -> &Known {
+    /// The file versions that the model has seen.
+    pub fn known(&self) -> &ReadSet {
         &self.known
     }
 
-    /// The calls that have no result yet: of a turn that is at work, or was cut short.
+    /// The calls without a result: those of a running turn, or of one that was cut short.
     pub fn missing(&self) -> Vec<ToolCall> {
         let mut had: Vec<&str> = self.results.iter().map(|one| one.call_id.as_str()).collect();
         let mut missing = self.open.clone();
@@ -159,13 +162,13 @@ impl Context {
         missing
     }
 
-    /// What the least trusted of those may do whose words are in it, also in what a summary tells of
-    /// them: whatever a model does may have come of those.
+    /// The most restricted scope among all senders, even of messages that only the summary
+    /// mentions: they may have influenced the model.
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// How many messages are in it whose senders may do less than any program of the person's.
+    /// The number of messages from senders more restricted than the person's own programs.
     pub fn limiting(&self) -> usize {
         self.limiting
     }
@@ -185,13 +188,13 @@ impl Context {
         &self.tools
     }
 
-    /// The history, whole: no call is without its result.
+    /// The history. Every call has its result.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 }
 
-/// The result of a call of which nobody knows what came of it.
+/// The result of a call whose outcome is unknown.
 pub fn unknown(call: &ToolCall) -> ToolResult {
     filled(
         call,
@@ -210,8 +213,8 @@ pub fn filled(call: &ToolCall, why: &str) -> ToolResult {
     }
 }
 
-/// The meaning of a message alone: thinking is bound to all that came before it, and other items of
-/// a vendor's are bound to the thinking.
+/// Strips a message to its neutral form: thinking depends on everything before it, and other native
+/// items depend on the thinking.
 fn without_thinking(message: Message) -> Option<Message> {
     let Message::Assistant { content, .. } = message else { return Some(message) };
     let content: Vec<Block> = content

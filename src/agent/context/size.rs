@@ -1,18 +1,18 @@
-//! How much of a window a context takes: estimated, and put right by what vendors count.
+//! Estimates the size of a context in tokens, corrected by the vendor's counts.
 
 use super::Context;
 use super::transcript::arguments;
 use crate::llm::{Block, BlockKind, Message};
 
-/// The history is made shorter when it takes so much of the window, in hundredths.
+/// The share of the window, in percent, at which the history is compacted.
 const FULL: u64 = 80;
-/// The history has so much of the window, however much every request begins with, in hundredths.
+/// The minimum share of the window for the history, in percent, however large the opening is.
 const ROOM: u64 = 10;
-/// Tokens that an image counts for where nobody says better.
+/// The estimate for an image.
 const IMAGE_TOKENS: f64 = 1_600.0;
 
 impl Context {
-    /// About how many tokens it takes.
+    /// The estimated number of tokens.
     pub fn tokens(&self) -> u64 {
         (self.estimate() * self.factor) as u64
     }
@@ -21,7 +21,7 @@ impl Context {
         self.opening() + self.messages.iter().map(weight).sum::<f64>()
     }
 
-    /// What every request begins with.
+    /// The tokens of the system prompt and the tools.
     pub(super) fn opening(&self) -> f64 {
         let tools: f64 = self
             .tools
@@ -34,15 +34,15 @@ impl Context {
         tokens_of(&self.system) + tools
     }
 
-    /// How many tokens of a window the messages may take, as this context estimates them: what every
-    /// request begins with takes its part first, and cannot go.
+    /// The most tokens of messages that fit into a window, in this context's own estimate. The
+    /// opening cannot be dropped and is subtracted.
     pub(super) fn room(&self, window: u64) -> f64 {
         let opening = self.opening() * self.factor;
         let room = (window * FULL / 100) as f64 - opening;
         room.max((window * ROOM / 100) as f64) / self.factor
     }
 
-    /// Learns from what a vendor counted for the history as it was asked, `messages` long.
+    /// Adjusts the estimate to the vendor's count of a request with `messages` messages.
     pub fn counted(&mut self, input: u64, messages: usize) {
         let later: f64 = self.messages.iter().skip(messages).map(weight).sum();
         let estimate = self.estimate() - later;
@@ -51,13 +51,13 @@ impl Context {
         }
     }
 
-    /// Whether it takes so much of a window that it has to be made shorter.
+    /// Whether the history has to be compacted.
     pub fn is_full(&self, window: u64) -> bool {
         self.messages.iter().map(weight).sum::<f64>() > self.room(window)
     }
 }
 
-/// About how many tokens a message takes.
+/// The estimated tokens of a message.
 pub(super) fn weight(message: &Message) -> f64 {
     let blocks = |content: &[Block]| -> f64 { content.iter().map(block_tokens).sum() };
     let tokens = match message {
@@ -73,7 +73,7 @@ pub(super) fn weight(message: &Message) -> f64 {
 fn block_tokens(block: &Block) -> f64 {
     match (&block.kind, &block.native) {
         (BlockKind::Image { .. }, _) => IMAGE_TOKENS,
-        // What goes back as it came is counted as it came; a signature among it costs too.
+        // A native item goes back unchanged, with its signature, and counts in full.
         (_, Some(native)) => tokens_of(native),
         (BlockKind::Text { text } | BlockKind::Thinking { text, .. }, None) => tokens_of(text),
         (BlockKind::ToolCall(call), None) => {
@@ -83,7 +83,7 @@ fn block_tokens(block: &Block) -> f64 {
     }
 }
 
-/// About four letters make a token in English, fewer in most other languages.
+/// In English about four letters make a token, in most other languages fewer.
 fn tokens_of(text: &str) -> f64 {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().count() - ascii;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::agent::attached::Attached;
+use crate::agent::attachments::Attachments;
 use crate::llm::{Origin, ToolArgs, Wire};
 
 fn call(id: &str) -> Block {
@@ -19,7 +19,13 @@ fn thinking() -> Block {
 fn answer(content: Vec<Block>) -> Entry {
     let origin = Origin { wire: Wire::Anthropic, endpoint: "e".into(), model: "m".into() };
     let message = Message::Assistant { content, origin: Some(origin) };
-    Entry::Message { message, id: None, source: None, scope: None, attached: Attached::default() }
+    Entry::Message {
+        message,
+        id: None,
+        source: None,
+        scope: None,
+        attached: Attachments::default(),
+    }
 }
 
 fn user(text: &str) -> Entry {
@@ -28,7 +34,7 @@ fn user(text: &str) -> Entry {
         id: None,
         source: None,
         scope: None,
-        attached: Attached::default(),
+        attached: Attachments::default(),
     }
 }
 

@@ -1,15 +1,14 @@
-//! A history as plain text: what a summary is made from, and the one that needs no model.
+//! Converts a history to plain text: the input for a summary, and a summary made without a model.
 
-use crate::agent::attached::Attached;
-use crate::agent::entry::{Entry, result_text};
+use crate::agent::entry::{message_text, result_text};
 use crate::llm::{Block, Message, ToolArgs, ToolCall};
 
-/// Characters of one result in what a summary is made from.
+/// The most characters of a result in the input for a summary.
 const RESULT_IN_SUMMARY: usize = 600;
-/// Characters of one message in it.
+/// The most characters of a message in it.
 pub(super) const MESSAGE_IN_SUMMARY: usize = 4_000;
 
-/// The arguments of a call, as they are given.
+/// The arguments of a call as JSON text.
 pub(super) fn arguments(call: &ToolCall) -> String {
     match &call.args {
         ToolArgs::Object(map) => serde_json::Value::Object(map.clone()).to_string(),
@@ -17,19 +16,7 @@ pub(super) fn arguments(call: &ToolCall) -> String {
     }
 }
 
-/// What a message says.
-pub(super) fn message_text(message: &Message) -> String {
-    Entry::Message {
-        message: message.clone(),
-        id: None,
-        source: None,
-        scope: None,
-        attached: Attached::default(),
-    }
-    .text()
-}
-
-/// A message as a line or two of plain text.
+/// A message as plain text.
 pub(super) fn transcript(message: &Message) -> String {
     match message {
         Message::User { .. } => {
@@ -55,7 +42,7 @@ pub(super) fn transcript(message: &Message) -> String {
     }
 }
 
-/// What was asked, and which tools were called on what, without a model's help.
+/// A summary without a model: what was asked, and which tools were called.
 pub(super) fn extract(messages: &[Message]) -> String {
     let mut lines = Vec::new();
     for message in messages {
@@ -76,14 +63,14 @@ pub(super) fn extract(messages: &[Message]) -> String {
                     ));
                 }
             }
-            // An earlier summary is handed on.
+            // Carries over an earlier summary.
             Message::Notice { text } if text.starts_with("Earlier parts") => {
                 lines.push(short(text, 1_500));
             }
             Message::Notice { .. } | Message::ToolResults { .. } => {}
         }
     }
-    // The newest matter most.
+    // The newest lines matter most.
     let skipped = lines.len().saturating_sub(60);
     let mut text = lines.split_off(skipped).join("\n");
     if skipped > 0 {
@@ -92,7 +79,7 @@ pub(super) fn extract(messages: &[Message]) -> String {
     text
 }
 
-/// The head of a text, on one line, with an ellipsis where more follows.
+/// The beginning of a text on one line, with an ellipsis if it is cut.
 pub(super) fn short(text: &str, most: usize) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(most) {

@@ -1,37 +1,37 @@
-//! Going on from an earlier message, or with another branch.
+//! Forks and switches branches.
 
-use super::error::{Answer, ConversationError};
+use super::error::{ConversationError, Result};
 use super::{ConversationEvent, Conversations};
 use crate::conversation::{BranchId, ConversationId, ItemKind, ItemNumber};
 use crate::store::StoreError;
 
 impl Conversations {
-    /// Goes on from before a message of the person: what came from it on is kept as the branch it
-    /// was in. The conversation is the current one from now on.
+    /// Forks before a message of the person. That message and all later ones remain on their
+    /// branch. The conversation becomes the current one.
     ///
     /// # Errors
     /// [`ConversationError::NoMessage`], [`ConversationError::TurnRuns`].
-    pub fn fork(&self, id: ConversationId, item: ItemNumber) -> Answer<BranchId> {
-        let mut said = self.said();
+    pub fn fork(&self, id: ConversationId, item: ItemNumber) -> Result<BranchId> {
+        let mut activity = self.activity();
         let before = self.stored(id)?;
         let message = self.rows().branches.item(id, item)?;
         if message.is_none_or(|message| message.kind != ItemKind::User) {
             return Err(ConversationError::NoMessage { id, item });
         }
         let branch = self.rows().branches.fork(id, item, self.wall())?;
-        said.insert(id, self.now());
+        activity.insert(id, self.now());
         if before.ended.is_some() {
-            self.tell_of(id, ConversationEvent::Began);
+            self.publish_conversation(id, ConversationEvent::Began);
         }
         Ok(branch)
     }
 
-    /// Goes on with another branch.
+    /// Switches to another branch.
     ///
     /// # Errors
     /// [`ConversationError::NoBranch`], [`ConversationError::TurnRuns`].
-    pub fn switch(&self, id: ConversationId, branch: BranchId) -> Answer<()> {
-        let mut said = self.said();
+    pub fn switch(&self, id: ConversationId, branch: BranchId) -> Result<()> {
+        let mut activity = self.activity();
         let before = self.stored(id)?;
         self.rows().branches.switch(id, branch, self.wall()).map_err(|error| match error {
             StoreError::Unknown { what: "branch", .. } => {
@@ -39,9 +39,9 @@ impl Conversations {
             }
             error => error.into(),
         })?;
-        said.insert(id, self.now());
+        activity.insert(id, self.now());
         if before.ended.is_some() {
-            self.tell_of(id, ConversationEvent::Began);
+            self.publish_conversation(id, ConversationEvent::Began);
         }
         Ok(())
     }

@@ -1,124 +1,124 @@
-//! The end of conversations, and their removal.
+//! Ends and deletes conversations.
 
 use std::collections::HashMap;
 
 use chrono::DateTime;
 
-use super::error::{Answer, ConversationError};
+use super::error::{ConversationError, Result};
 use super::{ConversationEvent, Conversations, FOREIGN};
 use crate::agent::digest::digest;
 use crate::conversation::{Boundary, Conversation, ConversationId, End, EndKind, Moment, decide};
 use crate::store::Held;
 use crate::store::conversations::{Ending, NewItem, Order, WAIT};
 
-/// How long a message that was heard is known again, in milliseconds: thirty days.
+/// How long a delivered message stays in the inbox to detect duplicates, in milliseconds: thirty
+/// days.
 const HEARD: i64 = 30 * 86_400_000;
 
-/// Conversations looked at in one round of [`Conversations::end_idle`].
+/// The most conversations to check in one [`Conversations::end_idle`].
 const ROUND: u32 = 10_000;
 
 impl Conversations {
-    /// Ends a conversation; one in which nothing was said is deleted instead. Whether it had not
-    /// ended before.
+    /// Ends a conversation; deletes it instead if it is empty. Returns whether it was still open.
     ///
     /// # Errors
-    /// [`ConversationError::TurnRuns`]: cancel it first; [`ConversationError::NotFound`].
-    pub fn end(&self, id: ConversationId, kind: EndKind, reason: &str) -> Answer<bool> {
-        let mut said = self.said();
+    /// [`ConversationError::TurnRuns`]: cancel the turn first; [`ConversationError::NotFound`].
+    pub fn end(&self, id: ConversationId, kind: EndKind, reason: &str) -> Result<bool> {
+        let mut activity = self.activity();
         let conversation = self.stored(id)?;
-        let has_ended = self.end_held(&mut said, &conversation, kind, reason)?;
+        let has_ended = self.end_locked(&mut activity, &conversation, kind, reason)?;
         if has_ended {
-            self.trim_held()?;
+            self.trim_locked()?;
         }
         Ok(has_ended)
     }
 
-    /// Ends what nothing was said in for as long as the settings allow, as the next message would;
-    /// how many. So a conversation has its title in the evening already.
+    /// Ends every conversation idle for longer than the settings allow; returns how many. The next
+    /// message would end them too, but this gives them their titles earlier.
     ///
     /// # Errors
     /// [`ConversationError::Store`].
-    pub fn end_idle(&self) -> Answer<usize> {
-        let mut said = self.said();
+    pub fn end_idle(&self) -> Result<usize> {
+        let mut activity = self.activity();
         let limits = self.settings().limits();
         let open = Order { open: Some(true), limit: ROUND, ..Order::default() };
-        let current = self.current_held()?.map(|current| current.id);
+        let current = self.current_locked()?.map(|current| current.id);
         let mut ended = 0;
         for conversation in &self.rows().list(&open)? {
-            let last = self.last_activity(&said, conversation);
+            let last = self.last_activity(&activity, conversation);
             let waits = conversation.waiting.is_some();
-            // The current one may stay empty: it is what a client has just opened.
+            // The current one may stay empty: a client has just opened it.
             let is_fresh = current == Some(conversation.id) && conversation.items == 0;
             if !conversation.is_working
                 && !is_fresh
                 && let Boundary::Begin(kind) = decide(self.now(), last, waits, limits)
             {
-                ended += usize::from(self.end_held(&mut said, conversation, kind, "")?);
+                ended += usize::from(self.end_locked(&mut activity, conversation, kind, "")?);
             }
         }
         match ended {
-            // A smaller limit may have come to hold.
-            0 => self.let_go_held()?,
-            _ => self.trim_held()?,
+            // A smaller limit may have come into effect.
+            0 => self.delete_excess_locked()?,
+            _ => self.trim_locked()?,
         };
         Ok(ended)
     }
 
-    /// Gives a conversation a title of a person's own; nothing changes it again but another.
+    /// Sets a title chosen by a person; models never change it.
     ///
     /// # Errors
     /// [`ConversationError::NotFound`].
-    pub fn rename(&self, id: ConversationId, title: &str) -> Answer<()> {
+    pub fn rename(&self, id: ConversationId, title: &str) -> Result<()> {
         self.rows().rename(id, title)?;
-        self.tell_of(id, ConversationEvent::Titled);
+        self.publish_conversation(id, ConversationEvent::Titled);
         Ok(())
     }
 
-    /// Deletes a conversation and all that was said in it. What models cost stays counted by day,
-    /// and the daily copies of the database keep it for as long as they are kept.
+    /// Deletes a conversation with all its items. The usage of models stays counted by day, and the
+    /// daily database backups still contain the conversation.
     ///
     /// # Errors
     /// [`ConversationError::TurnRuns`], [`ConversationError::NotFound`].
-    pub fn delete(&self, id: ConversationId) -> Answer<()> {
-        let mut said = self.said();
+    pub fn delete(&self, id: ConversationId) -> Result<()> {
+        let mut activity = self.activity();
         match self.rows().delete(id, FOREIGN)? {
             true => {
-                said.remove(&id);
-                self.tell(&ConversationEvent::Deleted(id));
+                activity.remove(&id);
+                self.publish(&ConversationEvent::Deleted(id));
                 Ok(())
             }
             false => Err(ConversationError::NotFound { id }),
         }
     }
 
-    /// Deletes every conversation that has ended; how many.
+    /// Deletes every ended conversation; returns how many.
     ///
     /// # Errors
     /// [`ConversationError::Store`].
-    pub fn clear(&self) -> Answer<usize> {
-        let _said = self.said();
+    pub fn clear(&self) -> Result<usize> {
+        let _activity = self.activity();
         let cleared = self.rows().clear(FOREIGN)?;
         Ok(self.deleted(cleared))
     }
 
-    /// Lets go of the oldest ended conversations beyond those that are kept, and says what is going to
-    /// go, for a start; how many.
+    /// Deletes the oldest ended conversations beyond the limit, and warns of pending deletions;
+    /// returns how many. CallResult at the start.
     ///
     /// # Errors
     /// [`ConversationError::Store`].
-    pub fn trim(&self) -> Answer<usize> {
-        let _said = self.said();
-        let gone = self.trim_held()?;
+    pub fn trim(&self) -> Result<usize> {
+        let _activity = self.activity();
+        let gone = self.trim_locked()?;
         self.warn_of_limit();
         Ok(gone)
     }
 
-    /// How many conversations go under a smaller limit of the settings, and when: for a person, who
-    /// may not have meant it.
+    /// A warning for people if a smaller limit in the settings will delete conversations: how many,
+    /// and when.
     ///
     /// # Errors
     /// [`ConversationError::Store`].
-    pub fn goes_soon(&self) -> Answer<Option<String>> {
+    pub fn pending_deletions(&self) -> Result<Option<String>> {
         let held = self.held()?;
         let beyond = match held.holds == held.wanted {
             true => 0,
@@ -135,14 +135,14 @@ impl Conversations {
     }
 
     pub(super) fn warn_of_limit(&self) {
-        match self.goes_soon() {
+        match self.pending_deletions() {
             Ok(None) => {}
             Ok(Some(sentence)) => tracing::warn!("{sentence}"),
             Err(error) => tracing::warn!(%error, "how many conversations are kept is not known"),
         }
     }
 
-    fn held(&self) -> Answer<Held> {
+    fn held(&self) -> Result<Held> {
         let now = self.0.timeline.noted(self.clock().running());
         Ok(self.rows().hold(self.settings().kept, now)?)
     }
@@ -150,7 +150,7 @@ impl Conversations {
     pub(super) fn ending(&self, id: ConversationId, end: End, last: &[NewItem]) -> Ending {
         let settings = self.settings();
         let history = self.rows().branches.readable_history(id).unwrap_or_else(|error| {
-            // What cannot be read must not keep the conversation from ending.
+            // An unreadable history must not prevent the end.
             tracing::error!(%error, conversation = %id, "it ends without being read");
             Vec::new()
         });
@@ -169,38 +169,38 @@ impl Conversations {
         }
     }
 
-    fn end_held(
+    fn end_locked(
         &self,
-        said: &mut HashMap<ConversationId, Moment>,
+        activity: &mut HashMap<ConversationId, Moment>,
         conversation: &Conversation,
         kind: EndKind,
         reason: &str,
-    ) -> Answer<bool> {
+    ) -> Result<bool> {
         let id = conversation.id;
         if conversation.is_working {
             return Err(ConversationError::TurnRuns { id });
         }
         if conversation.items == 0 && conversation.ended.is_none() {
             let gone = self.rows().delete(id, FOREIGN)?;
-            said.remove(&id);
+            activity.remove(&id);
             self.deleted(vec![id]);
             return Ok(gone);
         }
         let end = End { at: self.wall(), kind, reason: reason.to_owned() };
         let has_ended = self.rows().endings.end(&self.ending(id, end, &[]))?;
-        said.remove(&id);
+        activity.remove(&id);
         if has_ended {
-            self.tell_of(id, ConversationEvent::Ended);
+            self.publish_conversation(id, ConversationEvent::Ended);
         }
         Ok(has_ended)
     }
 
-    pub(super) fn trim_held(&self) -> Answer<usize> {
+    pub(super) fn trim_locked(&self) -> Result<usize> {
         self.0.store.inbox.trim(self.wall().saturating_sub(HEARD))?;
-        self.let_go_held()
+        self.delete_excess_locked()
     }
 
-    fn let_go_held(&self) -> Answer<usize> {
+    fn delete_excess_locked(&self) -> Result<usize> {
         let kept = self.held()?.holds;
         let gone = self.rows().trim(kept, FOREIGN)?;
         if !gone.is_empty() {
@@ -210,7 +210,7 @@ impl Conversations {
     }
 
     fn deleted(&self, ids: Vec<ConversationId>) -> usize {
-        ids.iter().for_each(|id| self.tell(&ConversationEvent::Deleted(*id)));
+        ids.iter().for_each(|id| self.publish(&ConversationEvent::Deleted(*id)));
         ids.len()
     }
 }

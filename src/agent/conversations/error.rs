@@ -1,24 +1,23 @@
-//! Why something could not be done with a conversation.
+//! Errors of conversation methods.
 
 use crate::conversation::{BranchId, ConversationId, ItemNumber};
 use crate::store::StoreError;
 
-/// Why something could not be done with a conversation.
+/// Why a conversation method failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// There is none with this number.
+    /// The conversation does not exist.
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
-    /// There is no such item, or it is no message of the person.
+    /// The item does not exist or is not a message of the person.
     #[error("conversation {id} has no message {item} of yours")]
     NoMessage { id: ConversationId, item: ItemNumber },
-    /// There is no such branch.
     #[error("conversation {id} has no branch {branch}")]
     NoBranch { id: ConversationId, branch: BranchId },
-    /// A turn is at work in it.
+    /// A turn is running in it.
     #[error("a turn is at work in conversation {id}")]
     TurnRuns { id: ConversationId },
-    /// What was said cannot be kept or read.
+    /// Storing or reading failed.
     #[error("the conversations cannot be kept or read: {0}")]
     Store(#[source] StoreError),
 }
@@ -54,5 +53,4 @@ impl From<StoreError> for ConversationError {
     }
 }
 
-/// What a method of the handle answers.
-pub(super) type Answer<T> = Result<T, ConversationError>;
+pub(super) type Result<T> = std::result::Result<T, ConversationError>;

@@ -1,16 +1,16 @@
-//! The handle of all conversations: where a message belongs, and everything that is kept of it.
+//! The handle of all conversations: chooses the conversation of each message, and stores
+//! everything.
 //!
-//! Every method is one durable commit at most and may block on it: call from a thread that may.
-//! Arrivals, ends and deletions are decided one after another.
+//! Each method makes at most one durable commit and may block on it. Messages, ends and deletions
+//! are handled one after another.
 //!
-//! In reading order: this page (the handle itself), `arriving`, `ending`, `branching`, `looking`,
-//! `error`.
+//! In reading order: this file (the handle), `messages`, `ending`, `branching`, `queries`, `error`.
 
-mod arriving;
 mod branching;
 mod ending;
 mod error;
-mod looking;
+mod messages;
+mod queries;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,21 +24,21 @@ use crate::policy::Scope;
 use crate::store::Store;
 use crate::store::conversations::Conversations as Rows;
 
-pub use arriving::{Arrived, Taken, TurnEnd};
-use error::Answer;
 pub use error::ConversationError;
-pub use looking::{Excerpt, Found};
+use error::Result;
+pub use messages::{Arrived, Taken, TurnEnd};
+pub use queries::{Excerpt, Found};
 
-/// What the source of messages ends with that came with a token which does not speak for a person.
+/// The suffix of the source of messages whose token does not represent a person.
 const FOREIGN: &str = " token";
 
-/// The source of what a program says that does not speak for a person. Its conversations are apart
-/// from the person's: it sees none of those, and is in none of them by its words alone.
+/// The source of messages from programs that do not represent a person. Their conversations are
+/// separate: such a program sees none of the person's, and its messages never join one by default.
 pub fn foreign_source(scope: Scope) -> String {
     format!("{}{FOREIGN}", scope.word())
 }
 
-/// Whether this is the source of such a program.
+/// Whether `source` is the source of such a program.
 pub fn is_foreign(source: &str) -> bool {
     source.ends_with(FOREIGN)
 }
@@ -52,10 +52,11 @@ struct Inner {
     settings: ArcSwap<ConversationSettings>,
     clock: Arc<dyn Clock>,
     timeline: Timeline,
-    /// When something was last said in this run; held while it is decided where a message belongs.
-    said: Mutex<HashMap<ConversationId, Moment>>,
+    /// The last activity of each conversation in this run. Locked while a message's conversation is
+    /// chosen.
+    last_active: Mutex<HashMap<ConversationId, Moment>>,
     subscribers: Mutex<Vec<Subscriber>>,
-    /// Woken when a conversation has ended.
+    /// Notified when a conversation has ended.
     wake: tokio::sync::Notify,
 }
 
@@ -67,22 +68,22 @@ impl std::fmt::Debug for Conversations {
     }
 }
 
-/// Something that happened to a conversation as a whole.
+/// A change to a conversation as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConversationEvent {
-    /// It began, or goes on again after its end.
+    /// It began, or was resumed after its end.
     Began(Conversation),
-    /// It ended; it has a title already.
+    /// It ended. It has a title already.
     Ended(Conversation),
-    /// A model gave it a better title and summary, or a person a title.
+    /// A model improved its title and summary, or a person renamed it.
     Titled(Conversation),
-    /// A look back at it was kept.
+    /// A retrospection was stored.
     Noted(ConversationId, ItemNumber),
     Deleted(ConversationId),
 }
 
 impl Conversations {
-    /// The conversations in this store. Touches nothing yet.
+    /// The conversations in this store. Reads nothing yet.
     pub fn new(store: Store, settings: ConversationSettings, clock: Arc<dyn Clock>) -> Self {
         let timeline = Timeline::begin(clock.wall().timestamp_millis(), clock.running());
         Self(Arc::new(Inner {
@@ -90,13 +91,14 @@ impl Conversations {
             settings: ArcSwap::from_pointee(settings),
             clock,
             timeline,
-            said: Mutex::default(),
+            last_active: Mutex::default(),
             subscribers: Mutex::default(),
             wake: tokio::sync::Notify::new(),
         }))
     }
 
-    /// Gives other settings, from the next message on; says what goes by them.
+    /// Replaces the settings, from the next message on; warns if a smaller limit will delete
+    /// conversations.
     pub fn set_settings(&self, settings: ConversationSettings) {
         let kept = settings.kept;
         if self.0.settings.swap(Arc::new(settings)).kept != kept {
@@ -104,23 +106,22 @@ impl Conversations {
         }
     }
 
-    /// The settings that hold.
+    /// The current settings.
     pub fn settings(&self) -> Arc<ConversationSettings> {
         self.0.settings.load_full()
     }
 
-    /// The clocks that it goes by.
+    /// The clock in use.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
 
-    /// Has `hear` told of what happens to conversations, in order. It must be quick, and must not
-    /// change any conversation.
+    /// Calls `hear` for every event, in order. It must be quick and must not change a conversation.
     pub fn subscribe(&self, hear: Box<dyn Fn(&ConversationEvent) + Send + Sync>) {
         self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner).push(hear);
     }
 
-    /// The store below, for what else is kept there.
+    /// The underlying store.
     pub fn store(&self) -> &Store {
         &self.0.store
     }
@@ -129,13 +130,13 @@ impl Conversations {
         &self.0.store.conversations
     }
 
-    /// Waits until a conversation has ended after this was called.
+    /// Resolves once a conversation ends after this call.
     pub(super) fn ended(&self) -> impl Future<Output = ()> + '_ {
         self.0.wake.notified()
     }
 
-    /// Tells subscribers.
-    pub(super) fn tell(&self, event: &ConversationEvent) {
+    /// Sends an event to the subscribers.
+    pub(super) fn publish(&self, event: &ConversationEvent) {
         if let ConversationEvent::Ended(_) = event {
             self.0.wake.notify_one();
         }
@@ -151,46 +152,46 @@ impl Conversations {
         self.0.timeline.at(self.0.clock.running())
     }
 
-    fn said(&self) -> MutexGuard<'_, HashMap<ConversationId, Moment>> {
-        self.0.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn activity(&self) -> MutexGuard<'_, HashMap<ConversationId, Moment>> {
+        self.0.last_active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// By the clock that never jumps for what was said in this run, else by the wall clock as it
-    /// was at the start.
+    /// The last activity: by the monotonic clock if it was in this run, otherwise by the wall clock
+    /// as of the start.
     fn last_activity(
         &self,
-        said: &HashMap<ConversationId, Moment>,
+        activity: &HashMap<ConversationId, Moment>,
         conversation: &Conversation,
     ) -> Moment {
-        let known = said.get(&conversation.id).copied();
+        let known = activity.get(&conversation.id).copied();
         known.unwrap_or_else(|| self.0.timeline.earlier(conversation.last_active))
     }
 
-    fn stored(&self, id: ConversationId) -> Answer<Conversation> {
+    fn stored(&self, id: ConversationId) -> Result<Conversation> {
         self.rows().get(id)?.ok_or(ConversationError::NotFound { id })
     }
 
-    /// The conversation that the next message goes to; none where the one that was last spoken in
-    /// has ended or was deleted: an earlier one that is still open is not fallen back to. For whoever
-    /// holds `said`.
-    fn current_held(&self) -> Answer<Option<Conversation>> {
+    /// The current conversation, which the next message goes to; `None` if the one used last has
+    /// ended or was deleted: an older open one does not take its place. The caller holds the lock
+    /// `last_active`.
+    fn current_locked(&self) -> Result<Option<Conversation>> {
         let newest = self.rows().newest_but(FOREIGN)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 
-    /// The conversation that the next message of this source goes to.
-    fn current_of(&self, source: &str) -> Answer<Option<Conversation>> {
+    /// The current conversation for messages of this source.
+    fn current_of(&self, source: &str) -> Result<Option<Conversation>> {
         if !is_foreign(source) {
-            return self.current_held();
+            return self.current_locked();
         }
         let newest = self.rows().newest_of(source)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 
-    /// As it is shown: a question that waited too long waits no more.
-    fn seen(&self, mut conversation: Conversation) -> Conversation {
+    /// Clears a question that has expired, for display.
+    fn for_display(&self, mut conversation: Conversation) -> Conversation {
         if conversation.waiting.is_some() {
-            let since = self.last_activity(&self.said(), &conversation);
+            let since = self.last_activity(&self.activity(), &conversation);
             let limits = self.settings().limits();
             if !boundary::is_question_fresh(self.now(), since, limits) {
                 conversation.waiting = None;
@@ -199,9 +200,13 @@ impl Conversations {
         conversation
     }
 
-    fn tell_of(&self, id: ConversationId, event: fn(Conversation) -> ConversationEvent) {
+    fn publish_conversation(
+        &self,
+        id: ConversationId,
+        event: fn(Conversation) -> ConversationEvent,
+    ) {
         match self.stored(id) {
-            Ok(conversation) => self.tell(&event(conversation)),
+            Ok(conversation) => self.publish(&event(conversation)),
             Err(error) => tracing::error!(%error, "nobody could be told of a conversation"),
         }
     }

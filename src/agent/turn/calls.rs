@@ -1,34 +1,34 @@
-//! The calls of one answer: in which order they run, and what becomes of each.
+//! Runs the calls of one answer: their order and their results.
 
 use serde_json::{Value, json};
 
 use super::{Effect, MessageKind, Show, Turn};
-use crate::agent::called::Called;
+use crate::agent::call_result::CallResult;
 use crate::agent::entry::Entry;
-use crate::agent::known;
 use crate::agent::own_tools::{self, Own};
+use crate::agent::read_set;
 use crate::agent::wrap;
 use crate::calls::{Answerer, Decision};
 use crate::llm::{Block, ToolArgs, ToolCall, ToolResult};
 
-/// Calls that only read and run at the same time.
+/// The most read-only calls running at the same time.
 const SIDE_BY_SIDE: usize = 8;
 
-/// So often may one call fail in the same way before the turn is made to end.
+/// After this many failures of the same call, the turn has to end.
 const FAILURES: u32 = 3;
 
-/// So often may one call give the same result: then it is told, and then the turn is made to end.
+/// After this many equal results of the same call, the model is warned; then the turn has to end.
 const SAME: (u32, u32) = (3, 5);
 
-/// So many calls with arguments that are none.
+/// After this many calls with invalid arguments, the turn has to end.
 const BROKEN: u32 = 3;
 
-/// One call of an answer.
+/// A call of an answer.
 #[derive(Debug)]
 pub(super) struct Slot {
-    /// As the model asked for it: its id is what the result is kept under.
+    /// The call with the model's own id, under which its result is stored.
     call: ToolCall,
-    /// How everybody else knows it, unlike any other call of the turn.
+    /// The id for everyone else, unique within the turn.
     name: String,
     stage: Stage,
 }
@@ -37,7 +37,7 @@ pub(super) struct Slot {
 enum Stage {
     Waiting,
     Running,
-    /// Waits for a person; nothing has been done.
+    /// Waiting for approval; nothing was done yet.
     Asking,
     Done,
 }
@@ -47,14 +47,14 @@ impl Slot {
         Self { call, name, stage: Stage::Waiting }
     }
 
-    /// The call under the name that everybody else knows it by.
+    /// The call under its unique id.
     fn named(&self) -> ToolCall {
         ToolCall { id: self.name.clone(), ..self.call.clone() }
     }
 }
 
-/// How clients know the call with this id that is the `nth` of its turn, from 1. Some servers of models
-/// give the same ids in each round.
+/// The id that clients know the `nth` call with this id of a turn by, counted from 1. Some model
+/// servers repeat ids in each round.
 pub fn name_of(id: &str, nth: u32) -> String {
     match nth {
         0 | 1 => id.to_owned(),
@@ -63,7 +63,7 @@ pub fn name_of(id: &str, nth: u32) -> String {
 }
 
 impl Turn {
-    /// Takes up the calls of an answer.
+    /// Takes the calls of an answer.
     pub(super) fn take_up(&mut self, calls: Vec<ToolCall>) {
         let named = |call: ToolCall| {
             let nth = self.names.entry(call.id.clone()).or_default();
@@ -74,7 +74,7 @@ impl Turn {
         self.slots = calls.into_iter().map(named).collect();
     }
 
-    /// Begins what may begin; goes on where all is done.
+    /// Starts every call that may start now, and continues the turn once all are done.
     pub(super) fn work(&mut self, out: &mut Vec<Effect>) {
         loop {
             let Some(at) = self.slots.iter().position(|slot| slot.stage != Stage::Done) else {
@@ -97,7 +97,8 @@ impl Turn {
         }
     }
 
-    /// Begins the reads from `at` on, up to the next change; whether one of them is done already.
+    /// Starts the read-only calls from `at` to the next change; returns whether one is done
+    /// already.
     fn begin_reads(&mut self, at: usize, out: &mut Vec<Effect>) -> bool {
         let end = (at..self.slots.len()).find(|at| self.must_be_alone(*at));
         for at in at..end.unwrap_or(self.slots.len()) {
@@ -112,8 +113,8 @@ impl Turn {
         false
     }
 
-    /// Whether a call waits for those before it and has those after it wait: it changes something,
-    /// or speaks.
+    /// Whether a call runs alone, after the calls before it: it changes something, or is one of the
+    /// agent's own tools.
     fn must_be_alone(&self, at: usize) -> bool {
         let name = &self.slots[at].call.name;
         own_tools::read(&self.slots[at].call).is_some()
@@ -151,12 +152,12 @@ impl Turn {
                 out.push(Effect::Show(Show::Running { call: named.id.clone() }));
                 out.push(Effect::Run { call: named, scope: self.scope, changes });
             }
-            Some(Err(wrong)) => self.settle(at, Called::error(wrong), out),
+            Some(Err(wrong)) => self.settle(at, CallResult::error(wrong), out),
             Some(Ok(Own::Send { text, is_question })) => self.send(at, text, is_question, out),
             Some(Ok(Own::End { reason })) => {
                 self.ends = Some(reason);
                 let text = "the conversation ends after this turn".to_owned();
-                self.settle(at, Called::done(text, json!({})), out);
+                self.settle(at, CallResult::done(text, json!({})), out);
             }
         }
     }
@@ -175,10 +176,10 @@ impl Turn {
             true => "asked; the user's next message is the answer",
             false => "delivered",
         };
-        self.settle(at, Called::done(text.to_owned(), json!({})), out);
+        self.settle(at, CallResult::done(text.to_owned(), json!({})), out);
     }
 
-    /// No call of this answer is made.
+    /// Refuses every call of this answer.
     pub(super) fn refuse_all(&mut self, why: &str, out: &mut Vec<Effect>) {
         for at in 0..self.slots.len() {
             let call = self.slots[at].named();
@@ -188,7 +189,7 @@ impl Turn {
     }
 
     fn refuse(&mut self, at: usize, why: &str, out: &mut Vec<Effect>) {
-        self.settle(at, Called::error(why), out);
+        self.settle(at, CallResult::error(why), out);
     }
 
     fn find(&self, call: &str, stage: Stage) -> Option<usize> {
@@ -199,7 +200,7 @@ impl Turn {
         let Some(at) = self.find(call, Stage::Running) else { return };
         if self.is_cancelled {
             let (call, by) = (call.to_owned(), Answerer::default());
-            out.push(Effect::GoOn { call, decision: Decision::Withdrawn, by });
+            out.push(Effect::Resume { call, decision: Decision::Withdrawn, by });
             return;
         }
         self.slots[at].stage = Stage::Asking;
@@ -217,17 +218,17 @@ impl Turn {
         let Some(at) = self.find(call, Stage::Asking) else { return };
         self.slots[at].stage = Stage::Running;
         out.push(Effect::Show(Show::Running { call: call.to_owned() }));
-        out.push(Effect::GoOn { call: call.to_owned(), decision, by });
+        out.push(Effect::Resume { call: call.to_owned(), decision, by });
     }
 
-    pub(super) fn finished(&mut self, call: &str, called: Called, out: &mut Vec<Effect>) {
+    pub(super) fn finished(&mut self, call: &str, called: CallResult, out: &mut Vec<Effect>) {
         let Some(at) = self.find(call, Stage::Running) else { return };
         self.settle(at, called, out);
         self.work(out);
     }
 
-    /// Gives a call its result: kept, then shown.
-    fn settle(&mut self, at: usize, called: Called, out: &mut Vec<Effect>) {
+    /// Records a call's result, then shows it.
+    fn settle(&mut self, at: usize, called: CallResult, out: &mut Vec<Effect>) {
         let call = self.slots[at].call.clone();
         self.slots[at].stage = Stage::Done;
         let mut text = match own_tools::read(&call) {
@@ -239,7 +240,7 @@ impl Turn {
         }
         let is_cut = called.text.chars().count() > self.limits.result_chars;
         let learnt = match is_cut {
-            true => known::of_a_part(called.learnt.clone()),
+            true => read_set::of_a_part(called.learnt.clone()),
             false => called.learnt.clone(),
         };
         out.push(Effect::Record(Entry::Result {
@@ -255,8 +256,9 @@ impl Turn {
         out.push(Effect::Show(Show::Result { call, called }));
     }
 
-    /// What to tell of a call that was made before in this turn, to no other end.
-    fn repeated(&mut self, call: &ToolCall, called: &Called) -> Option<String> {
+    /// Counts repeated calls; returns a warning for the model if this call repeats itself without
+    /// progress.
+    fn repeated(&mut self, call: &ToolCall, called: &CallResult) -> Option<String> {
         if self.is_cancelled {
             return None;
         }
@@ -283,8 +285,8 @@ impl Turn {
         })
     }
 
-    /// Ends what can be ended at once: calls that have not begun and those that only read. A change
-    /// that has begun comes to its own end.
+    /// Ends the calls that can end at once: those not started, and those that only read. A change
+    /// in progress runs to its end.
     pub(super) fn cancel_calls(&mut self, why: &str, out: &mut Vec<Effect>) {
         for at in 0..self.slots.len() {
             match self.slots[at].stage {
@@ -298,7 +300,7 @@ impl Turn {
                     self.slots[at].stage = Stage::Running;
                     let call = self.slots[at].name.clone();
                     let (decision, by) = (Decision::Withdrawn, Answerer::default());
-                    out.push(Effect::GoOn { call, decision, by });
+                    out.push(Effect::Resume { call, decision, by });
                 }
                 Stage::Running if self.must_be_alone(at) => {}
                 Stage::Running => self.refuse(at, why, out),

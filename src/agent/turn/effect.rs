@@ -1,219 +1,215 @@
-//! What happens to a turn, and what it wants done.
+//! The events and effects of a turn.
 
-use crate::agent::called::Called;
-use crate::agent::entry::{Entry, Said};
+use crate::agent::call_result::CallResult;
+use crate::agent::entry::{Entry, UserMessage};
 use crate::calls::{Answerer, Decision};
 use crate::llm::{self, LlmError, Origin, ToolCall, TurnEvent, Usage};
 use crate::policy::Scope;
 
-/// What happens to a turn.
+/// An event for a turn.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// The turn begins with this, which is kept already.
-    Began(Said),
-    /// The turn begins anew with this, which was kept in an earlier turn of the conversation that was
-    /// cut short.
-    Again(Said),
-    /// A person says something while the turn is at work; it is heard at the next round.
-    Said(Said),
-    /// The model is answering.
+    /// The turn starts with this message, which is already stored.
+    Started(UserMessage),
+    /// The turn resumes the work on this message, whose earlier turn in the conversation was cut
+    /// short. The message is already stored.
+    Resumed(UserMessage),
+    /// A message arrived during the turn; it is delivered in the next round.
+    Message(UserMessage),
+    /// A piece of the model's answer.
     Streamed(TurnEvent),
     Answered(Box<llm::Turn>),
-    /// It could not.
+    /// The model request failed.
     Failed(Box<LlmError>),
-    /// There is no model to ask.
+    /// No model is configured.
     Unavailable {
-        /// How to come by one, for people.
+        /// How to configure one, for people.
         words: String,
     },
-    /// The history was made shorter, or cannot be.
-    Shortened {
-        /// Whether it is shorter.
+    /// The history was compacted, or cannot be.
+    Compacted {
+        /// Whether it was compacted.
         done: bool,
     },
-    /// A person has to agree to a call; nothing was done for it yet.
+    /// A call needs approval; nothing was done yet.
     Asks {
         /// The call's id.
         call: String,
-        /// What it does, for people.
+        /// What the call does, for people.
         title: String,
     },
-    /// A person has decided, or none did.
+    /// A person decided about a call, or the question expired.
     Decided {
         /// The call's id.
         call: String,
         decision: Decision,
-        /// The program that the person used.
+        /// The client that answered.
         by: Answerer,
     },
-    /// A call has come to its end.
+    /// A call finished.
     Finished {
         /// The call's id.
         call: String,
-        /// What it came to.
-        called: Called,
+        called: CallResult,
     },
-    /// The turn takes too long.
+    /// The turn exceeded its time.
     TimeIsUp,
-    /// A person wants no more of it.
+    /// A person cancelled the turn.
     Cancel,
 }
 
 impl Event {
-    /// A call that came to its end.
-    pub fn finished(call: impl Into<String>, called: Called) -> Self {
+    /// A finished call.
+    pub fn finished(call: impl Into<String>, called: CallResult) -> Self {
         Self::Finished { call: call.into(), called }
     }
 }
 
-/// What a turn wants done. Effects are done in the order in which they come; where one must be kept
-/// and cannot be, nothing after it is done.
+/// An effect that a turn requests. Effects are performed in order; if recording fails, none of the
+/// later ones is performed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Keep this, durably, before anything that follows.
+    /// Store this entry durably before performing what follows.
     Record(Entry),
-    /// Tell clients.
+    /// Send this to clients.
     Show(Show),
-    /// Ask the model, with or without tools.
+    /// Ask the model.
     Ask {
-        /// Whether it may call tools.
+        /// Whether the model may call tools.
         tools: bool,
     },
-    /// Make the history shorter.
-    Shorten,
-    /// Run a tool. Never the same call twice.
+    /// Compact the history.
+    Compact,
+    /// Run a tool. Never emitted twice for the same call.
     Run {
         call: ToolCall,
-        /// As whom.
+        /// The scope to call with.
         scope: Scope,
-        /// Whether it changes something; one that does is let come to its end.
+        /// Whether the call changes something. Such a call is never cut off.
         changes: bool,
     },
-    /// Ask a person about a call.
+    /// Ask a person to approve a call.
     AskPerson {
         /// The call's id.
         call: String,
     },
-    /// Go on with a call as was decided.
-    GoOn {
+    /// Resume a call as decided.
+    Resume {
         /// The call's id.
         call: String,
         decision: Decision,
-        /// The program that the person used.
+        /// The client that answered.
         by: Answerer,
     },
-    /// Let go of the model, of questions and of calls that only read.
+    /// Cancel the model request, open questions and read-only calls.
     Stop,
-    /// A model was asked.
+    /// Count a model request.
     Usage {
-        /// The tokens that it took, where they are known.
+        /// The tokens used, if known.
         usage: Option<Usage>,
-        /// By whom; none where the answer did not get that far.
+        /// The model; `None` if the answer did not get that far.
         origin: Option<Origin>,
     },
     /// The turn is over.
     Finish(End),
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// Why.
     pub reason: Reason,
-    /// More of it, for people; may be empty.
+    /// Details for people; may be empty.
     pub words: String,
-    /// The kind of the model's failure, where that is why.
+    /// The kind of model failure, if that ended the turn.
     pub cause: Option<llm::ErrorKind>,
-    /// What can be done about it.
+    /// What to do about it.
     pub hint: Option<String>,
-    /// What was said too late to be heard; the next turn begins with it.
-    pub unheard: Vec<Said>,
+    /// Messages that came too late; the next turn starts with them.
+    pub unheard: Vec<UserMessage>,
 }
 
 /// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// The model had no more to say.
+    /// The model finished.
     Done,
-    /// It waits for the person's answer.
+    /// The model waits for the person's answer.
     Waiting,
-    /// It ended the conversation.
+    /// The model ended the conversation.
     Ended,
-    /// Its answer was as long as it may be.
+    /// The answer reached its token limit.
     MaxTokens,
-    /// It reached the limits of a turn.
+    /// The turn reached one of its limits.
     MaxRounds,
-    /// It declined.
+    /// The model refused.
     Refused,
-    /// A person stopped it.
+    /// A person cancelled the turn.
     Cancelled,
-    /// It could not go on.
+    /// The turn failed.
     Failed,
 }
 
-/// What clients are told.
+/// An update for clients.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Show {
-    /// A person's message is in the history.
-    User(Said),
-    /// A person's message, which is in the history, is worked on once more.
-    Again(Said),
-    /// More of an answer.
+    /// A person's message was delivered.
+    User(UserMessage),
+    /// The work on a person's earlier message was resumed.
+    Resumed(UserMessage),
+    /// More text of a message.
     Text {
-        /// The message it belongs to.
+        /// The message's id.
         id: String,
-        /// What was added.
+        /// The text to append.
         delta: String,
     },
-    /// More of the thinking that may be shown.
+    /// More thinking that may be shown.
     Thought {
-        /// The thought it belongs to.
+        /// The thought's id.
         id: String,
-        /// What was added.
+        /// The text to append.
         delta: String,
     },
-    /// What was shown under this name counts for nothing.
-    Void { id: String },
-    /// A message is whole, and kept.
+    /// Discard what was shown under this id.
+    Discard { id: String },
+    /// A message is complete and stored.
     Message {
         id: String,
-        /// All of it.
+        /// The whole text.
         text: String,
         kind: MessageKind,
     },
-    /// A tool is to be called.
+    /// A tool will be called.
     Call { call: ToolCall },
-    /// It has begun.
+    /// A call started.
     Running {
         /// The call's id.
         call: String,
     },
-    /// It waits for a person.
+    /// A call waits for approval.
     Asking {
         /// The call's id.
         call: String,
-        /// What it does.
+        /// What the call does.
         title: String,
     },
-    /// It has come to its end, and that is kept.
+    /// A call finished, and its result is stored.
     Result {
         /// The call's id.
         call: String,
-        /// What it came to.
-        called: Called,
+        called: CallResult,
     },
-    /// Something the person should know.
+    /// A notice for the person.
     Notice {
-        /// How much it matters.
         severity: Severity,
         title: String,
-        /// More.
+        /// Details.
         text: Option<String>,
     },
 }
 
 impl Show {
-    /// What people are told when the first message comes whose sender may do less than they.
+    /// The notice for the first message from a sender with a restricted scope.
     pub fn limited(scope: Scope) -> Self {
         let came = match scope {
             Scope::Voice => "by voice",
@@ -229,8 +225,8 @@ impl Show {
         }
     }
 
-    /// What they are told when the history is made shorter.
-    pub fn shortened() -> Self {
+    /// The notice that the history is being compacted.
+    pub fn compacting() -> Self {
         Self::Notice {
             severity: Severity::Info,
             title: "the conversation nearly fills what the model can read, so its beginning is \
@@ -241,25 +237,25 @@ impl Show {
     }
 }
 
-/// Which kind of message.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// The model's answer.
     Answer,
-    /// The beginning of one that has no end.
+    /// The beginning of an answer that broke off.
     Part,
-    /// Sent while at work.
+    /// Sent during the turn.
     Sent,
-    /// A question that waits for its answer.
+    /// A question that waits for an answer.
     Question,
 }
 
-/// How much a notice matters.
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Good to know.
+    /// Information.
     Info,
-    /// Something is not as it should be.
+    /// Something is wrong.
     Warning,
     /// Something failed.
     Error,

@@ -1,12 +1,11 @@
-//! How a turn comes to its end: failures, the end of its time, a person who stops it, and what is
-//! kept of an answer that has none.
+//! Ends a turn: model failures, timeouts and cancellation, including what to record of a partial
+//! answer.
 
-use super::{Effect, End, MessageKind, Phase, Reason, Severity, Show, Then, Turn};
-use crate::agent::attached::Attached;
-use crate::agent::entry::{Entry, Said};
+use super::{AfterCalls, Effect, End, MessageKind, Phase, Reason, Severity, Show, Turn};
+use crate::agent::entry::{Entry, UserMessage};
 use crate::llm::{Block, ErrorKind, LlmError, Message, Usage};
 
-/// Why a turn ends that took too long.
+/// Why the turn ends after its time is over.
 const LATE: &str = "the time for one turn is over";
 
 impl Turn {
@@ -14,10 +13,10 @@ impl Turn {
         if self.phase != Phase::Asking {
             return;
         }
-        self.spent_in_vain(error.detail.usage, out);
-        if error.kind == ErrorKind::ContextLength && !self.was_shortened {
-            self.take_back(out);
-            return self.shorten(out);
+        self.count_failed_answer(error.detail.usage, out);
+        if error.kind == ErrorKind::ContextLength && !self.was_compacted {
+            self.discard_shown(out);
+            return self.compact(out);
         }
         self.keep_part("[the answer broke off here]", out);
         let reason = match error.kind {
@@ -31,21 +30,20 @@ impl Turn {
         self.finish(reason, error.to_string(), error.hint(), out);
     }
 
-    /// Counts an answer that broke off. One of which something came is paid for, though nobody tells
-    /// its tokens.
-    pub(super) fn spent_in_vain(&mut self, usage: Option<Usage>, out: &mut Vec<Effect>) {
+    /// Counts a failed answer. If any of it arrived, it has a cost, even if its tokens are unknown.
+    pub(super) fn count_failed_answer(&mut self, usage: Option<Usage>, out: &mut Vec<Effect>) {
         if usage.is_some() || self.answer.has_begun {
             self.spend(&usage.unwrap_or_default());
             out.push(Effect::Usage { usage, origin: None });
         }
     }
 
-    /// Says that the model declined, and why.
+    /// Shows that the model refused, and why.
     pub(super) fn declined(&mut self, why: &str, out: &mut Vec<Effect>) {
         self.notice(Severity::Warning, "the model declined to answer", why, out);
     }
 
-    /// Keeps what people have read of an answer that has no end.
+    /// Records the part of an unfinished answer that people have read.
     fn keep_part(&mut self, why: &str, out: &mut Vec<Effect>) {
         let text = std::mem::take(&mut self.answer.text);
         if text.trim().is_empty() {
@@ -53,31 +51,25 @@ impl Turn {
         }
         let id = self.text_id();
         let content = vec![Block::text(text.trim_end())];
-        out.push(Effect::Record(Entry::Message {
-            message: Message::Assistant { content, origin: None },
-            id: Some(id.clone()),
-            source: None,
-            scope: None,
-            attached: Attached::default(),
-        }));
+        out.push(Effect::Record(Entry::message(
+            Message::Assistant { content, origin: None },
+            Some(id.clone()),
+        )));
         out.push(Effect::Record(Entry::notice(why)));
         let (text, kind) = (text.trim_end().to_owned(), MessageKind::Part);
         out.push(Effect::Show(Show::Message { id, text, kind }));
     }
 
-    /// Says in the model's place that there is none.
+    /// Answers in the model's place if there is none.
     pub(super) fn unavailable(&mut self, words: String, out: &mut Vec<Effect>) {
         if self.phase != Phase::Asking {
             return;
         }
         let id = self.text_id();
-        out.push(Effect::Record(Entry::Message {
-            message: Message::Notice { text: words.clone() },
-            id: Some(id.clone()),
-            source: None,
-            scope: None,
-            attached: Attached::default(),
-        }));
+        out.push(Effect::Record(Entry::message(
+            Message::Notice { text: words.clone() },
+            Some(id.clone()),
+        )));
         out.push(Effect::Show(Show::Text { id: id.clone(), delta: words.clone() }));
         let kind = MessageKind::Answer;
         out.push(Effect::Show(Show::Message { id, text: words, kind }));
@@ -85,21 +77,21 @@ impl Turn {
         self.finish(Reason::Done, String::new(), None, out);
     }
 
-    /// Lets go of it, without an end: what it wanted cannot be kept. What was not heard.
-    pub fn abandon(&mut self) -> Vec<Said> {
+    /// Ends the turn without effects, because storing failed. Returns the undelivered messages.
+    pub fn abandon(&mut self) -> Vec<UserMessage> {
         self.phase = Phase::Over;
         self.unheard.drain(..).collect()
     }
 
-    /// The first time it has to come to an end by itself; the second time what it still does is cut
-    /// off.
+    /// The first time, the turn has to finish by itself; the second time, whatever still runs is
+    /// cut off.
     pub(super) fn time_is_up(&mut self, out: &mut Vec<Effect>) {
         if !std::mem::replace(&mut self.is_late, true) {
             self.must_end.get_or_insert(LATE);
             return;
         }
         match self.phase {
-            Phase::Asking | Phase::Shortening => {
+            Phase::Asking | Phase::Compacting => {
                 out.push(Effect::Stop);
                 self.keep_part("[the time for the turn was over here]", out);
                 self.notice(Severity::Warning, &format!("the turn ends here: {LATE}"), "", out);
@@ -107,7 +99,7 @@ impl Turn {
             }
             Phase::Working => {
                 out.push(Effect::Stop);
-                self.then = Then::Finish(Reason::MaxRounds);
+                self.then = AfterCalls::Finish(Reason::MaxRounds);
                 self.notice(Severity::Warning, &format!("the turn ends here: {LATE}"), "", out);
                 self.cancel_calls(LATE, out);
             }
@@ -120,7 +112,7 @@ impl Turn {
             return;
         }
         match self.phase {
-            Phase::Asking | Phase::Shortening => {
+            Phase::Asking | Phase::Compacting => {
                 out.push(Effect::Stop);
                 self.keep_part("[the user stopped the answer here]", out);
                 self.finish(Reason::Cancelled, String::new(), None, out);
@@ -134,7 +126,7 @@ impl Turn {
         }
     }
 
-    /// Every call has its result.
+    /// CallResult once every call has its result.
     pub(super) fn all_done(&mut self, out: &mut Vec<Effect>) {
         self.slots.clear();
         if self.is_cancelled {
@@ -147,21 +139,21 @@ impl Turn {
             return self.finish(Reason::Ended, reason, None, out);
         }
         match self.then {
-            Then::GoOn => self.go_on(out),
-            Then::Shorten if self.was_shortened => self.shortened_in_vain(out),
-            Then::Shorten => {
-                // A history that ends with an answer would be taken for one to be continued.
+            AfterCalls::Continue => self.go_on(out),
+            AfterCalls::Compact if self.was_compacted => self.cannot_compact(out),
+            AfterCalls::Compact => {
+                // A model would continue a history that ends with its own answer.
                 let words = "Your answer was cut off, since the window was full. Go on with it.";
                 out.push(Effect::Record(Entry::notice(words)));
-                self.shorten(out);
+                self.compact(out);
             }
-            Then::Finish(reason) => self.finish(reason, String::new(), None, out),
+            AfterCalls::Finish(reason) => self.finish(reason, String::new(), None, out),
         }
     }
 
-    fn shortened_in_vain(&mut self, out: &mut Vec<Effect>) {
-        self.phase = Phase::Shortening;
-        self.shortened(false, out);
+    fn cannot_compact(&mut self, out: &mut Vec<Effect>) {
+        self.phase = Phase::Compacting;
+        self.compacted(false, out);
     }
 
     pub(super) fn finish(
@@ -172,7 +164,7 @@ impl Turn {
         out: &mut Vec<Effect>,
     ) {
         if reason == Reason::Cancelled {
-            // What was said meanwhile stays said, though nobody answers it.
+            // Messages that arrived meanwhile stay in the history, though nobody answers them.
             while let Some(said) = self.unheard.pop_front() {
                 self.hear(said, out);
             }

@@ -1,12 +1,12 @@
-//! One turn as a value: what happened in, what is to be done out. No runtime, no clock, no network.
+//! A turn as a state machine: events in, effects out. No runtime, no clock, no network.
 //!
-//! Invariants, whatever happens in whatever order:
-//! - the entries that are to be kept are a history any model takes: each call of an answer gets
-//!   exactly one result before anything else is said to the model;
-//! - a call is begun at most once, only after the answer that asks for it is kept, and never from an
-//!   answer that was cut off;
-//! - what is shown as done stands behind what is kept of it;
-//! - after [`Effect::Finish`], which comes exactly once, nothing follows.
+//! Invariants, whatever events come in whatever order:
+//! - the recorded entries are a valid history for any model: each call of an answer gets exactly
+//!   one result before any other message to the model;
+//! - a call starts at most once, only after the answer that contains it was recorded, and never
+//!   from a truncated answer;
+//! - an effect that shows something as done comes after the effect that records it;
+//! - [`Effect::Finish`] comes exactly once, and nothing follows it.
 
 mod calls;
 mod effect;
@@ -21,68 +21,67 @@ use calls::Slot;
 pub use calls::name_of;
 pub use effect::{Effect, End, Event, MessageKind, Reason, Severity, Show};
 
-use super::attached::Attached;
-use super::entry::{Entry, Said};
+use super::entry::{Entry, UserMessage};
 use crate::conversation::question;
 use crate::llm::turn::StartKind;
 use crate::llm::{self, Block, BlockKind, ErrorKind, Message, Stop, TurnEvent, Usage};
 use crate::policy::Scope;
 
-/// How much one turn may do.
+/// Limits of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How often the model is asked before it has to come to an end.
+    /// The most requests to the model.
     pub rounds: u32,
-    /// How many tools are called at most.
+    /// The most tool calls.
     pub calls: u32,
-    /// How many tokens its rounds may take together, read and written; 0: as many as they take.
+    /// The most input and output tokens of all requests together; 0: no limit.
     pub tokens: u64,
-    /// How much of one result the model is given, in characters.
+    /// The most characters of a tool result that the model gets.
     pub result_chars: usize,
 }
 
-/// The tools there are: whether each changes something. Those that only read run side by side.
+/// All tools, and whether each one changes something. Tools that only read run in parallel.
 pub type Changes = Arc<BTreeMap<String, bool>>;
 
-/// A turn.
+/// The state of a turn.
 #[derive(Debug)]
 pub struct Turn {
-    /// What the names of its messages begin with.
+    /// The prefix of this turn's message ids.
     name: String,
     limits: Limits,
     changes: Changes,
     phase: Phase,
-    /// How many messages have a name.
+    /// The number of message ids issued.
     messages: u32,
-    /// Said while the model was at work, heard at its next round.
-    unheard: VecDeque<Said>,
-    /// What the weakest of those who were heard may do.
+    /// Messages that arrived while the model was working; delivered in the next round.
+    unheard: VecDeque<UserMessage>,
+    /// The most restricted scope among the senders of the messages so far.
     scope: Scope,
-    answer: Answer,
+    answer: PartialAnswer,
     slots: Vec<Slot>,
-    /// How many calls of the turn had each id.
+    /// How many calls of this turn used each id.
     names: HashMap<String, u32>,
-    /// What follows once every call has its result.
-    then: Then,
+    /// What to do once every call has its result.
+    then: AfterCalls,
     rounds: u32,
     calls: u32,
-    /// Tokens that were read and written since a person last spoke.
+    /// Input and output tokens since the person's last message.
     tokens: u64,
-    was_shortened: bool,
-    /// The model gets no tools any more: this round is its last.
+    was_compacted: bool,
+    /// The last round: the model gets no tools.
     is_last: bool,
-    /// Why this round is to be the last.
+    /// Why the next round must be the last.
     must_end: Option<&'static str>,
     is_cancelled: bool,
-    /// Its time is over; whoever speaks to it gives it new time.
+    /// The turn exceeded its time. A new message grants new time.
     is_late: bool,
     asks_person: bool,
     ends: Option<String>,
-    /// Something was said to the person in this turn.
+    /// The model has sent a message to the person in this turn.
     has_spoken: bool,
-    /// The kind of the model's failure that ends it.
+    /// The kind of model failure that ends the turn.
     cause: Option<ErrorKind>,
-    /// How often each call failed, or gave the same result, in this turn.
+    /// Failures and equal results of each call in this turn.
     repeats: HashMap<(String, String), Repeats>,
     broken_calls: u32,
 }
@@ -96,20 +95,20 @@ struct Repeats {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing has been said yet.
+    /// No message was delivered yet.
     New,
-    /// A model is asked.
+    /// A model request is in progress.
     Asking,
-    /// The history is being made shorter.
-    Shortening,
-    /// Calls are at work.
+    /// The history is being compacted.
+    Compacting,
+    /// Calls are running.
     Working,
     Over,
 }
 
-/// What has been seen of an answer.
+/// The part of an answer received so far.
 #[derive(Debug, Default)]
-struct Answer {
+struct PartialAnswer {
     text: String,
     text_id: Option<String>,
     thought_id: Option<String>,
@@ -117,14 +116,14 @@ struct Answer {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
-    GoOn,
-    Shorten,
+enum AfterCalls {
+    Continue,
+    Compact,
     Finish(Reason),
 }
 
 impl Turn {
-    /// A turn in which nothing has been said yet. `name` is one that no other turn has.
+    /// A turn without a message. `name` is unique among all turns.
     pub fn new(name: impl Into<String>, limits: Limits, changes: Changes) -> Self {
         Self {
             name: name.into(),
@@ -134,14 +133,14 @@ impl Turn {
             messages: 0,
             unheard: VecDeque::new(),
             scope: Scope::Person,
-            answer: Answer::default(),
+            answer: PartialAnswer::default(),
             slots: Vec::new(),
             names: HashMap::new(),
-            then: Then::GoOn,
+            then: AfterCalls::Continue,
             rounds: 0,
             calls: 0,
             tokens: 0,
-            was_shortened: false,
+            was_compacted: false,
             is_last: false,
             must_end: None,
             is_cancelled: false,
@@ -155,54 +154,54 @@ impl Turn {
         }
     }
 
-    /// Lets it do no more than this: less trusted words are in the history that it goes on from.
+    /// Restricts the turn to `scope`, because the history contains messages from such a sender.
     pub fn limit(&mut self, scope: Scope) {
         self.scope = self.scope.max(scope);
     }
 
-    /// How many messages wait to be heard.
+    /// The number of messages waiting to be delivered.
     pub fn waiting(&self) -> usize {
         self.unheard.len()
     }
 
-    /// Characters of a result that the model is given.
+    /// The most characters of a tool result that the model gets.
     pub fn room(&self) -> usize {
         self.limits.result_chars
     }
 
-    /// Whether it has come to its end.
+    /// Whether the turn has ended.
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// Takes what happened; what is to be done for it, in this order. What comes too late, or for a
-    /// call that has its result, changes nothing.
+    /// Handles an event and returns the effects to perform, in order. An event that comes too late,
+    /// or for a call that already has its result, has no effect.
     pub fn handle(&mut self, event: Event) -> Vec<Effect> {
         let mut out = Vec::new();
         if self.phase == Phase::Over {
             return out;
         }
         match event {
-            Event::Began(said) if self.phase == Phase::New => {
+            Event::Started(said) if self.phase == Phase::New => {
                 self.trust(&said);
                 let note = said.note.clone();
                 out.push(Effect::Show(Show::User(said)));
                 out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
                 self.ask(&mut out);
             }
-            Event::Again(said) if self.phase == Phase::New => {
+            Event::Resumed(said) if self.phase == Phase::New => {
                 self.trust(&said);
-                out.push(Effect::Show(Show::Again(said)));
+                out.push(Effect::Show(Show::Resumed(said)));
                 self.ask(&mut out);
             }
-            Event::Began(said) | Event::Again(said) | Event::Said(said) => {
+            Event::Started(said) | Event::Resumed(said) | Event::Message(said) => {
                 self.unheard.push_back(said)
             }
             Event::Streamed(event) => self.streamed(event, &mut out),
             Event::Answered(turn) => self.answered(*turn, &mut out),
             Event::Failed(error) => self.failed(&error, &mut out),
             Event::Unavailable { words } => self.unavailable(words, &mut out),
-            Event::Shortened { done } => self.shortened(done, &mut out),
+            Event::Compacted { done } => self.compacted(done, &mut out),
             Event::Asks { call, title } => self.asks(&call, title, &mut out),
             Event::Decided { call, decision, by } => self.decided(&call, decision, by, &mut out),
             Event::Finished { call, called } => self.finished(&call, called, &mut out),
@@ -217,34 +216,34 @@ impl Turn {
         format!("{}.{}", self.name, self.messages)
     }
 
-    /// Puts what a person said into the history.
-    fn hear(&mut self, said: Said, out: &mut Vec<Effect>) {
+    /// Delivers a person's message.
+    fn hear(&mut self, said: UserMessage, out: &mut Vec<Effect>) {
         self.trust(&said);
         let note = said.note.clone();
         out.push(Effect::Record(said.entry()));
         out.push(Effect::Show(Show::User(said)));
         out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
-        // Who speaks to it gives it new work.
+        // A new message is new work.
         (self.rounds, self.calls, self.tokens, self.is_last) = (0, 0, 0, false);
         (self.must_end, self.is_late) = (None, false);
         self.repeats.clear();
         self.broken_calls = 0;
     }
 
-    /// A turn may do no more than the least trusted of those who are heard in it, and never what a
-    /// person's own program may.
-    fn trust(&mut self, said: &Said) {
+    /// Restricts the turn to the least trusted sender so far. A turn never has the scope of the
+    /// person's own programs.
+    fn trust(&mut self, said: &UserMessage) {
         self.scope = self.scope.max(said.scope).max(Scope::Client);
     }
 
     fn ask(&mut self, out: &mut Vec<Effect>) {
         self.rounds += 1;
-        self.answer = Answer::default();
+        self.answer = PartialAnswer::default();
         self.phase = Phase::Asking;
         out.push(Effect::Ask { tools: !self.is_last });
     }
 
-    /// Another round, or the last one where there may be no more.
+    /// Starts another round, or the last one if a limit is reached.
     fn go_on(&mut self, out: &mut Vec<Effect>) {
         let heard = !self.unheard.is_empty();
         while let Some(said) = self.unheard.pop_front() {
@@ -305,10 +304,10 @@ impl Turn {
                 self.answer.thought_id = Some(id.clone());
                 out.push(Effect::Show(Show::Thought { id, delta }));
             }
-            TurnEvent::Again { provider, wait, reason, usage } => {
-                self.spent_in_vain(usage, out);
-                self.take_back(out);
-                self.answer = Answer::default();
+            TurnEvent::Retry { provider, wait, reason, usage } => {
+                self.count_failed_answer(usage, out);
+                self.discard_shown(out);
+                self.answer = PartialAnswer::default();
                 let next = match wait.as_secs() {
                     _ if wait.is_zero() => "now".to_owned(),
                     0 | 1 => "again in a second".to_owned(),
@@ -331,10 +330,10 @@ impl Turn {
         id
     }
 
-    /// Tells clients that what they saw of the answer counts for nothing.
-    fn take_back(&mut self, out: &mut Vec<Effect>) {
+    /// Tells clients to discard the text shown of this answer.
+    fn discard_shown(&mut self, out: &mut Vec<Effect>) {
         let seen = [self.answer.text_id.take(), self.answer.thought_id.take()];
-        out.extend(seen.into_iter().flatten().map(|id| Effect::Show(Show::Void { id })));
+        out.extend(seen.into_iter().flatten().map(|id| Effect::Show(Show::Discard { id })));
     }
 
     fn answered(&mut self, turn: llm::Turn, out: &mut Vec<Effect>) {
@@ -349,13 +348,10 @@ impl Turn {
         let text = visible(&turn.content);
         if !turn.content.is_empty() {
             let id = (!text.is_empty()).then(|| self.text_id());
-            out.push(Effect::Record(Entry::Message {
-                message: Message::Assistant { content: turn.content, origin: Some(turn.origin) },
-                id: id.clone(),
-                source: None,
-                scope: None,
-                attached: Attached::default(),
-            }));
+            out.push(Effect::Record(Entry::message(
+                Message::Assistant { content: turn.content, origin: Some(turn.origin) },
+                id.clone(),
+            )));
             if let Some(id) = id {
                 if self.answer.text.is_empty() {
                     let delta = text.clone();
@@ -366,7 +362,7 @@ impl Turn {
                 out.push(Effect::Show(Show::Message { id, text: text.clone(), kind }));
             }
         }
-        // What such an answer asks for may be half of what was meant.
+        // Calls in a truncated answer may be incomplete.
         let cut_off = match &turn.stop {
             Stop::MaxTokens => Some("the answer was cut off at the most tokens it may have"),
             Stop::ContextFull => Some("the answer was cut off, since the window is full"),
@@ -377,22 +373,22 @@ impl Turn {
         self.then = match turn.stop {
             Stop::Refusal(reason) => {
                 self.declined(&reason, out);
-                Then::Finish(Reason::Refused)
+                AfterCalls::Finish(Reason::Refused)
             }
-            Stop::ContextFull => Then::Shorten,
-            _ if self.is_last => Then::Finish(Reason::MaxRounds),
-            Stop::Paused => Then::GoOn,
-            _ if !calls.is_empty() || !self.unheard.is_empty() => Then::GoOn,
+            Stop::ContextFull => AfterCalls::Compact,
+            _ if self.is_last => AfterCalls::Finish(Reason::MaxRounds),
+            Stop::Paused => AfterCalls::Continue,
+            _ if !calls.is_empty() || !self.unheard.is_empty() => AfterCalls::Continue,
             Stop::MaxTokens => {
                 let title = "the answer was cut off: it reached the most tokens it may have";
                 self.notice(Severity::Warning, title, "", out);
-                Then::Finish(Reason::MaxTokens)
+                AfterCalls::Finish(Reason::MaxTokens)
             }
             Stop::EndTurn | Stop::ToolUse | Stop::Other(_) => {
                 if !self.has_spoken {
                     self.notice(Severity::Info, "the model ended without a word", "", out);
                 }
-                Then::Finish(match question::at_end(&text) {
+                AfterCalls::Finish(match question::at_end(&text) {
                     Some(_) => Reason::Waiting,
                     None => Reason::Done,
                 })
@@ -415,14 +411,14 @@ impl Turn {
         out.push(Effect::Show(Show::Notice { severity, title: title.to_owned(), text }));
     }
 
-    fn shorten(&mut self, out: &mut Vec<Effect>) {
-        self.was_shortened = true;
-        self.phase = Phase::Shortening;
-        out.push(Effect::Shorten);
+    fn compact(&mut self, out: &mut Vec<Effect>) {
+        self.was_compacted = true;
+        self.phase = Phase::Compacting;
+        out.push(Effect::Compact);
     }
 
-    fn shortened(&mut self, done: bool, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Shortening {
+    fn compacted(&mut self, done: bool, out: &mut Vec<Effect>) {
+        if self.phase != Phase::Compacting {
             return;
         }
         if done {
@@ -436,7 +432,7 @@ impl Turn {
     }
 }
 
-/// The text of an answer that people read.
+/// The visible text of an answer.
 fn visible(content: &[Block]) -> String {
     let texts: Vec<&str> = content
         .iter()

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::agent::called::Called;
+use crate::agent::call_result::CallResult;
 use crate::agent::context::Context;
 use crate::calls::Decision;
 use crate::llm::{LlmError, Origin, ToolArgs, ToolCall, Usage, Wire};
@@ -20,15 +20,15 @@ fn turn() -> Turn {
 }
 
 fn said(text: &str) -> Event {
-    Event::Said(words(text))
+    Event::Message(words(text))
 }
 
 fn began() -> Event {
-    Event::Began(words("go"))
+    Event::Started(words("go"))
 }
 
-fn words(text: &str) -> Said {
-    Said {
+fn words(text: &str) -> UserMessage {
+    UserMessage {
         number: 1,
         text: text.to_owned(),
         to: None,
@@ -36,7 +36,7 @@ fn words(text: &str) -> Said {
         scope: Scope::Person,
         from: None,
         client_id: None,
-        attached: crate::agent::attached::Attached::default(),
+        attached: crate::agent::attachments::Attachments::default(),
         note: None,
     }
 }
@@ -55,7 +55,7 @@ fn answer(content: Vec<Block>, stop: Stop) -> Event {
 }
 
 fn done(id: &str) -> Event {
-    let called = Called::done(format!("did {id}"), json!({}));
+    let called = CallResult::done(format!("did {id}"), json!({}));
     Event::finished(id, called)
 }
 
@@ -133,7 +133,7 @@ fn of_an_answer_that_is_cut_no_line_counts_as_shown() {
         turn.handle(answer(vec![call("a", "read", json!({}))], Stop::ToolUse));
         let (path, revision) = ("n.md".to_owned(), "1".to_owned());
         let read = Learnt::Read { path, revision, first: 1, last: 5, lines: 5 };
-        let called = Called { learnt: vec![read], ..Called::done(text, json!({})) };
+        let called = CallResult { learnt: vec![read], ..CallResult::done(text, json!({})) };
         let effects = turn.handle(Event::finished("a", called));
         effects.into_iter().find_map(|effect| match effect {
             Effect::Record(Entry::Result { learnt, .. }) => Some(learnt),
@@ -221,7 +221,7 @@ fn a_call_that_fails_again_and_again_ends_the_turn() {
     for time in 1..=3 {
         let id = time.to_string();
         turn.handle(answer(vec![call(&id, "edit", json!({"path": "a"}))], Stop::ToolUse));
-        let effects = turn.handle(Event::finished(id, Called::error("no such note")));
+        let effects = turn.handle(Event::finished(id, CallResult::error("no such note")));
         assert_eq!(asks(&effects), Some(time < 3));
         assert_eq!(results(&effects)[0].0.contains("do not repeat it"), time == 3);
     }
@@ -264,11 +264,11 @@ fn an_answer_that_breaks_off_in_sight_is_taken_back_told_and_counted() {
     let again = |usage| {
         let (provider, wait) = ("a/m".to_owned(), Duration::from_millis(400));
         let reason = ErrorKind::Truncated;
-        Event::Streamed(TurnEvent::Again { provider, wait, reason, usage })
+        Event::Streamed(TurnEvent::Retry { provider, wait, reason, usage })
     };
     let effects = turn.handle(again(None));
     assert_eq!(effects[0], Effect::Usage { usage: None, origin: None }, "nobody told its tokens");
-    assert!(matches!(effects[1], Effect::Show(Show::Void { .. })));
+    assert!(matches!(effects[1], Effect::Show(Show::Discard { .. })));
     let Effect::Show(Show::Notice { title, .. }) = &effects[2] else { panic!("{effects:?}") };
     assert_eq!(title, "the answer broke off; `a/m` is asked again in a second");
     let usage = Some(Usage { input: 10, ..Usage::default() });
@@ -282,8 +282,8 @@ fn a_full_window_is_emptied_once() {
     let mut turn = turn();
     turn.handle(began());
     let full = || Event::Failed(Box::new(LlmError::new(ErrorKind::ContextLength, "")));
-    assert_eq!(turn.handle(full()), [Effect::Shorten]);
-    assert_eq!(asks(&turn.handle(Event::Shortened { done: true })), Some(true));
+    assert_eq!(turn.handle(full()), [Effect::Compact]);
+    assert_eq!(asks(&turn.handle(Event::Compacted { done: true })), Some(true));
     assert_eq!(end(&turn.handle(full())).unwrap().reason, Reason::Failed);
 }
 
@@ -296,7 +296,7 @@ fn a_person_is_asked_before_a_call_goes_on() {
     assert!(effects.contains(&Effect::AskPerson { call: "a".into() }));
     let decided = |decision| Event::Decided { call: "a".into(), decision, by: "me".into() };
     let effects = turn.handle(decided(Decision::Once));
-    assert!(matches!(effects.last(), Some(Effect::GoOn { decision: Decision::Once, .. })));
+    assert!(matches!(effects.last(), Some(Effect::Resume { decision: Decision::Once, .. })));
     assert!(turn.handle(decided(Decision::Once)).is_empty(), "an answer counts once");
 }
 
@@ -380,7 +380,7 @@ proptest! {
                 }
                 Fate::Finish(at, fails) => {
                     let Some(id) = pick(&open, at) else { continue };
-                    let called = Called { is_error: fails, ..Called::done("r".into(), Value::Null) };
+                    let called = CallResult { is_error: fails, ..CallResult::done("r".into(), Value::Null) };
                     Event::finished(id, called)
                 }
                 Fate::Ask(at) => {
@@ -392,7 +392,7 @@ proptest! {
                     let decision = if yes { Decision::Once } else { Decision::Reject };
                     Event::Decided { call, decision, by: "me".into() }
                 }
-                Fate::Shorten(done) => Event::Shortened { done },
+                Fate::Shorten(done) => Event::Compacted { done },
                 Fate::Late => Event::TimeIsUp,
                 Fate::Cancel => Event::Cancel,
             };
@@ -423,7 +423,7 @@ proptest! {
                         prop_assert!(context.missing().is_empty());
                         let answered = context.messages().last();
                         let paused = matches!(answered, Some(Message::Assistant { .. }));
-                        prop_assert!(!paused || turn.then == Then::GoOn);
+                        prop_assert!(!paused || turn.then == AfterCalls::Continue);
                     }
                     Effect::Finish(end) => {
                         ends += 1;

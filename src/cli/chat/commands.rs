@@ -58,19 +58,19 @@ fn near(names: &[&str]) -> String {
 
 /// Each command, what it takes, and what it does.
 pub const COMMANDS: [(&str, &str, &str); 13] = [
-    ("new", "", "begin a new conversation"),
-    ("end", "", "end this conversation; the next message begins a new one"),
-    ("undo", "", "take back what the last turn changed"),
-    ("model", "[PROVIDER/MODEL]", "say which model is asked, or ask another one from now on"),
-    ("tools", "[N]", "show the tool calls of the last turn, or one of them, whole"),
-    ("conversations", "[N]", "list conversations, or go on with one of them"),
-    ("usage", "", "say how many tokens were used, and what they cost"),
-    ("trash", "", "list what lies in the trash; `steward restore` brings it back"),
-    ("yes", "", "agree to what you are asked"),
-    ("always", "", "agree to it for good, where that is offered"),
-    ("no", "[WHY NOT]", "refuse it; the agent hears why"),
-    ("quit", "", "leave; so do `exit`, Ctrl-D, and Ctrl-C twice"),
-    ("help", "", "say what can be typed"),
+    ("new", "", "start a new conversation"),
+    ("end", "", "end this conversation; the next message starts a new one"),
+    ("undo", "", "undo what the last turn changed"),
+    ("model", "[PROVIDER/MODEL]", "show the model, or switch to another one"),
+    ("tools", "[N]", "show the tool calls of the last turn, or one in full"),
+    ("conversations", "[N]", "list conversations, or continue one"),
+    ("usage", "", "show tokens used and what they cost"),
+    ("trash", "", "list the trash; `steward restore` restores from it"),
+    ("yes", "", "allow what you are asked, once"),
+    ("always", "", "always allow it, where that is offered"),
+    ("no", "[WHY NOT]", "refuse it; the agent is told why"),
+    ("quit", "", "leave; also `exit`, Ctrl-D, or Ctrl-C twice"),
+    ("help", "", "show this help"),
 ];
 
 /// Reads a line; `None` where it is a message.
@@ -142,7 +142,7 @@ pub fn help() -> String {
         heads.iter().zip(COMMANDS).map(|(head, (.., does))| format!("{head:width$}  {does}"));
     let lines: Vec<String> = lines.collect();
     format!(
-        "{}\nAnything else is a message. A line that ends with \\ goes on; Tab completes commands \
+        "{}\nAnything else is a message. End a line with \\ to continue it; Tab completes commands \
          and, after [[, the names of notes.",
         lines.join("\n")
     )

@@ -1,7 +1,7 @@
-//! A chat with a person: what they type goes out, what happens is shown, until they leave.
+//! A chat with a person: sends what they type and shows what happens, until they leave.
 //!
-//! One loop, and one thing at a time: a line is being typed, or a question is being answered, or a
-//! turn is at work. What happens meanwhile in the same conversation, whoever began it, is shown.
+//! One loop that does one thing at a time: a line is being typed, a question is being answered, or
+//! a turn is running. Events of the conversation are shown meanwhile, whoever caused them.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -19,10 +19,10 @@ use super::talk::Talk;
 use super::words;
 use crate::protocol::session::PromptContent;
 
-/// How soon a second Ctrl-C leaves.
+/// The time within which a second Ctrl-C leaves.
 const TWICE: Duration = Duration::from_secs(2);
 
-/// Whether to go on.
+/// Whether the loop continues.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     /// The chat goes on.
@@ -31,16 +31,16 @@ enum Next {
     Leave,
 }
 
-/// What is waited for.
+/// The chat's inputs.
 struct EventLoop<'t, 'a> {
     talk: &'t mut Talk<'a>,
     interrupts: Interrupts,
-    /// When Ctrl-C was last pressed at the prompt.
+    /// The last Ctrl-C at the prompt.
     interrupted: Option<Instant>,
     output: &'t Output,
 }
 
-/// Talks until the person leaves; with a `message`, until its answer is there.
+/// Chats until the person leaves; with a `message`, until its answer has arrived.
 pub async fn run(
     mut talk: Talk<'_>,
     message: Option<Vec<PromptContent>>,
@@ -62,7 +62,7 @@ pub async fn run(
     talk.link.close().await;
     done?;
     match talk.ended {
-        // On a terminal its words were read already.
+        // On a terminal the text was read before.
         Some(Err(failure)) if !talk.stays && is_read(&failure) => Ok(failure.exit.into()),
         Some(Err(failure)) if !talk.stays => Err(failure),
         _ => Ok(ExitCode::SUCCESS),
@@ -100,7 +100,7 @@ impl EventLoop<'_, '_> {
             tokio::select! {
                 biased;
                 () = self.interrupts.next() => match typing {
-                    // Pressed just before the line could be typed, or sent by another program.
+                    // Pressed just before the prompt appeared, or sent by another program.
                     true => next = self.interrupted_at_prompt(false).await?,
                     false => self.interrupt().await?,
                 },
@@ -119,7 +119,7 @@ impl EventLoop<'_, '_> {
         }
     }
 
-    /// What was typed at the prompt.
+    /// Handles a line typed at the prompt.
     async fn typed(&mut self, typed: Typed) -> Result<Next, Failure> {
         let interrupted = self.interrupted.take();
         self.talk.view.transcript.typed();
@@ -144,7 +144,7 @@ impl EventLoop<'_, '_> {
         Ok(Next::GoOn)
     }
 
-    /// Ctrl-C at the prompt; with text in it that is all it takes away.
+    /// Handles Ctrl-C at the prompt; if there is text, only clears it.
     async fn interrupted_at_prompt(&mut self, had_text: bool) -> Result<Next, Failure> {
         let before = self.interrupted.take();
         if had_text {
@@ -162,19 +162,19 @@ impl EventLoop<'_, '_> {
         Ok(Next::GoOn)
     }
 
-    /// Ctrl-C while nothing is being typed.
+    /// Handles Ctrl-C while nothing is being typed.
     async fn interrupt(&mut self) -> Result<(), Failure> {
         let talk = &mut *self.talk;
         talk.questions.refuse(&mut talk.link, &mut talk.view).await?;
         talk.stop_turn().await
     }
 
-    /// The connection broke.
+    /// Handles a lost connection.
     async fn come_back(&mut self) -> Result<(), Failure> {
         let talk = &mut *self.talk;
         let words = "the connection to the daemon broke; trying again";
         talk.view.tell(Style::YELLOW, words)?;
-        // What was asked is asked again by whoever is there then.
+        // The daemon asks open questions again after the reconnect.
         talk.questions.clear();
         let typing = talk.view.is_typing();
         let back = tokio::select! {
@@ -204,7 +204,7 @@ impl EventLoop<'_, '_> {
     }
 }
 
-/// Whether its words were streamed to a terminal.
+/// Whether the answer was streamed to a terminal.
 fn is_read(failure: &Failure) -> bool {
     failure.code == NO_MODEL && std::io::stdout().is_terminal()
 }

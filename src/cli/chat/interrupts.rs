@@ -1,4 +1,4 @@
-//! Ctrl-C: it stops the agent's turn, not this program.
+//! Ctrl-C stops the agent's turn, not this program.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
-/// Ctrl-C, as often as it comes.
+/// Receives Ctrl-C.
 pub struct Interrupts {
     #[cfg(unix)]
     came: Signal,
@@ -16,11 +16,11 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// From this moment on it ends nothing by itself. It must be made before the first line is
-    /// edited: the editor puts back afterwards what it found.
+    /// From now on Ctrl-C no longer ends the program. Must be created before the first line is
+    /// edited: the editor restores the handler that it found.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system cannot report the signal.
     pub fn new() -> io::Result<Self> {
         #[cfg(unix)]
         let came = signal(SignalKind::interrupt())?;
@@ -29,7 +29,7 @@ impl Interrupts {
         Ok(Self { came })
     }
 
-    /// The next one. Given up in between, it loses none.
+    /// Waits for the next Ctrl-C. Cancel-safe.
     pub async fn next(&mut self) {
         if self.came.recv().await.is_none() {
             std::future::pending::<()>().await;

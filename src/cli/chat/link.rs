@@ -1,8 +1,8 @@
-//! The connection of a chat: what is said, what is heard, and coming back after it broke.
+//! The connection of a chat: sends messages, receives events, and reconnects.
 //!
-//! It is subscribed to all events and keeps the number of the last one, so that nothing is missed
-//! and nothing shown twice when it comes back. What was said and not answered is said again under
-//! the same name, which the daemon hears once.
+//! It subscribes to all events and remembers the number of the last one, so that after a reconnect
+//! none is missed or shown twice. Unanswered messages are sent again with the same id, which the
+//! daemon accepts only once.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -29,50 +29,50 @@ use crate::protocol::session::{
 use crate::protocol::tools::{CallMeta, CallVaultMeta, ToolsCallParams};
 use crate::server::token::Token;
 
-/// Where the words come from, for the daemon.
+/// The source of the messages, for the daemon.
 const SOURCE: &str = "cli";
 
-/// The pauses between attempts to come back, in milliseconds; the last one repeats.
+/// The pauses between attempts to reconnect, in milliseconds; the last one repeats.
 const PAUSES: [u64; 6] = [100, 250, 500, 1_000, 2_000, 5_000];
 
-/// How often coming back is attempted: for about a minute, time for a daemon to be started anew.
+/// The number of attempts: about a minute, time for a daemon to be restarted.
 const ATTEMPTS: usize = 16;
 
-/// Something that was heard.
+/// An event received from the daemon.
 #[derive(Debug)]
 pub enum Heard {
-    /// Something was said or done in a conversation.
+    /// An update of a conversation.
     Update(SessionUpdateParams),
-    /// A message is whole.
+    /// A complete message.
     Message(MessageParams),
-    /// A conversation stands otherwise.
+    /// The state of a conversation changed.
     State(StateParams),
-    /// A conversation began, ended or is called otherwise.
+    /// A conversation began, ended or was renamed.
     Conversation(ConversationChangedParams),
-    /// Something was changed through the steward.
+    /// A change set was applied.
     Changes(ChangesParams),
-    /// Something in the vault is another.
+    /// A file or folder of the vault changed.
     Changed(ChangedParams),
-    /// A person is asked.
+    /// A question to the person.
     Permission(Value, Box<RequestPermissionParams>),
-    /// What was asked under this id needs no answer any more.
+    /// The question with this id no longer needs an answer.
     Withdrawn(Value),
-    /// What was said is answered: the turn is over.
+    /// The answer to a sent message: its turn has ended.
     Answered(Result<SessionPromptResult, ErrorObject>),
-    /// Nothing that matters here.
+    /// Not relevant for a chat.
     Other,
 }
 
-/// How a connection came back.
+/// The result of a reconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Back {
-    /// What happened meanwhile cannot be heard any more.
+    /// The events in between can no longer be received.
     pub missed: bool,
-    /// It is another daemon, or the same one started anew.
+    /// Another daemon, or the same one restarted.
     pub anew: bool,
 }
 
-/// A message that is not answered yet.
+/// A message without an answer yet.
 #[derive(Debug, Clone)]
 struct Unanswered {
     id: i64,
@@ -86,19 +86,19 @@ pub struct Link<'a> {
     approvals: bool,
     client: Client,
     epoch: String,
-    /// The last event that was heard.
+    /// The number of the last received event.
     seq: u64,
-    /// What came while something else was waited for.
+    /// Messages received while waiting for something else.
     backlog: VecDeque<Value>,
     unanswered: VecDeque<Unanswered>,
 }
 
 impl<'a> Link<'a> {
-    /// Connects to the daemon of the vault at `root`, and hears its events from now on. With
-    /// `approvals` it is asked what a person must agree to.
+    /// Connects to the daemon of the vault at `root` and receives its events from now on. With
+    /// `approvals` this client receives the questions to a person.
     ///
     /// # Errors
-    /// No daemon runs, or as [`Client::connect`].
+    /// No daemon is running, or as [`Client::connect`].
     pub async fn open(
         session: &'a Session,
         root: PathBuf,
@@ -113,7 +113,7 @@ impl<'a> Link<'a> {
         Ok(link)
     }
 
-    /// Begins with what came after the event that was heard last.
+    /// Subscribes to the events after the last received one.
     async fn subscribe(&mut self) -> Result<Back, Failure> {
         let (epoch, after) = (Some(self.epoch.clone()), Some(self.seq));
         let SubscribeResult { mode, epoch, seq } =
@@ -125,10 +125,10 @@ impl<'a> Link<'a> {
         Ok(back)
     }
 
-    /// Asks something and waits for the answer; what comes meanwhile is heard afterwards.
+    /// Sends a request and waits for the answer; messages received meanwhile are queued.
     ///
     /// # Errors
-    /// What the daemon answers, or the connection broke.
+    /// The daemon's error, or the connection was lost.
     pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result, Failure> {
         let id = self.client.ask(params).await?;
         let patience = self.client.patience();
@@ -149,11 +149,11 @@ impl<'a> Link<'a> {
         Ok(answered.unwrap_or_else(|_| silent())?)
     }
 
-    /// Calls a tool as the person at the terminal; `agreed` where they were asked, with the identity of
-    /// what they were shown.
+    /// Calls a tool for the person at the terminal; `agreed` carries the identity of the changes
+    /// that they were shown and approved.
     ///
     /// # Errors
-    /// What the tool or the daemon answers, or the connection broke.
+    /// The error of the tool or the daemon, or the connection was lost.
     pub async fn call_tool(
         &mut self,
         name: &str,
@@ -173,11 +173,11 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Says something under a new name, which is returned; the answer comes as [`Heard::Answered`].
-    /// Where the connection broke it is said again when it is back.
+    /// Sends a message with a new id and returns the id; the answer arrives as [`Heard::Answered`].
+    /// If the connection is lost, the message is sent again after the reconnect.
     ///
     /// # Errors
-    /// The system has no random numbers to name it with.
+    /// The system has no random numbers for the id.
     pub async fn say(
         &mut self,
         prompt: Vec<PromptContent>,
@@ -196,13 +196,13 @@ impl<'a> Link<'a> {
             prompt,
             meta: Some(PromptMeta { vault: Some(vault) }),
         };
-        // A connection that broke is noticed when something is to be heard.
+        // The next receive notices a lost connection.
         let id = self.client.ask(&params).await.unwrap_or(-1);
         self.unanswered.push_back(Unanswered { id, params });
         Ok(name)
     }
 
-    /// Whether something that was said is not answered yet.
+    /// Whether a sent message has no answer yet.
     pub fn is_waiting(&self) -> bool {
         !self.unanswered.is_empty()
     }
@@ -210,15 +210,15 @@ impl<'a> Link<'a> {
     /// Stops the turn of a conversation.
     ///
     /// # Errors
-    /// The connection broke.
+    /// The connection was lost.
     pub async fn cancel(&mut self, conversation: &str) -> Result<(), ClientError> {
         self.client.tell("session/cancel", json!({ "sessionId": conversation })).await
     }
 
-    /// Answers what a person was asked under `id`, with what they say of it.
+    /// Answers question `id`, with the person's comment.
     ///
     /// # Errors
-    /// The connection broke.
+    /// The connection was lost.
     pub async fn decide(
         &mut self,
         id: &Value,
@@ -230,11 +230,10 @@ impl<'a> Link<'a> {
         self.client.reply(id, json!({ "outcome": outcome, "_meta": meta })).await
     }
 
-    /// The next thing that happens, with the message it came as. Given up in between, it loses
-    /// nothing.
+    /// The next event, with the message that carried it. Cancel-safe.
     ///
     /// # Errors
-    /// The connection broke; [`Link::come_back`] is next.
+    /// The connection was lost; call [`Link::come_back`].
     pub async fn next(&mut self) -> Result<(Heard, Value), ClientError> {
         let message = match self.backlog.pop_front() {
             Some(message) => message,
@@ -277,11 +276,11 @@ impl<'a> Link<'a> {
         known(message["result"].clone(), |result| Heard::Answered(Ok(result)))
     }
 
-    /// Connects again, with growing pauses. What was missed follows, or cannot, as is said;
-    /// what was said and not answered is said again.
+    /// Reconnects, with growing pauses. The result says whether missed events follow; unanswered
+    /// messages are sent again.
     ///
     /// # Errors
-    /// Nobody answered for a minute, or what answers is not the daemon.
+    /// Nobody answered for a minute, or the listener is not the daemon.
     pub async fn come_back(&mut self) -> Result<Back, Failure> {
         let mut attempt = 0;
         loop {
@@ -308,7 +307,7 @@ impl<'a> Link<'a> {
         Ok(back)
     }
 
-    /// Says good-bye.
+    /// Closes the connection.
     pub async fn close(self) {
         self.client.close().await;
     }
@@ -322,7 +321,7 @@ async fn connect(
     let Some((running, state)) = session.running(root) else { return Err(no_daemon()) };
     let token = Token::load_or_create(&folders::token_file(&state))?;
     Client::connect_as(&running, &token, approvals).await.map_err(|error| match error {
-        // Left behind by a daemon whose number another process has now.
+        // Left over from an ended daemon; another process now has its id.
         ClientError::NobodyThere { .. } => no_daemon(),
         error => error.into(),
     })
@@ -341,7 +340,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, ClientError> {
     serde_json::from_value(value).map_err(|error| ClientError::Broken(error.to_string()))
 }
 
-/// What a newer daemon says otherwise is none of ours.
+/// Ignores what only a newer daemon knows.
 fn known<T: DeserializeOwned>(params: Value, heard: impl FnOnce(T) -> Heard) -> Heard {
     serde_json::from_value(params).map_or(Heard::Other, heard)
 }

@@ -1,4 +1,4 @@
-//! How a chat looks on its terminal, or that it goes into a pipe.
+//! The appearance of a chat on its terminal, or in a pipe.
 
 use std::io::IsTerminal as _;
 
@@ -7,21 +7,21 @@ use super::markdown::Markdown;
 use super::markdown::style::Style;
 use super::safe::Safe;
 
-/// The widest that words are wrapped to, in columns: longer lines are hard to read.
+/// The widest column to which text is wrapped: longer lines are hard to read.
 const WIDEST: usize = 100;
 
-/// The narrowest, whatever the terminal says.
+/// The narrowest width, whatever the terminal reports.
 const NARROWEST: usize = 20;
 
-/// The columns of a terminal that does not say.
+/// The width of a terminal that does not report one.
 const USUAL: usize = 80;
 
-/// How things are shown.
+/// How output is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// With looks and wrapped words; else as it was written.
+    /// Styled and wrapped; otherwise as written.
     pub styled: bool,
-    /// Whether lines that go away again can be shown.
+    /// Whether transient lines can be shown.
     pub live: bool,
 }
 
@@ -32,7 +32,7 @@ impl Look {
         Self { styled, live: styled && std::io::stdout().is_terminal() }
     }
 
-    /// A message that begins, at the width that the terminal has now.
+    /// Begins a message, at the terminal's current width.
     pub fn message(self) -> Message {
         if !self.styled {
             return Message::Plain { safe: Safe::default(), open: false };
@@ -41,7 +41,7 @@ impl Look {
         Message::Styled(Box::new(Markdown::new(columns.clamp(NARROWEST, WIDEST))))
     }
 
-    /// `text`, looking so where looks are shown.
+    /// `text` in this style, if styles are shown.
     pub fn paint(self, style: Style, text: &str) -> String {
         if self.styled { style.painted(text) } else { text.to_owned() }
     }
@@ -51,9 +51,9 @@ impl Look {
 #[derive(Debug)]
 pub enum Message {
     Styled(Box<Markdown>),
-    /// As it was written.
+    /// Shown as written.
     Plain {
-        /// What keeps the terminal safe.
+        /// Removes what could steer the terminal.
         safe: Safe,
         /// Whether its last line has not ended.
         open: bool,
@@ -61,7 +61,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// One more piece of it; what can be shown.
+    /// Adds a piece of the message; returns what can be shown.
     pub fn push(&mut self, piece: &str) -> String {
         match self {
             Self::Styled(markdown) => markdown.push(piece),
@@ -74,7 +74,7 @@ impl Message {
         }
     }
 
-    /// It is over; what is left to show, its last line ended.
+    /// Ends the message; returns the rest, with its last line ended.
     pub fn finish(&mut self) -> String {
         match self {
             Self::Styled(markdown) => markdown.finish(),

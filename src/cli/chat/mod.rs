@@ -65,13 +65,13 @@ const HISTORY: &str = "chat_history";
 /// Of `chat`.
 #[derive(Debug, Args)]
 pub struct ChatArguments {
-    /// The conversation to go on with [default: the one that goes on, or a new one]
+    /// The conversation to continue [default: the current one, or a new one]
     #[arg(long, short, value_name = "N")]
     pub conversation: Option<String>,
-    /// Say after each turn how many tokens were used, and what they cost where that is known
+    /// Show after each turn the tokens used, and their cost if known
     #[arg(long)]
     pub usage: bool,
-    /// One message: its answer is printed, and that is all; text piped to it is added, `-` is that
+    /// One message: print the answer and exit. Piped text is added to it; `-` sends the piped
     /// text alone [default: a chat on the terminal, or stdin as one message]
     pub message: Option<String>,
 }

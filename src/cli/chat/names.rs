@@ -1,4 +1,4 @@
-//! The names of the vault's notes, for what is being typed.
+//! The names of the vault's notes, for completion.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -11,7 +11,7 @@ use crate::tools::{ListFiles, Tool};
 /// The vault's notes by path, without `.md`.
 pub type Names = Arc<RwLock<Vec<String>>>;
 
-/// Asks for them all; without an answer none are offered.
+/// Requests all names; without an answer none are offered.
 pub async fn load(names: &Names, link: &mut Link<'_>) {
     let arguments = json!({ "pattern": "**/*.md", "type": "file", "max_results": 1_000 });
     let Ok(answer) = link.call_tool(ListFiles::NAME, arguments, None).await else { return };
@@ -21,7 +21,7 @@ pub async fn load(names: &Names, link: &mut Link<'_>) {
     *names.write().unwrap_or_else(PoisonError::into_inner) = found.collect();
 }
 
-/// Notes come and go.
+/// Follows notes that are created and deleted.
 pub fn update(names: &Names, changed: &ChangedParams) {
     if changed.entry != EntryKind::File || changed.kind == ChangedKind::Modified {
         return;

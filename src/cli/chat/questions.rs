@@ -1,4 +1,4 @@
-//! What a person must agree to: asked in place, or while a line is being typed.
+//! The questions to the person: asked in place, or while a line is being typed.
 
 use std::collections::VecDeque;
 
@@ -13,29 +13,29 @@ use super::transcript::Shown;
 use super::view::View;
 use crate::protocol::permission::RequestPermissionParams;
 
-/// A question that waits for the person.
+/// An open question.
 struct Question {
     id: Value,
     asked: Box<RequestPermissionParams>,
 }
 
-/// The questions that wait, in order.
+/// The open questions, in order.
 #[derive(Default)]
 pub struct Questions {
     waiting: VecDeque<Question>,
-    /// The answer to the first one, while it is asked in place.
+    /// The answer to the first question, while it is asked in place.
     answer: Option<Asking>,
 }
 
 impl Questions {
-    /// A person is asked: this one now, or when it is its turn.
+    /// Adds a question: asks it now, or when its turn comes.
     pub fn add(
         &mut self,
         id: Value,
         asked: Box<RequestPermissionParams>,
         view: &mut View,
     ) -> Result<(), Failure> {
-        // What still waited when the connection came back is asked anew.
+        // The daemon asks open questions again after a reconnect.
         if self.waiting.iter().any(|question| question.id == id) {
             return Ok(());
         }
@@ -43,7 +43,7 @@ impl Questions {
         if view.is_typing() && self.waiting.len() == 1 { self.show(view) } else { Ok(()) }
     }
 
-    /// Asks the next one in place, unless one is being answered or a line typed.
+    /// Asks the next question in place, unless one is being answered or a line is being typed.
     pub fn ask_next(&mut self, view: &mut View) -> Result<(), Failure> {
         let free = self.answer.is_none() && view.editor.is_some() && !view.is_typing();
         if free && !self.waiting.is_empty() {
@@ -53,12 +53,12 @@ impl Questions {
         Ok(())
     }
 
-    /// Whether one is being answered in place.
+    /// Whether a question is being answered in place.
     pub fn is_asking(&self) -> bool {
         self.answer.is_some()
     }
 
-    /// What is typed in answer, once it is. Given up in between, it loses nothing.
+    /// The answer once it is typed. Cancel-safe.
     pub async fn typed(&mut self) -> Option<String> {
         match &mut self.answer {
             Some(answer) => answer.line().await,
@@ -66,7 +66,7 @@ impl Questions {
         }
     }
 
-    /// An answer was typed in place.
+    /// Handles an answer typed in place.
     pub async fn decide(
         &mut self,
         typed: Option<String>,
@@ -75,13 +75,13 @@ impl Questions {
     ) -> Result<(), Failure> {
         self.answer = None;
         if typed.is_none() {
-            // Ctrl-D: nothing is agreed to.
+            // Ctrl-D approves nothing.
             view.screen.write("\n", None)?;
         }
         self.agree(&typed.unwrap_or_default(), link, view).await
     }
 
-    /// Answers the question that stands first.
+    /// Answers the first question.
     pub async fn agree(
         &mut self,
         typed: &str,
@@ -92,12 +92,12 @@ impl Questions {
             return view.tell(Style::DIM, "you are asked nothing");
         };
         let (option, words) = approval::answer(&question.asked, typed);
-        // Where the connection broke the question comes again.
+        // After a lost connection the daemon asks again.
         let _ = link.decide(&question.id, option, words).await;
         if view.is_typing() { self.show(view) } else { Ok(()) }
     }
 
-    /// Refuses the one that is asked in place, if any.
+    /// Refuses the question that is asked in place, if any.
     pub async fn refuse(&mut self, link: &mut Link<'_>, view: &mut View) -> Result<(), Failure> {
         if let Some(question) = self.waiting.front().filter(|_| self.answer.is_some()) {
             let _ = link.decide(&question.id, "reject_once", "").await;
@@ -108,7 +108,7 @@ impl Questions {
         Ok(())
     }
 
-    /// Somebody else has answered, or nobody needs the answer any more.
+    /// Removes a question that somebody else has answered, or that needs no answer any more.
     pub fn withdraw(&mut self, id: &Value, view: &mut View) -> Result<(), Failure> {
         let Some(at) = self.waiting.iter().position(|question| question.id == *id) else {
             return Ok(());
@@ -124,12 +124,12 @@ impl Questions {
         if view.is_typing() { self.show(view) } else { Ok(()) }
     }
 
-    /// Forgets them all: whoever is there next asks anew.
+    /// Forgets all questions: the next daemon asks again.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Shows the one that stands first.
+    /// Shows the first question.
     fn show(&self, view: &mut View) -> Result<(), Failure> {
         let Some(question) = self.waiting.front() else { return Ok(()) };
         let mut text = approval::shown(&question.asked, view.look);
@@ -145,7 +145,7 @@ impl Questions {
     }
 }
 
-/// Asks the person in place, with no line being typed; whether they agreed.
+/// Asks the person in place, while no line is being typed; returns whether they approved.
 pub async fn confirm(words: &str, view: &mut View) -> Result<bool, Failure> {
     view.screen.write(words, None)?;
     let typed = Asking::start()?.line().await;

@@ -1,36 +1,36 @@
-//! What a model says, without anything that would steer the terminal.
+//! Removes everything from a model's text that could steer the terminal.
 //!
-//! A text of a model's may hold what it read in a note, and a note may hold anything. Escape
-//! sequences, carriage returns, other control characters, marks that turn the writing direction and
-//! invisible characters are taken out; line breaks stay, a tab becomes blanks.
+//! A model's text can contain text of a note, and a note can contain anything. Escape sequences,
+//! carriage returns, other control characters, marks that change the writing direction and
+//! invisible characters are removed; line breaks stay, a tab becomes spaces.
 
 use crate::note::path::is_invisible;
 
-/// How wide a tab is shown.
+/// The width of a tab.
 const TAB: &str = "    ";
 
-/// Where in an escape sequence the text stands.
+/// The position in an escape sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
-    /// In none.
+    /// Outside.
     #[default]
     Text,
     /// After the escape character.
     Escape,
-    /// In a control sequence: until its last byte.
+    /// In a control sequence, up to its last byte.
     Control,
-    /// In a string for the terminal, such as a title: until it is ended, or the line is.
+    /// In a string for the terminal, such as a title, up to its terminator or the end of the line.
     Words,
 }
 
-/// Takes a text in pieces; what comes out does not depend on how it was cut.
+/// Filters a text in pieces; the result does not depend on where it was cut.
 #[derive(Debug, Default)]
 pub struct Safe {
     place: Place,
 }
 
 impl Safe {
-    /// Appends what may be shown of `piece`.
+    /// Appends the safe part of `piece`.
     pub fn push(&mut self, piece: &str, shown: &mut String) {
         for c in piece.chars() {
             self.take(c, shown);
@@ -40,7 +40,7 @@ impl Safe {
     fn take(&mut self, c: char, shown: &mut String) {
         self.place = match (self.place, c) {
             (_, '\u{1b}') => Place::Escape,
-            // No sequence reaches over the end of a line, so none can swallow what follows.
+            // No sequence extends beyond a line, so that none can swallow what follows.
             (_, '\n') => {
                 shown.push('\n');
                 Place::Text
@@ -53,7 +53,7 @@ impl Safe {
             (Place::Control, '@'..='~') => Place::Text,
             (Place::Words, '\u{7}' | '\u{9c}') => Place::Text,
             (Place::Words, _) => Place::Words,
-            // The same openings as one character.
+            // The single-character forms of the same openings.
             (_, '\u{9b}') => Place::Control,
             (_, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}') => Place::Words,
             (_, '\t') => {

@@ -1,4 +1,4 @@
-//! Where a chat writes: to the terminal, or above the line that is being typed on it.
+//! The output of a chat: to the terminal, or above the line that is being typed.
 
 use std::io::{self, ErrorKind, Write as _};
 
@@ -7,19 +7,19 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::transcript::Shown;
 
-/// The way out of one chat.
+/// The output of one chat.
 #[derive(Debug)]
 pub struct Screen {
     look: Look,
-    /// Remarks go to stderr: stdout is for the answer alone.
+    /// Remarks go to stderr, since stdout is for the answer alone.
     apart: bool,
-    /// What is shown until the next thing is: what the agent is doing.
+    /// The transient line that shows what the agent is doing.
     status: Option<String>,
-    /// The beginning of a line that came while another one was typed.
+    /// The incomplete line that arrived while another one was typed.
     held: String,
-    /// Whether the cursor stands within a line of ours.
+    /// Whether the cursor is within an output line.
     open: bool,
-    /// Nobody reads any more.
+    /// Whether the reader has gone.
     closed: bool,
 }
 
@@ -29,12 +29,12 @@ impl Screen {
         Self { look, apart, status: None, held: String::new(), open: false, closed: false }
     }
 
-    /// Whether whoever read has gone.
+    /// Whether the reader has gone.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Shows all of it, in order.
+    /// Shows all parts in order.
     ///
     /// # Errors
     /// The terminal cannot be written.
@@ -54,7 +54,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Writes `text`; above the line that is being typed only whole lines.
+    /// Writes `text`; above a line that is being typed, only whole lines.
     ///
     /// # Errors
     /// The terminal cannot be written.
@@ -74,8 +74,8 @@ impl Screen {
         self.raw(&whole)
     }
 
-    /// Shows what the agent is doing, until something else is shown; only on a terminal, and never
-    /// behind words.
+    /// Shows what the agent is doing until something else is shown; only on a terminal, and never
+    /// after unfinished text.
     ///
     /// # Errors
     /// The terminal cannot be written.
@@ -86,7 +86,7 @@ impl Screen {
         self.clear_status()?;
         if let Some(doing) = &doing {
             let columns = terminal_size::terminal_size().map_or(80, |(width, _)| width.0.into());
-            // A line that is broken could not be taken away again.
+            // A wrapped line could not be removed.
             let short: String = doing.chars().take(usize::max(columns, 20) / 2 - 4).collect();
             self.raw(&Style::DIM.painted(&format!("… {short}")))?;
         }
@@ -108,7 +108,7 @@ impl Screen {
         })
     }
 
-    /// A reader that went away is no failure.
+    /// A reader that has gone is not a failure.
     fn checked(&mut self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         if self.closed {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A chat with a program: one message, and what happens until its answer, one JSON value a line.
+//! A chat with a program: one message, and the events until its answer, one JSON value per line.
 
 use std::process::ExitCode;
 
@@ -12,8 +12,8 @@ use super::link::{Heard, Link};
 use super::safe;
 use crate::protocol::session::{PromptContent, SessionUpdate, StopReason};
 
-/// Says `message` and prints each event of its conversation as `{"event", "params"}`, as the
-/// protocol names them; the last line is the event `answer`.
+/// Sends `message` and prints each event of its conversation as `{"event", "params"}`, named as in
+/// the protocol; the last line is the event `answer`.
 ///
 /// # Errors
 /// The message could not be answered, or the turn was stopped.
@@ -30,7 +30,7 @@ pub async fn run(
         let heard = tokio::select! {
             heard = link.next() => heard,
             () = stop.next() => {
-                // Before the turn has begun there is nothing to stop but this program.
+                // Before the turn has begun, only this program can be stopped.
                 let Some(conversation) = &shown else {
                     let hint = "the message may have been heard all the same";
                     return Err(Failure::other("cancelled", "the wait was given up", hint));
@@ -45,7 +45,7 @@ pub async fn run(
         };
         let of = match &heard {
             Heard::Update(update) => {
-                // Which conversation it went to is known when it comes back.
+                // The answer says to which conversation the message went.
                 if let SessionUpdate::UserMessageChunk { meta: Some(meta), .. } = &update.update
                     && meta.vault.client_message_id.as_ref() == Some(&name)
                 {

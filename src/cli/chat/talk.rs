@@ -1,4 +1,4 @@
-//! One chat: the conversation that is shown, what is said in it and what happens there.
+//! One chat: the conversation that is shown, and the messages and events in it.
 
 use std::io::IsTerminal as _;
 
@@ -23,58 +23,58 @@ use crate::protocol::session::{
     PromptContent, SessionPromptResult, SessionState, SessionUpdate, StateParams, StopReason,
 };
 
-/// Items of a conversation that are read at its beginning.
+/// Items of a conversation that are read at the start.
 const ITEMS_READ: u64 = 1_000_000;
 
-/// Items of a conversation that is taken up again that are looked at for something to show.
+/// Items of a continued conversation that are searched for something to show.
 const RECALLED: u64 = 12;
 
-/// What is chosen at the beginning.
+/// The options chosen at the start.
 #[derive(Debug)]
 pub struct Choices {
-    /// The conversation to go on with; else the one that goes on, or a new one.
+    /// The conversation to continue; otherwise the current one, or a new one.
     pub conversation: Option<String>,
-    /// Whether the chat goes on until the person leaves.
+    /// Whether the chat continues until the person leaves.
     pub stays: bool,
-    /// Whether to say what was used after each turn.
+    /// Whether to show the usage after each turn.
     pub usage: bool,
     pub look: Look,
 }
 
 /// One chat.
 pub struct Talk<'a> {
-    /// The settings of this run.
+    /// The context of this run.
     pub session: &'a Session,
     pub link: Link<'a>,
-    /// What the person sees.
+    /// The output.
     pub view: View,
-    /// What the person is asked.
+    /// The open questions.
     pub questions: Questions,
     names: Names,
-    /// Whether the chat goes on until the person leaves.
+    /// Whether the chat continues until the person leaves.
     pub stays: bool,
     usage: bool,
-    /// The conversation that messages are sent to; else whichever goes on.
+    /// The conversation that receives the messages; otherwise the current one.
     pub pinned: Option<String>,
-    /// The one that was begun here and nothing was said in yet: the first message is for it, whatever
-    /// is said elsewhere meanwhile.
+    /// A conversation begun here without a message yet: the first message goes to it, even if
+    /// others become current meanwhile.
     pub begun: Option<String>,
     /// The conversation that is shown.
     pub conversation: Option<String>,
-    /// Whether a turn is at work in it.
+    /// Whether a turn is running in it.
     pub running: bool,
     /// Whether the agent waits for an answer.
     pub waiting: bool,
-    /// What this client called its messages.
+    /// The ids of this client's messages.
     ours: Vec<String>,
-    /// The connection is gone, and did not come back.
+    /// The connection was lost, and reconnecting failed.
     pub lost: bool,
-    /// How the last turn of ours ended.
+    /// How the last turn of this client ended.
     pub ended: Option<Result<(), Failure>>,
 }
 
 impl<'a> Talk<'a> {
-    /// A chat over `link`; with `editor` lines can be typed.
+    /// A chat over `link`; with `editor`, lines can be typed.
     pub fn new(
         session: &'a Session,
         link: Link<'a>,
@@ -106,7 +106,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Finds the conversation that is meant, and says where we are.
+    /// Finds the conversation and shows which one it is.
     pub async fn open(&mut self) -> Result<(), Failure> {
         let wanted = self.pinned.clone();
         let found = self.look_up(wanted.clone()).await;
@@ -118,7 +118,7 @@ impl<'a> Talk<'a> {
                 }
             }
             (Err(failure), Some(_)) => return Err(failure),
-            // None goes on: the first message begins one.
+            // There is no current conversation: the first message begins one.
             (Err(_), None) => {}
         }
         if self.view.editor.is_some() {
@@ -131,12 +131,12 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// What is known of a conversation, or of the one that goes on.
+    /// The state of a conversation, or of the current one.
     pub async fn look_up(
         &mut self,
         session_id: Option<String>,
     ) -> Result<ConversationInfo, Failure> {
-        // What was said in it is not needed here.
+        // Its items are not needed here.
         let params =
             ConversationParams { session_id, after: ITEMS_READ, ..ConversationParams::default() };
         Ok(self.link.call(&params).await?.conversation)
@@ -162,7 +162,7 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Shows the end of what was said in a conversation that is taken up again.
+    /// Shows the end of a continued conversation.
     pub async fn recall(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
         let params = ConversationParams {
             session_id: Some(info.session_id.clone()),
@@ -205,26 +205,26 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Stops the turn that is at work.
+    /// Stops the running turn.
     pub async fn stop_turn(&mut self) -> Result<(), Failure> {
-        // A turn that has only just been asked for is in the conversation that goes on.
+        // A turn that was just requested is in the current conversation.
         let conversation = match &self.conversation {
             Some(conversation) => Some(conversation.clone()),
             None => self.look_up(None).await.ok().map(|info| info.session_id),
         };
         if let Some(conversation) = conversation {
-            // Where the connection broke it is noticed by whoever hears.
+            // The next receive notices a lost connection.
             let _ = self.link.cancel(&conversation).await;
         }
         Ok(())
     }
 
-    /// Answers what the person is asked first.
+    /// Answers the first question.
     pub async fn agree(&mut self, typed: &str) -> Result<(), Failure> {
         self.questions.agree(typed, &mut self.link, &mut self.view).await
     }
 
-    /// Takes in what happens, and shows what of it belongs here.
+    /// Handles an event and shows the part that belongs to this conversation.
     pub async fn hear(&mut self, heard: Heard) -> Result<(), Failure> {
         match heard {
             Heard::Update(update) => {
@@ -268,10 +268,10 @@ impl<'a> Talk<'a> {
         self.conversation.as_deref() == Some(conversation)
     }
 
-    /// The conversation stands otherwise.
+    /// Handles a changed state of the conversation.
     fn stands(&mut self, state: &StateParams) -> Result<(), Failure> {
         let runs = state.state != SessionState::Idle;
-        // One that somebody else began.
+        // A turn that another client began.
         if runs && !self.running {
             self.view.transcript.begin();
         }
@@ -284,7 +284,7 @@ impl<'a> Talk<'a> {
         let shown = self.view.transcript.end();
         self.view.show(shown)?;
         match (&state.error, state.stop_reason) {
-            // Of ours it is told with the answer.
+            // The answer reports the end of this client's turns.
             (Some(error), _) if !self.link.is_waiting() => {
                 self.view.tell(Style::RED, &safe::line(error))?;
             }
@@ -307,7 +307,7 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// What we said is answered.
+    /// Handles the answer to this client's message.
     fn answered(
         &mut self,
         answer: Result<SessionPromptResult, ErrorObject>,
@@ -336,7 +336,7 @@ impl<'a> Talk<'a> {
             Err(error) => Err(ClientError::Answer(error).into()),
         };
         if !self.link.is_waiting() && self.running {
-            // The end of the turn comes with it, unless it never began.
+            // The update with the end of the turn reports it, unless the turn never began.
             self.running = false;
             let shown = self.view.transcript.end();
             self.view.show(shown)?;
@@ -391,7 +391,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// Whether a failure was shown as it happened.
+/// Whether a failure was shown when it happened.
 fn is_told(failure: &Failure) -> bool {
     failure.code == "cancelled" || failure.code == NO_MODEL
 }

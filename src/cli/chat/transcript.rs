@@ -1,4 +1,4 @@
-//! What happens in a conversation, as it is shown. Pure: events in, texts out.
+//! Renders the events of a conversation. Pure: events in, text out.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::{Cost, MessageKind, MessageParams, SessionUpdate, ToolCallContent};
 use crate::protocol::tools::Content;
 
-/// Something to show.
+/// A part of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
-    /// A piece of what the agent says.
+    /// A piece of the agent's text.
     Said(String),
-    /// Whole lines about what happens.
+    /// Whole lines of remarks.
     Remark(String),
 }
 
-/// How much of the model's window is used, and what it cost.
+/// The part of the model's context window in use, and the cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Used {
     used: u64,
@@ -27,20 +27,20 @@ pub struct Used {
     cost: Option<Cost>,
 }
 
-/// What is known of the conversation that is shown.
+/// The state of the shown conversation.
 #[derive(Debug)]
 pub struct Transcript {
     look: Look,
-    /// Puts an empty line between words and what is done.
+    /// Separates text from remarks by an empty line.
     airy: bool,
-    /// Shows messages only when they are whole: what was written into a pipe cannot be taken back.
+    /// Shows messages only once they are complete: text written into a pipe cannot be taken back.
     whole_only: bool,
-    /// One that is whole and is shown once it is clear that a model said it.
+    /// A complete message, held back until it is known to be the model's.
     held: Option<String>,
     open: Option<(String, Message)>,
-    /// What was heard of each message of the turn.
+    /// The received text of each message of the turn.
     heard: HashMap<String, String>,
-    /// The last message that was shown whole, and the turn it was said in.
+    /// The last message that was shown in full, and its turn.
     whole: Option<(String, String)>,
     calls: Calls,
     /// The change sets of the turn, in order.
@@ -49,7 +49,7 @@ pub struct Transcript {
     last: Last,
 }
 
-/// What was shown last.
+/// The kind of output shown last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
@@ -58,7 +58,7 @@ enum Last {
 }
 
 impl Transcript {
-    /// Nothing yet.
+    /// An empty transcript.
     pub fn new(look: Look, airy: bool) -> Self {
         Self {
             look,
@@ -75,12 +75,12 @@ impl Transcript {
         }
     }
 
-    /// Shows messages only when they are whole; one that broke off becomes a remark.
+    /// Shows messages only once they are complete; an interrupted one becomes a remark.
     pub fn whole_only(self) -> Self {
         Self { whole_only: true, ..self }
     }
 
-    /// What was held back.
+    /// Shows the held-back message.
     pub fn release(&mut self) -> Vec<Shown> {
         let Some(text) = self.held.take() else { return Vec::new() };
         let mut message = self.look.message();
@@ -89,12 +89,12 @@ impl Transcript {
         vec![Shown::Said(shown)]
     }
 
-    /// What was held back counts for nothing: it is told otherwise.
+    /// Drops the held-back message: it is reported in another way.
     pub fn forget_held(&mut self) {
         self.held = None;
     }
 
-    /// A turn begins: what is kept of the one before is forgotten.
+    /// Begins a turn and forgets the one before.
     pub fn begin(&mut self) {
         self.open = None;
         self.heard.clear();
@@ -103,14 +103,14 @@ impl Transcript {
         self.last = Last::Nothing;
     }
 
-    /// The turn is over; what was left to show.
+    /// Ends the turn; returns the rest of its output.
     pub fn end(&mut self) -> Vec<Shown> {
         let mut out = Vec::new();
         self.close(&mut out);
         let sets = self.changes.len();
         if sets > 0 {
             let changes = if sets == 1 { "1 change".to_owned() } else { format!("{sets} changes") };
-            // After a message alone there is nobody left to type `/undo`.
+            // After a single message there is nobody left to type `/undo`.
             let words = match (self.airy, &self.changes[..]) {
                 (true, _) => format!("{changes}; /undo takes it all back\n"),
                 (false, [only]) => format!("{changes}; `steward undo {only}` takes it back\n"),
@@ -124,12 +124,12 @@ impl Transcript {
         out
     }
 
-    /// A line was typed: what comes next stands below it.
+    /// A line was typed: further output goes below it.
     pub fn typed(&mut self) {
         self.last = Last::Nothing;
     }
 
-    /// What is being done, in a few words; none while words are coming.
+    /// The current activity in a few words; `None` while text is arriving.
     pub fn doing(&self) -> Option<String> {
         if self.open.is_some() {
             return None;
@@ -143,12 +143,12 @@ impl Transcript {
         &self.calls
     }
 
-    /// The change sets of the turn; whoever takes them back takes them with it.
+    /// Takes the change sets of the turn, to undo them.
     pub fn take_changes(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changes)
     }
 
-    /// What was used, in a line; none where nobody has said it.
+    /// The usage as one line; `None` if it is unknown.
     pub fn used(&self) -> Option<String> {
         let Used { used, size, cost } = self.used.as_ref()?;
         let percent = (used * 100).checked_div(*size).unwrap_or(0);
@@ -159,14 +159,14 @@ impl Transcript {
         Some(format!("{used} of {size} tokens of the model's window ({percent} %){cost}"))
     }
 
-    /// A change set was applied in this conversation.
+    /// Records a change set that was applied in this conversation.
     pub fn changed(&mut self, set: &ChangeSetInfo) {
         if set.undoes.is_none() && !self.changes.contains(&set.id) {
             self.changes.push(set.id);
         }
     }
 
-    /// Something was said or done; `ours` are words that this client sent.
+    /// Handles an update; `ours` are the messages that this client sent.
     pub fn update(&mut self, update: &SessionUpdate, ours: bool) -> Vec<Shown> {
         let mut out = Vec::new();
         match update {
@@ -220,7 +220,7 @@ impl Transcript {
         out
     }
 
-    /// A message is whole, or counts for nothing.
+    /// Handles a message that is complete or was discarded.
     pub fn message(&mut self, message: &MessageParams) -> Vec<Shown> {
         let mut out = Vec::new();
         if message.kind == MessageKind::Void {
@@ -236,10 +236,10 @@ impl Transcript {
             return self.take_whole(message);
         }
         let heard = self.heard.get(&message.message_id).map_or("", String::as_str);
-        // Usually nothing is missing: its pieces came before.
+        // Usually nothing is missing: all pieces have arrived before.
         match message.text.strip_prefix(heard).map(str::to_owned) {
             Some(missing) => self.piece(&message.message_id, &missing, &mut out),
-            // What was cut off at its end is whole without the spaces that came last.
+            // Trailing spaces that were cut off do not count as a difference.
             None if heard.trim_end() == message.text.trim_end() => {}
             None => {
                 self.close(&mut out);
@@ -273,8 +273,8 @@ impl Transcript {
         out
     }
 
-    /// The last message of a turn, as the answer to what was said in it tells it: shown where it was
-    /// not heard when it was said, since the connection was broken then.
+    /// The last message of a turn, from the turn's answer: shown if the connection was down while
+    /// it was sent.
     pub fn answer(&mut self, turn: &str, text: &str) -> Vec<Shown> {
         let mut out = Vec::new();
         let known = (turn.to_owned(), text.to_owned());
@@ -293,7 +293,7 @@ impl Transcript {
         out
     }
 
-    /// A line of this program's own about what happens.
+    /// A remark of this program.
     pub fn say(&mut self, style: Style, words: &str) -> Vec<Shown> {
         let mut out = Vec::new();
         self.close(&mut out);

@@ -1,4 +1,4 @@
-//! What the person sees: what happens, in words, and the line that they type.
+//! The output of a chat and the line being typed.
 
 use super::super::failure::Failure;
 use super::editor::Editor;
@@ -10,13 +10,13 @@ use super::transcript::{Shown, Transcript};
 
 /// The terminal of one chat, or the pipes in its place.
 pub struct View {
-    /// How things look.
+    /// The style of the output.
     pub look: Look,
-    /// What happens, put into words.
+    /// Renders the events.
     pub transcript: Transcript,
-    /// Where they are written.
+    /// Writes the output.
     pub screen: Screen,
-    /// Where lines are typed, if a person is there.
+    /// The line editor, if a person is there.
     pub editor: Option<Editor>,
 }
 
@@ -26,18 +26,18 @@ impl View {
         self.editor.as_ref().is_some_and(Editor::is_reading)
     }
 
-    /// Shows all of it, in order.
+    /// Shows all parts in order.
     pub fn show(&mut self, shown: Vec<Shown>) -> Result<(), Failure> {
         Ok(self.screen.show(shown, self.editor.as_ref())?)
     }
 
-    /// A line of our own.
+    /// A remark of this program.
     pub fn tell(&mut self, style: Style, words: &str) -> Result<(), Failure> {
         let shown = self.transcript.say(style, words);
         self.show(shown)
     }
 
-    /// Says what failed, and what to do.
+    /// Shows an error and its hint.
     pub fn fail(&mut self, failure: &Failure) -> Result<(), Failure> {
         self.tell(Style::RED, &safe::line(&failure.message))?;
         match failure.hint.as_deref().filter(|hint| !hint.is_empty()) {

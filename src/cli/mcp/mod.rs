@@ -2,6 +2,7 @@
 
 mod clients;
 mod relay;
+mod subscribed;
 mod write;
 
 use std::process::ExitCode;

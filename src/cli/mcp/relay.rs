@@ -1,10 +1,11 @@
 //! From a client's lines to the daemon and back: a line in is a request to the daemon's `/mcp`, and its
 //! answer is a line out.
 //!
-//! Nothing is kept between two lines but the client's name, so a daemon that was started again is not
-//! noticed. Nothing but messages is written to stdout. The token stays in its file: each request goes in
-//! by a ticket, once the daemon has proved that it knows the token.
+//! Nothing is kept between two lines but the client's name, what it has subscribed to and connections that can be
+//! replaced, so a daemon that was started again is not noticed. Nothing but messages is written to stdout. The token
+//! stays in its file ([`crate::cli::posting`]).
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,33 +14,46 @@ use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Aborted, LocalBoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
+use super::subscribed::{Hearing, Subscribed, Wanted};
 use crate::cli::client::{self, ClientError};
 use crate::cli::failure::Failure;
+use crate::cli::posting::{Connection, Posted};
 use crate::cli::relay::{Line, Way, lines, tell};
 use crate::cli::session::Session;
 use crate::mcp::fault::{Fault, INTERNAL};
 use crate::policy::Scope;
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
+use crate::tools::{Registry, Tier};
 
 /// Requests that are unanswered at a time; the next line is read when one is answered.
 const MOST: usize = 64;
+
+/// Asks whether the daemon is there.
+const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 
 /// Serves a client until its input ends and all it asked is answered.
 ///
 /// # Errors
 /// stdin or stdout cannot be used.
 pub fn run(session: &Session, root: &Path) -> Result<ExitCode, Failure> {
-    let relay = Relay { way: Way::new(session, root, Scope::Mcp) };
+    let way = Way::new(session, root, Scope::Mcp);
+    let relay = Relay { way, idle: RefCell::default() };
     let most = session.settings.config.server.max_message_bytes;
     client::runtime()?.block_on(relay.serve(lines(most)))
 }
 
 struct Relay<'a> {
     way: Way<'a>,
+    /// Connections on which nothing is asked now, the one used last at the end.
+    idle: RefCell<Vec<Connection>>,
 }
+
+/// What came of hearing of resources: one that was refused.
+type Listened = Result<Option<String>, Aborted>;
 
 /// A request, and what came of it.
 type Answered = (RequestId, Result<String, Aborted>);
@@ -50,6 +64,9 @@ impl Relay<'_> {
         let mut open = true;
         let mut in_flight: HashMap<RequestId, AbortHandle> = HashMap::new();
         let mut name = String::new();
+        let mut subscribed = Subscribed::default();
+        let mut listening: FuturesUnordered<LocalBoxFuture<'_, Listened>> = FuturesUnordered::new();
+        let mut hears: Vec<AbortHandle> = Vec::new();
         loop {
             let line = tokio::select! {
                 line = lines.recv(), if open && asked.len() < MOST => line,
@@ -58,6 +75,13 @@ impl Relay<'_> {
                     // One that the client gave up is not answered.
                     if let Ok(answer) = answer && !tell(&answer) {
                         break;
+                    }
+                    continue;
+                }
+                Some(listened) = listening.next(), if open => {
+                    // Else the client or the daemon ended it; the next request of the client's opens it again.
+                    if let Ok(Some(refused)) = listened {
+                        subscribed.refuse(&refused);
                     }
                     continue;
                 }
@@ -83,13 +107,46 @@ impl Relay<'_> {
                     }
                     continue;
                 }
-                Ok(Heard::Request { id, .. }) if in_flight.contains_key(&id) => {
+                Ok(Heard::Request { id, .. } | Heard::Subscribed { id, .. })
+                    if in_flight.contains_key(&id) =>
+                {
                     let message = "this id is in flight already";
                     Fault::from(ErrorObject::new(Kind::DuplicateId, message)).text(None)
                 }
-                Ok(Heard::Request { id, text, introduced }) => {
+                Ok(Heard::Subscribed { id, wanted }) => {
+                    let uri = match &wanted {
+                        Wanted::Subscribe(uri) => Some(uri.clone()),
+                        Wanted::Unsubscribe(_) => None,
+                    };
+                    match subscribed.change(wanted) {
+                        Ok(()) if subscribed.is_empty() => {
+                            hears.drain(..).for_each(|hears| hears.abort());
+                            json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()
+                        }
+                        Ok(()) => {
+                            hears.retain(|hears| !hears.is_aborted());
+                            let (request, before) = (subscribed.request(), hears.clone());
+                            let listen =
+                                self.listen(request, name.clone(), Some((id, uri)), before);
+                            let (listen, handle) = abortable(listen);
+                            hears.push(handle);
+                            listening.push(Box::pin(listen));
+                            continue;
+                        }
+                        Err(fault) => fault.text(Some(&id)),
+                    }
+                }
+                Ok(Heard::Request { id, text, introduced, changes }) => {
                     name = introduced.unwrap_or(name);
-                    let (answer, handle) = abortable(self.ask(id.clone(), text, name.clone()));
+                    if listening.is_empty() && !subscribed.is_empty() {
+                        let request = subscribed.request();
+                        let listen = self.listen(request, name.clone(), None, Vec::new());
+                        let (listen, handle) = abortable(listen);
+                        hears = vec![handle];
+                        listening.push(Box::pin(listen));
+                    }
+                    let (answer, handle) =
+                        abortable(self.ask(id.clone(), text, name.clone(), changes));
                     in_flight.insert(id.clone(), handle);
                     asked.push(Box::pin(async move { (id, answer.await) }));
                     continue;
@@ -104,23 +161,98 @@ impl Relay<'_> {
     }
 
     /// The answer to one request, whatever becomes of it.
-    async fn ask(&self, id: RequestId, text: String, name: String) -> String {
+    async fn ask(&self, id: RequestId, text: String, name: String, changes: bool) -> String {
+        let pass = |piece: &str| {
+            let _ = is_message(piece) && tell(piece);
+        };
+        let answer = self.post(&text, &name, changes, pass).await;
+        answer.unwrap_or_else(|fault| fault.text(Some(&id)))
+    }
+
+    /// Hears of resources until the daemon ends, in the place of the requests `before`. `asked` is what the
+    /// client asked just now, with the resource that is new; that resource comes back where it was refused.
+    async fn listen(
+        &self,
+        request: String,
+        name: String,
+        asked: Option<(RequestId, Option<String>)>,
+        before: Vec<AbortHandle>,
+    ) -> Option<String> {
+        let (id, uri) = asked.unzip();
+        let end = || before.iter().for_each(AbortHandle::abort);
+        let hearing = Hearing::new(id, &end);
+        let pass = |piece: &str| {
+            if let Some(told) = hearing.told(piece) {
+                tell(&told);
+            }
+        };
+        let last = self.post(&request, &name, false, pass).await;
+        let refused = hearing.ended(last)?;
+        tell(&refused);
+        uri.flatten()
+    }
+
+    /// A connection that is open and idle. Before something that must not be sent twice, one on which the
+    /// daemon has just answered: it may have ended a moment ago.
+    async fn kept(&self, changes: bool) -> Option<Connection> {
+        loop {
+            let kept = {
+                let mut idle = self.idle.borrow_mut();
+                idle.retain(Connection::is_usable);
+                idle.pop()?
+            };
+            if !changes {
+                return Some(kept);
+            }
+            if let Ok(Posted { connection: Some(kept), .. }) =
+                kept.post("/mcp", "", PING, |_| ()).await
+            {
+                return Some(kept);
+            }
+        }
+    }
+
+    /// The daemon's last message because of this one, which may change something; those before it go to
+    /// `pass`.
+    async fn post(
+        &self,
+        text: &str,
+        name: &str,
+        changes: bool,
+        pass: impl Fn(&str),
+    ) -> Result<String, Fault> {
         let mut gone = None;
         let error = loop {
-            let (port, token) = match self.way.reach(gone).await {
-                Ok(reached) => reached,
-                Err(failure) => break (failure.message, failure.hint),
+            let kept = self.kept(changes).await;
+            let is_kept = kept.is_some();
+            let connection = match kept {
+                Some(connection) => Ok(connection),
+                None => {
+                    let (port, token) = match self.way.reach(gone).await {
+                        Ok(reached) => reached,
+                        Err(failure) => break (failure.message, failure.hint),
+                    };
+                    Connection::open(port, &token).await
+                }
             };
-            let pass = |piece: &str| {
-                let _ = is_message(piece) && tell(piece);
+            let posted = match connection {
+                Ok(connection) => connection.post("/mcp", name, text, &pass).await,
+                Err(error) => Err(error),
             };
-            match client::post(port, &token, "/mcp", &name, &text, pass).await {
-                Ok((_, answer)) if is_message(&answer) => return answer,
-                Ok((status, _)) => {
+            match posted {
+                // It ended meanwhile, or the token was rotated: nothing was done.
+                Err(ClientError::NobodyThere { .. }) | Ok(Posted { status: 401, .. })
+                    if is_kept => {}
+                Err(ClientError::Broken(_)) if is_kept && !changes => {}
+                Ok(Posted { text, connection, .. }) if is_message(&text) => {
+                    self.idle.borrow_mut().extend(connection);
+                    return Ok(text);
+                }
+                Ok(Posted { status, .. }) => {
                     break (format!("the daemon refused the request ({status})"), None);
                 }
                 // Nothing was sent, so that it can be sent to the next one: once.
-                Err(ClientError::NobodyThere { .. } | ClientError::NotTheDaemon { .. })
+                Err(ClientError::NobodyThere { port } | ClientError::NotTheDaemon { port })
                     if gone.is_none() =>
                 {
                     gone = Some(port);
@@ -136,8 +268,14 @@ impl Relay<'_> {
             (message, Some(hint)) => format!("{message}; {hint}"),
             (message, None) => message,
         };
-        Fault::new(INTERNAL, message).text(Some(&id))
+        Err(Fault::new(INTERNAL, message))
     }
+}
+
+/// Whether a call is of a tool that changes nothing.
+fn only_reads(call: &Map<String, Value>) -> bool {
+    let name = call.get("name").and_then(Value::as_str);
+    name.and_then(|name| Registry::built_in().get(name)).is_some_and(|tool| tool.tier == Tier::Safe)
 }
 
 /// What a line asks for.
@@ -149,6 +287,13 @@ enum Heard {
         text: String,
         /// What the client called itself with it.
         introduced: Option<String>,
+        /// Whether it may change something, so that it must not be sent twice.
+        changes: bool,
+    },
+    /// Other resources are to be told of.
+    Subscribed {
+        id: RequestId,
+        wanted: Wanted,
     },
 }
 
@@ -159,9 +304,16 @@ enum Heard {
 fn hear(text: String) -> Result<Heard, String> {
     match Incoming::parse(&text) {
         Ok(Incoming::Request { id, method, params }) => {
+            if let Some(wanted) = Wanted::of(&method, &params) {
+                return match wanted {
+                    Ok(wanted) => Ok(Heard::Subscribed { id, wanted }),
+                    Err(fault) => Err(fault.text(Some(&id))),
+                };
+            }
             let name = || params.get("clientInfo")?.get("name")?.as_str().map(str::to_owned);
             let introduced = if method == "initialize" { name() } else { None };
-            Ok(Heard::Request { id, text, introduced })
+            let changes = method == "tools/call" && !only_reads(&params);
+            Ok(Heard::Request { id, text, introduced, changes })
         }
         Ok(Incoming::Notification { method, mut params }) => {
             let given_up =

@@ -1,4 +1,4 @@
-//! Linux and the other systems that follow the XDG base directories.
+//! Linux and other systems with XDG base directories.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(super) fn folders(environment: &Environment) -> Option<Folders> {
     })
 }
 
-/// Where Obsidian may keep its list of vaults: as a package, as a Flatpak, as a snap.
+/// The locations of Obsidian's vault list: for a package, a Flatpak and a snap.
 pub fn obsidian_json(environment: &Environment) -> Vec<PathBuf> {
     let home = environment.home();
     let below_home = |path: &str| home.map(|home| home.join(path));

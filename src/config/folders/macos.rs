@@ -1,4 +1,4 @@
-//! macOS: everything below `~/Library/Application Support`.
+//! macOS: everything is below `~/Library/Application Support`.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub(super) fn folders(environment: &Environment) -> Option<Folders> {
     Some(Folders { config: ours.clone(), state: ours })
 }
 
-/// Where Obsidian keeps its list of vaults.
+/// The location of Obsidian's vault list.
 pub fn obsidian_json(environment: &Environment) -> Vec<PathBuf> {
     let at = "Library/Application Support/obsidian/obsidian.json";
     environment.home().map(|home| home.join(at)).into_iter().collect()

@@ -1,6 +1,6 @@
-//! Where our own files lie: settings and state, never in the vault.
+//! The locations of our own files, settings and state, which are never in the vault.
 //!
-//! Each platform has its own customs, one small file each behind the same four functions.
+//! One small file for each platform implements the same functions.
 
 #![expect(clippy::disallowed_methods, reason = "our own folders, made before any vault is opened")]
 
@@ -40,36 +40,27 @@ pub use system::same_folder;
 /// The folders of this user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// Holds `config.toml`.
+    /// Contains `config.toml`.
     pub config: PathBuf,
-    /// Holds one folder a vault.
+    /// Contains one folder per vault.
     pub state: PathBuf,
 }
 
-/// Why a folder of ours cannot be used.
+/// Why one of our folders is not usable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// Neither a home folder nor the variables that would replace it are known.
+    /// Neither a home folder nor the variables that replace it are set.
     #[error("cannot tell where to keep settings and state: no home folder is known")]
     NoHome,
-    /// The state folder lies in the vault it is for.
+    /// The state folder is inside its vault.
     #[error("the state folder `{}` lies inside the vault `{}`", state.display(), vault.display())]
-    InsideVault {
-        /// The state folder.
-        state: PathBuf,
-        vault: PathBuf,
-    },
-    /// There is no memory of such a vault to be had.
+    InsideVault { state: PathBuf, vault: PathBuf },
+    /// No state exists for this vault.
     #[error("no history is kept of a vault that was at `{}` and is not there any more", vault.display())]
     NoMemory { vault: PathBuf },
-    /// The state folder cannot be made or written.
+    /// The state folder cannot be created or written.
     #[error("could not use the state folder `{}`: {source}", state.display())]
-    Unusable {
-        /// The state folder.
-        state: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Unusable { state: PathBuf, source: io::Error },
 }
 
 impl FolderError {
@@ -92,7 +83,7 @@ impl FolderError {
     }
 }
 
-/// This user's folders; nothing is created.
+/// This user's folders. Creates nothing.
 ///
 /// # Errors
 /// [`FolderError::NoHome`].
@@ -101,30 +92,30 @@ pub fn folders(environment: &Environment) -> Result<Folders, FolderError> {
 }
 
 impl Folders {
-    /// What of our own no tool may touch wherever it lies: this settings file, and the folder with the
-    /// keys.
+    /// Our own files that no tool may touch, wherever they are: the settings file, and the folder
+    /// with the keys.
     pub fn settings_and_keys(&self, file: &Path) -> Vec<PathBuf> {
         vec![file.to_owned(), self.config_file(), self.config.join("keys"), self.config.clone()]
     }
 
-    /// The settings file of this user.
+    /// The path of this user's settings file.
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
-    /// The state folder of the vault at `root` (canonical); nothing is created.
+    /// The state folder of the vault at `root` (canonical). Creates nothing.
     pub fn of_vault(&self, root: &Path) -> PathBuf {
         self.state.join(vault_id(root))
     }
 
-    /// The vaults whose memory is kept, each with its state folder.
+    /// The vaults with stored state, each with its state folder.
     pub fn remembered(&self) -> Vec<(PathBuf, Owner)> {
         let folders = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
         folders.filter_map(|one| Some((one.path(), owner_of(&one.path())?))).collect()
     }
 
-    /// Says what may be the memory of the vault at `root`, which has none yet: that of vaults which are
-    /// not where they were; a sentence each.
+    /// One sentence for each state folder whose vault is gone: the vault at `root`, which has no
+    /// state yet, may be the same vault moved.
     pub fn left_behind(&self, root: &Path) -> Vec<String> {
         if self.of_vault(root).join(DATABASE).exists() {
             return Vec::new();
@@ -140,8 +131,8 @@ impl Folders {
         said.collect()
     }
 
-    /// Has the state folder of a vault that was moved to `root` go with it: the one whose folder is the
-    /// same, while nobody is at work on it.
+    /// Renames the state folder of a vault that was moved to `root`, recognised by its folder id,
+    /// unless a process uses it.
     fn follow(&self, root: &Path, state: &Path) {
         if state.join(DATABASE).exists() {
             return;
@@ -157,7 +148,7 @@ impl Folders {
         };
         let moved = || match instance::lock(root, &from, Duration::ZERO)? {
             Some(_lock) => {
-                // A folder in which nothing was kept yet.
+                // It is empty: nothing was stored in it yet.
                 let _ = std::fs::remove_dir(state);
                 std::fs::rename(&from, state)
             }
@@ -168,8 +159,8 @@ impl Folders {
         }
     }
 
-    /// Makes the memory of the vault that was at `from` the one of the vault at `root`; what that has
-    /// kept itself is put beside. The state folder.
+    /// Moves the state of the vault that was at `from` to the vault at `root`, and sets aside any
+    /// state that this one has. Returns the state folder.
     ///
     /// # Errors
     /// [`FolderError::NoMemory`], [`FolderError::Unusable`].
@@ -189,12 +180,14 @@ impl Folders {
         Ok(state)
     }
 
-    /// The state folder of the vault at `root` (canonical), made if need be, for this user alone,
-    /// and found writable, full or not. That of a vault which was moved there goes with it.
+    /// Creates the state folder of the vault at `root` (canonical) if needed, private to this user,
+    /// and checks that it is writable, even on a full disk. If the vault was moved, its existing
+    /// state folder moves along.
     ///
     /// # Errors
-    /// [`FolderError::InsideVault`] before anything is created there; [`FolderError::Unusable`]
-    /// when it cannot be made, is a symlink, belongs to someone else or cannot be written.
+    /// [`FolderError::InsideVault`] before anything is created there; [`FolderError::Unusable`] if
+    /// the folder cannot be created, is a symbolic link, belongs to another user or cannot be
+    /// written.
     pub fn prepare(&self, root: &Path) -> Result<PathBuf, FolderError> {
         let state = self.of_vault(root);
         if state.ancestors().any(|above| same_folder(above, root)) {
@@ -204,17 +197,17 @@ impl Folders {
         let unusable = |source| FolderError::Unusable { state: state.clone(), source };
         private::folder(&state).map_err(|error| unusable(error.into()))?;
         match probe(&state) {
-            // Reading needs no room.
+            // Reading needs no disk space.
             Err(error) if !is_full(&error) => Err(unusable(error)),
             _ => Ok(state),
         }
     }
 }
 
-/// Finds out whether a state folder can be written, and has some room.
+/// Checks that a state folder is writable and has some space.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn probe(state: &Path) -> io::Result<()> {
     let probe = state.join(format!(".probe-{}", std::process::id()));
     let written = std::fs::write(&probe, [0; 16 << 10]);
@@ -222,46 +215,46 @@ pub fn probe(state: &Path) -> io::Result<()> {
     written
 }
 
-/// The vault at `root`, as its memory knows it again.
+/// The identity of the vault at `root`, by which its state is recognised.
 pub fn owner(root: &Path) -> Owner {
     Owner { path: root.to_string_lossy().into_owned(), folder: folder_id(root) }
 }
 
-/// The memory of the vault at `root`, in its state folder.
+/// The store of the vault at `root`, in its state folder.
 pub fn memory(root: &Path, state: &Path) -> Store {
     Store::of(owner(root), state)
 }
 
-/// The file that holds the token, in a vault's state folder.
+/// The token file in a vault's state folder.
 pub fn token_file(state: &Path) -> PathBuf {
     state.join("token")
 }
 
-/// The folder in which hooks run and may leave things, in a vault's state folder.
+/// The working folder of hooks in a vault's state folder.
 pub fn hooks_folder(state: &Path) -> PathBuf {
     state.join("hooks")
 }
 
-/// Whether the vault of this state folder has once been seen with Obsidian's settings in it.
+/// Whether this vault was once seen with Obsidian's settings in it.
 pub fn has_been_seen(state: &Path) -> bool {
     seen_file(state).exists()
 }
 
-/// Remembers that the vault of this state folder has Obsidian's settings in it.
+/// Records that this vault has Obsidian's settings in it.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn remember_seen(state: &Path) -> io::Result<()> {
     std::fs::write(seen_file(state), "This vault has had Obsidian's settings in it.\n")
 }
 
-/// The marker in a vault's state folder that tells an empty vault from a disk that is not mounted.
+/// The marker in a vault's state folder that distinguishes an empty vault from an unmounted disk.
 pub fn seen_file(state: &Path) -> PathBuf {
     state.join("seen")
 }
 
-/// The name of a vault's state folder: its own name made plain, and eight hexadecimal digits of
-/// the hash of its canonical path, so that two vaults called "Notes" stay apart.
+/// The name of a vault's state folder: the vault's name in plain characters, and eight hexadecimal
+/// digits of the hash of its canonical path, so that two vaults called "Notes" stay separate.
 pub fn vault_id(root: &Path) -> String {
     let name = root.file_name().map(|name| name.to_string_lossy().to_lowercase());
     let mut slug = String::new();
@@ -281,10 +274,10 @@ pub fn vault_id(root: &Path) -> String {
     format!("{slug}-{}", &hash[..8])
 }
 
-/// Makes the folder that the settings file lies in, where it is missing.
+/// Creates the folder of the settings file if it is missing.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn prepare_for(settings: &Path) -> io::Result<()> {
     settings.parent().map_or(Ok(()), std::fs::create_dir_all)
 }

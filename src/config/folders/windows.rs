@@ -1,4 +1,4 @@
-//! Windows: state stays on the machine, settings roam.
+//! Windows: state is per machine, settings roam.
 
 #![expect(clippy::disallowed_methods, reason = "our own folders, made before any vault is opened")]
 
@@ -20,7 +20,7 @@ pub(super) fn folders(environment: &Environment) -> Option<Folders> {
     })
 }
 
-/// Where Obsidian keeps its list of vaults.
+/// The location of Obsidian's vault list.
 pub fn obsidian_json(environment: &Environment) -> Vec<PathBuf> {
     let roaming = environment
         .absolute("APPDATA")
@@ -28,12 +28,12 @@ pub fn obsidian_json(environment: &Environment) -> Vec<PathBuf> {
     roaming.map(|at| at.join("obsidian").join("obsidian.json")).into_iter().collect()
 }
 
-/// What a folder is known by wherever it is moved: here nothing is.
+/// Windows offers no identity that survives a move.
 pub fn folder_id(_: &Path) -> Option<String> {
     None
 }
 
-/// Whether two paths are the same folder, whatever they are called.
+/// Whether two paths lead to the same folder.
 pub fn same_folder(a: &Path, b: &Path) -> bool {
     match (dunce::canonicalize(a), dunce::canonicalize(b)) {
         (Ok(a), Ok(b)) => a == b,

@@ -1,16 +1,16 @@
-//! An entry in JSON, with comments or without.
+//! Edits JSON, with or without comments.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// How deep values may lie in each other.
+/// The maximum nesting depth.
 const MAX_DEPTH: usize = 127;
 
-/// `text` with the entry `section`.`name`; comments and commas at the end may stand in it where it is `loose`.
+/// Returns `text` with the entry `section`.`name`. `loose` allows comments and trailing commas.
 ///
 /// # Errors
-/// What is in the way.
+/// Why the text cannot be edited.
 pub fn with(
     text: &str,
     section: &str,
@@ -27,7 +27,7 @@ pub fn with(
     let was = meant.get(section).and_then(|section| section.get(name)).cloned();
     let mut edited = text.to_owned();
     match (&was, entry) {
-        // What somebody has set beside it stays.
+        // Keep what the user set next to the command.
         (Some(Value::Object(was)), Value::Object(entry)) if was.contains_key("command") => {
             for (key, value) in entry.iter().filter(|(key, value)| was.get(*key) != Some(*value)) {
                 edited = put(&edited, &[section, name, key], value, loose)?;
@@ -45,7 +45,7 @@ pub fn with(
     }
 }
 
-/// The text with this value at this path; objects on the way that are missing are made.
+/// Sets the value at a path; creates missing objects on the way.
 fn put(text: &str, path: &[&str], value: &Value, loose: bool) -> Result<String, String> {
     let (root, _) = read(text, loose)?;
     let style = Style::of(text);
@@ -75,7 +75,7 @@ fn object(key: &str, value: Value) -> Value {
     Value::Object(Map::from_iter([(key.to_owned(), value)]))
 }
 
-/// The member of this name; one that stands there twice is read differently by different programs.
+/// The member with this name. A duplicate is an error, since programs disagree on which one counts.
 fn only<'a>(members: &'a [Member], name: &str) -> Result<Option<&'a Member>, String> {
     let mut found = members.iter().filter(|member| member.name == name);
     match (found.next(), found.next()) {
@@ -84,7 +84,7 @@ fn only<'a>(members: &'a [Member], name: &str) -> Result<Option<&'a Member>, Str
     }
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 struct Style {
     unit: String,
     end: &'static str,
@@ -98,7 +98,7 @@ impl Style {
         Self { unit: unit.to_owned(), end: if text.contains("\r\n") { "\r\n" } else { "\n" } }
     }
 
-    /// A value over several lines, of which those after the first begin with `indent`.
+    /// Formats a value over several lines; lines after the first start with `indent`.
     fn written(&self, value: &Value, indent: &str) -> String {
         let inner = format!("{indent}{}", self.unit);
         let lines = |open: char, close: char, lines: Vec<String>| {
@@ -122,7 +122,7 @@ impl Style {
     }
 }
 
-/// The object with one more member, at its end.
+/// Appends a member to an object.
 fn insert(text: &str, object: &Node, name: &str, value: &Value, style: &Style) -> String {
     let close = object.span.end - 1;
     let members = object.members().unwrap_or_default();
@@ -149,11 +149,11 @@ fn insert(text: &str, object: &Node, name: &str, value: &Value, style: &Style) -
         Some(comma) => (comma + 1, "", ","),
         None => (last.value.span.end, ",", ""),
     };
-    // Behind what else stands in that line.
+    // After everything else on that line.
     let line = text[at..close].find('\n').map_or(close, |end| at + end);
     let line = at + text[at..line].trim_end().len();
     let end = style.end;
-    // Without a line end the object ends in the line of its last member.
+    // Without a newline, the object ends on the line of its last member.
     let more = if text[line..close].contains('\n') { "" } else { end };
     format!(
         "{}{comma}{}{end}{indent}{member}{after}{more}{}",
@@ -167,7 +167,7 @@ fn replaced(text: &str, span: &Range<usize>, by: &str) -> String {
     format!("{}{by}{}", &text[..span.start], &text[span.end..])
 }
 
-/// The blanks with which the line begins in which `at` lies.
+/// The indentation of the line at `at`.
 fn indent_at(text: &str, at: usize) -> &str {
     indent_of(&text[text[..at].rfind('\n').map_or(0, |end| end + 1)..])
 }
@@ -176,12 +176,12 @@ fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// A value, and where it stands.
+/// A value and its position.
 struct Node {
     span: Range<usize>,
-    /// Of an object.
+    /// Only for objects.
     members: Option<Vec<Member>>,
-    /// The comma behind the last member, where there is one.
+    /// The offset of a trailing comma, if any.
     comma: Option<usize>,
 }
 
@@ -197,7 +197,7 @@ impl Node {
     }
 }
 
-/// Reads the text: where things stand, and what it says.
+/// Parses the text into positions and values.
 fn read(text: &str, loose: bool) -> Result<(Node, Value), String> {
     let mut reader = Reader { text, at: 0, loose };
     reader.blanks()?;
@@ -232,7 +232,7 @@ impl Reader<'_> {
         is_there
     }
 
-    /// Passes over blanks and, where they may stand, comments.
+    /// Skips whitespace and, if allowed, comments.
     fn blanks(&mut self) -> Result<(), String> {
         loop {
             let rest = self.rest();
@@ -291,7 +291,7 @@ impl Reader<'_> {
         Ok((Node { span: start..self.at, members, comma }, value))
     }
 
-    /// What stands between commas up to `close`; the comma behind the last one.
+    /// Parses the items between commas up to `close`; returns the offset of a trailing comma.
     fn items(
         &mut self,
         close: char,
@@ -318,7 +318,7 @@ impl Reader<'_> {
         Ok(comma)
     }
 
-    /// Where a text, a number or a word ends that begins here.
+    /// The end of the string, number or word that starts here.
     fn plain(&self) -> Result<usize, String> {
         let rest = self.rest();
         let length = if let Some(text) = rest.strip_prefix('"') {

@@ -1,7 +1,7 @@
-//! Settings files of other programs: one entry is put into them, and every other byte stays.
+//! Adds one entry to other programs' settings files and leaves every other byte as it is.
 //!
-//! What is written is the old text with one piece of it replaced ([`json`], [`toml`]). Afterwards the new text is
-//! read again and must say what was meant, or the change is refused.
+//! An edit replaces one piece of the old text ([`json`], [`toml`]). Afterwards the new text is
+//! parsed again; if it does not have the intended meaning, the change is refused.
 
 #![expect(clippy::disallowed_methods, reason = "files of other programs, outside every vault")]
 
@@ -15,45 +15,33 @@ use serde_json::Value;
 
 use super::change::Beside;
 
-/// Bytes of the largest file that is taken for settings: some programs keep much beside them.
+/// The largest settings file in bytes: some programs also keep other data in theirs.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     Json,
-    /// JSON in which comments and commas at the end may stand.
+    /// JSON with comments and trailing commas.
     LooseJson,
     Toml,
 }
 
-/// Why a file was not changed; it is as it was.
+/// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("could not read `{}`: {source}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// It is not in its language.
+    Unreadable { path: PathBuf, source: io::Error },
+    /// The file cannot be edited as it is.
     #[error("could not change `{}`: {reason}", path.display())]
-    Unusual {
-        path: PathBuf,
-        /// What is in the way.
-        reason: String,
-    },
-    /// Another program changed it at the same time.
+    Unusual { path: PathBuf, reason: String },
+    /// Another program changed it in the meantime.
     #[error("`{}` was changed by another program at the same time", .0.display())]
     Raced(PathBuf),
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("could not write `{}`: {source}", path.display())]
-    Unwritable {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Unwritable { path: PathBuf, source: io::Error },
 }
 
 impl ForeignError {
@@ -67,19 +55,19 @@ impl ForeignError {
     }
 }
 
-/// A settings file as it was read.
+/// A settings file and its content.
 #[derive(Debug)]
 pub struct ForeignFile {
     path: PathBuf,
-    /// What a link at its path leads to.
+    /// The path with links resolved.
     real: PathBuf,
     language: Language,
-    /// `None` where it is missing.
+    /// The text; `None` if the file does not exist.
     before: Option<String>,
 }
 
 impl ForeignFile {
-    /// Reads the file, which need not be there.
+    /// Reads the file, which may be missing.
     ///
     /// # Errors
     /// [`ForeignError::Unreadable`].
@@ -90,12 +78,12 @@ impl ForeignFile {
         Ok(Self { path: path.to_path_buf(), real, language, before })
     }
 
-    /// Its text; `None` where it is missing.
+    /// The text; `None` if the file does not exist.
     pub fn text(&self) -> Option<&str> {
         self.before.as_deref()
     }
 
-    /// Its text with the entry `section`.`name`, an object of texts and lists of texts.
+    /// Returns the text with the entry `section`.`name`, an object of strings and lists of strings.
     ///
     /// # Errors
     /// [`ForeignError::Unusual`].
@@ -115,7 +103,7 @@ impl ForeignFile {
         Ok(format!("{mark}{edited}"))
     }
 
-    /// Puts `text` in its place, whole or not at all.
+    /// Replaces the file with `text` atomically.
     ///
     /// # Errors
     /// [`ForeignError::Raced`], [`ForeignError::Unwritable`].

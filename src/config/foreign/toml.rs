@@ -1,12 +1,12 @@
-//! An entry in TOML.
+//! Edits TOML.
 
 use serde_json::Value;
 use toml_edit::Document;
 
-/// `text` with the table `section`.`name`.
+/// Returns `text` with the table `section`.`name`.
 ///
 /// # Errors
-/// What is in the way.
+/// Why the text cannot be edited.
 pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<String, String> {
     let unusual =
         || format!("`{section}.{name}` is written in a way that cannot be changed safely");
@@ -23,7 +23,7 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
     let all = meant.entry(section).or_insert_with(|| toml::Table::new().into());
     let all = all.as_table_mut().ok_or_else(unusual)?;
     let wanted = match (all.get_mut(name).and_then(toml::Value::as_table_mut), entry) {
-        // What somebody has set beside it stays.
+        // Keep what the user set in the table.
         (Some(old), toml::Value::Table(new)) => {
             old.extend(new);
             None
@@ -39,7 +39,7 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
     }
 }
 
-/// With the table at the end of the text.
+/// Appends the table to the text.
 fn appended(text: &str, section: &str, name: &str, entry: &toml::Value) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut text = text.to_owned();
@@ -56,7 +56,7 @@ fn appended(text: &str, section: &str, name: &str, entry: &toml::Value) -> Strin
     text
 }
 
-/// With other values where the table has them already; `None` where it lacks one.
+/// Changes the values of an existing table; `None` if it lacks one of the keys.
 fn changed(text: &str, section: &str, name: &str, entry: &toml::Value) -> Option<String> {
     let document = Document::parse(text).ok()?;
     let table = document.as_table().get(section)?.get(name)?;

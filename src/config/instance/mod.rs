@@ -1,8 +1,8 @@
-//! One daemon a vault.
+//! Ensures that a vault has only one daemon.
 //!
-//! On Unix the lock is on the vault folder itself, by its own handle: every alias of the path leads
-//! to the same lock, nothing is put into the vault, and a killed holder lets go at once. Windows
-//! cannot lock a folder, so there it is a file in the state folder of the canonical path.
+//! On Unix, the lock is on the vault folder itself: every alias of the path leads to the same lock,
+//! nothing is written into the vault, and a killed process releases it at once. Windows cannot lock
+//! a folder, so the lock is a file in the state folder of the canonical path.
 
 #![expect(clippy::disallowed_methods, reason = "our own state folder")]
 
@@ -20,27 +20,26 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-/// The lock of a vault, held until dropped.
+/// The lock of a vault; released when dropped.
 #[derive(Debug)]
 pub struct InstanceLock {
     _file: std::fs::File,
 }
 
-/// Names the holder of the lock while it has not said more about itself: a note in the state folder,
-/// true only as long as the lock is held.
+/// The file in the state folder that names the lock's holder before `daemon.json` exists. Valid
+/// only while the lock is held.
 const HOLDER: &str = "holder";
 
-/// Takes the lock of the vault at `root`; `None` when another process holds it for longer than
-/// `patience`.
+/// Locks the vault at `root`; `None` if another process holds the lock for longer than `patience`.
 ///
 /// # Errors
-/// What the system said, when there is no way to lock here.
+/// The system's error if locking is impossible.
 pub fn lock(root: &Path, state: &Path, patience: Duration) -> io::Result<Option<InstanceLock>> {
     let until = Instant::now() + patience;
     loop {
         if let Some(file) = system::try_lock(root, state)? {
             if let Err(error) = std::fs::write(state.join(HOLDER), std::process::id().to_string()) {
-                // Costs another process the number in its message, nothing else.
+                // Only the process number in another process's message is lost.
                 tracing::debug!(%error, "could not note who holds the vault");
             }
             return Ok(Some(InstanceLock { _file: file }));
@@ -52,13 +51,13 @@ pub fn lock(root: &Path, state: &Path, patience: Duration) -> io::Result<Option<
     }
 }
 
-/// The process that holds the lock, as far as it is known and alive.
+/// The process that holds the lock, if known and alive.
 pub fn holder(state: &Path) -> Option<u32> {
     let pid = std::fs::read_to_string(state.join(HOLDER)).ok()?.trim().parse().ok()?;
     is_alive(pid, state).then_some(pid)
 }
 
-/// Whether the process that wrote into `state` as `pid` lives.
+/// Whether the process `pid`, which wrote into `state`, is alive.
 pub fn is_alive(pid: u32, state: &Path) -> bool {
     system::is_alive(pid, state)
 }

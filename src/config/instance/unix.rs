@@ -1,4 +1,4 @@
-//! The lock on the vault folder's own handle, and processes by number.
+//! Locks the vault folder itself, and checks processes.
 
 #![expect(
     clippy::disallowed_methods,
@@ -16,8 +16,8 @@ pub(super) fn try_lock(root: &Path, state: &Path) -> io::Result<Option<File>> {
     match folder.try_lock() {
         Ok(()) => Ok(Some(folder)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        // Some network file systems know no locks; a file of ours keeps the vault's own paths
-        // apart there, though not its aliases by other mounts.
+        // Some network file systems have no locks. A lock file of ours still separates daemons that
+        // use the same path, though not aliases through other mounts.
         Err(TryLockError::Error(_)) => {
             let file = OpenOptions::new()
                 .create(true)
@@ -35,6 +35,6 @@ pub(super) fn try_lock(root: &Path, state: &Path) -> io::Result<Option<File>> {
 
 pub(super) fn is_alive(pid: u32, _state: &Path) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
-    // A process of another user answers EPERM, and is alive.
+    // EPERM means another user's process, which is alive.
     !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }

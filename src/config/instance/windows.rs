@@ -1,4 +1,4 @@
-//! A locked file in the state folder; whoever holds it is alive.
+//! Locks a file in the state folder; its holder is alive.
 
 #![expect(clippy::disallowed_methods, reason = "our own state folder")]
 
@@ -16,7 +16,7 @@ pub(super) fn try_lock(_root: &Path, state: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The system drops a lock with its process, so a lock that can be had means nobody is there.
+/// The system releases the lock when the process ends, so an available lock means that it is dead.
 pub(super) fn is_alive(_pid: u32, state: &Path) -> bool {
     matches!(
         OpenOptions::new().write(true).open(state.join("lock")).map(|file| file.try_lock()),

@@ -1,8 +1,8 @@
-//! Linux: inotify on the folders that decide what the file's path leads to.
+//! Linux: watches with inotify the folders that decide which file the path leads to.
 //!
-//! The file itself is not watched: an editor that puts a new one in its place would take the watch
-//! away with the old. Its folder is, or the nearest one above that exists; where the path is a
-//! link, the folder of what it leads to as well.
+//! It does not watch the file itself, because an editor that replaces the file would remove the
+//! watch with it. It watches the file's folder, or the nearest existing one above; for a link, also
+//! the target's folder.
 
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
@@ -17,8 +17,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-/// Changes of names and contents; not that somebody opens or reads, or our own reading would be a
-/// sign.
+/// Changes of names and contents. Not opens and reads, since our own reading would trigger them.
 const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CREATE)
@@ -29,14 +28,14 @@ const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// How often the file is looked at without a sign: folders on the network tell only what this
-/// machine does there.
+/// The interval of checks without events: network file systems report only the changes of this
+/// machine.
 const ANYWAY: Duration = Duration::from_secs(60);
 
-/// What the system tells about the file.
+/// The system's events about the file.
 pub(super) struct Signs {
     path: PathBuf,
-    /// `None` where the system gives no events.
+    /// `None` if inotify is not available.
     events: Option<Arc<AsyncFd<OwnedFd>>>,
     watched: BTreeSet<i32>,
 }
@@ -59,7 +58,7 @@ impl Signs {
         Self { path: path.to_path_buf(), events, watched: watched.unwrap_or_default() }
     }
 
-    /// Waits until the file should be looked at.
+    /// Waits until the file should be checked.
     pub async fn next(&mut self) {
         let Some(events) = self.events.clone() else { return sleep(super::POLL).await };
         if self.watched.is_empty() {
@@ -76,14 +75,14 @@ impl Signs {
             }
         }
         let (path, watched) = (self.path.clone(), std::mem::take(&mut self.watched));
-        // Looks at the file system, so not on a thread that others wait for.
+        // This accesses the file system, so it runs on a thread that may block.
         let armed = spawn_blocking(move || arm(events.get_ref(), &path, &watched)).await;
         self.watched = armed.unwrap_or_default();
     }
 }
 
-/// Watches the folders that count now, instead of `before`. One that is made meanwhile is found by
-/// looking again after its parent is watched.
+/// Watches the folders that matter now, instead of `before`. Checks again after adding each watch,
+/// to find folders created in the meantime.
 fn arm(events: &OwnedFd, path: &Path, before: &BTreeSet<i32>) -> BTreeSet<i32> {
     let mut wanted = BTreeSet::new();
     let mut last = Vec::new();
@@ -109,7 +108,7 @@ fn arm(events: &OwnedFd, path: &Path, before: &BTreeSet<i32>) -> BTreeSet<i32> {
     wanted
 }
 
-/// The nearest folders that exist above the file, by its name and by what its name leads to.
+/// The nearest existing folders above the file, for its path and for the target of a link.
 fn folders(path: &Path) -> Vec<PathBuf> {
     let nearest = |path: &Path| {
         path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_path_buf)
@@ -118,7 +117,7 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     nearest(path).into_iter().chain(real.as_deref().and_then(nearest)).collect()
 }
 
-/// Throws away what was told, and says how much: it is only a reason to look.
+/// Discards the events and returns their number of bytes: events only trigger a check.
 fn drain(events: &OwnedFd) -> usize {
     let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
     let mut reader = inotify::Reader::new(events, &mut buffer);

@@ -1,9 +1,9 @@
-//! Noticing that the settings file has changed.
+//! Detects changes of the settings file.
 //!
-//! What the system tells is a hint: after each hint, and every so often without one, the file is
-//! looked at, and only if it is another than before, and has been quiet for a while, is it read.
-//! So an editor that writes in pieces or puts a new file in place of the old one is one change, and
-//! reading the file is none.
+//! Events are only hints. After each event, and at intervals without one, this checks the file's
+//! metadata, and reads the file only if it changed and then stayed unchanged for a while. Therefore
+//! an editor that writes in pieces or replaces the file causes one change, and reading the file
+//! causes none.
 
 #![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
 
@@ -23,25 +23,25 @@ use tokio::time::{Instant, sleep};
 
 use super::live::{Live, Look};
 
-/// How long the file must be as it is before it is read.
+/// How long the file must stay unchanged before it is read.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// How long a file that changes without pause is waited for.
+/// How long to wait for a file that keeps changing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often the file is looked at where the system tells nothing.
+/// The interval of checks without events.
 pub(super) const POLL: Duration = Duration::from_secs(2);
 
-/// What is seen of a file without reading it; two that differ are two states of it.
+/// A file's metadata; if it differs, the file has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Sight {
     size: u64,
     modified: Option<SystemTime>,
-    /// On Unix device, file and the last change of any kind.
+    /// On Unix: device, inode and ctime.
     identity: (u64, u64, i64, i64),
 }
 
-/// What is there now; `None` for nothing.
+/// The current metadata; `None` if the file does not exist.
 fn sight(path: &Path) -> Option<Sight> {
     let meta = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
@@ -54,7 +54,7 @@ fn sight(path: &Path) -> Option<Sight> {
     Some(Sight { size: meta.len(), modified: meta.modified().ok(), identity })
 }
 
-/// Follows the file of `live` until dropped.
+/// Watches the file of `live` until dropped.
 pub async fn follow(live: Arc<Live>) {
     let mut signs = platform::Signs::start(live.path());
     let mut known = None;
@@ -71,12 +71,12 @@ pub async fn follow(live: Arc<Live>) {
     }
 }
 
-/// [`sight`] on a thread that may wait for the file system.
+/// Runs [`sight`] on a thread that may block.
 async fn look(path: PathBuf) -> Option<Sight> {
     spawn_blocking(move || sight(&path)).await.unwrap_or_default()
 }
 
-/// Waits until two sights in a row, [`QUIET`] apart, are the same; gives that one.
+/// Waits until two checks in a row, [`QUIET`] apart, are equal, and returns the result.
 async fn settled<S: PartialEq, F: Future<Output = S>>(first: S, look: impl Fn() -> F) -> S {
     let until = Instant::now() + PATIENCE;
     let mut last = first;

@@ -1,8 +1,8 @@
-//! macOS and Windows: one look every two seconds. It costs a system call and misses nothing.
+//! macOS and Windows: checks every two seconds, which costs one system call and misses nothing.
 
 use std::path::Path;
 
-/// The time for the next look.
+/// The timer for the checks.
 pub(super) struct Signs;
 
 impl Signs {

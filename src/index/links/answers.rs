@@ -1,6 +1,6 @@
 //! The link graph of a vault, and what can be asked of it once it is up to date.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
 use std::time::Duration;
@@ -206,20 +206,60 @@ impl Seen<'_> {
         self.links.graph().iter().filter(|(path, _)| self.view.shows(*path)).count()
     }
 
+    /// The links of the file at `source` that are wanted, in their order, as they were read last.
+    pub(in crate::index) fn kept_of(
+        &self,
+        source: &VaultPath,
+        wanted: impl Fn(&Kept) -> bool,
+    ) -> Vec<Kept> {
+        let graph = self.links.graph();
+        let links = graph.get(source).map(|record| &record.links[..]).unwrap_or_default();
+        links.iter().filter(|link| wanted(link)).cloned().collect()
+    }
+
+    /// The files with a link that leads to `target`, by path, as they were read last.
+    pub(in crate::index) fn sources_of(&self, target: &VaultPath) -> Vec<VaultPath> {
+        let names = graph::names_of(target);
+        let found = self.leading(target, &names, self.named(&names));
+        found.into_iter().map(|found| found.source).collect()
+    }
+
+    /// Where a linkpath leads from the file at `source`.
+    pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
+        let catalogue = self.links.0.fresh.vault.catalogue();
+        resolve_among(&self.files(&catalogue), source, link)
+    }
+
     /// Every link that leads to `target`, by the path of the file it stands in. Those in `target`
     /// itself are among them where they name it.
     pub fn backlinks(&self, target: &VaultPath) -> Vec<Backlinks> {
         let names = graph::names_of(target);
-        let mut sources = self.links.graph().sources(&names);
-        sources.retain(|source| self.view.shows(source));
+        let sources = self.named(&names);
         self.links.0.fresh.check(sources.iter());
+        self.leading(target, &names, sources)
+    }
+
+    /// The files with a link of one of these names.
+    fn named(&self, names: &[String]) -> BTreeSet<VaultPath> {
+        let mut sources = self.links.graph().sources(names);
+        sources.retain(|source| self.view.shows(source));
+        sources
+    }
+
+    /// Those of the `sources` that have links to `target`, with these links.
+    fn leading(
+        &self,
+        target: &VaultPath,
+        names: &[String],
+        sources: BTreeSet<VaultPath>,
+    ) -> Vec<Backlinks> {
         let graph = self.links.graph();
         let catalogue = self.links.0.fresh.vault.catalogue();
         let files = self.files(&catalogue);
         let found = sources.into_iter().filter_map(|source| {
             let leads_there = |link: &&Kept| {
-                is_named(link, &names)
-                    && !link.path.is_empty()
+                is_named(link, names)
+                    && !link.path().is_empty()
                     && target_of(&files, &source, link).target.as_ref() == Some(target)
             };
             let links: Vec<Kept> =
@@ -331,10 +371,10 @@ fn lead(files: &dyn Files, source: &VaultPath, link: &Kept) -> Lead {
 pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &Kept) -> Resolution {
     match link.form {
         Form::CanvasFile => Resolution {
-            target: file_at(files, &link.path).map(PathRef::to_path),
+            target: file_at(files, link.path()).map(PathRef::to_path),
             others: Vec::new(),
         },
-        _ => resolve_among(files, source, &link.path),
+        _ => resolve_among(files, source, link.path()),
     }
 }
 

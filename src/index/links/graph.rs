@@ -109,7 +109,7 @@ impl Graph {
                 + record
                     .links
                     .iter()
-                    .map(|link| size_of::<Kept>() + link.path.len())
+                    .map(|link| size_of::<Kept>() + link.text.len())
                     .sum::<usize>()
                 + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
         }
@@ -124,8 +124,8 @@ impl Graph {
 
 /// The lower-case last components of a record's links, each once.
 fn names(record: &Record) -> BTreeSet<Box<str>> {
-    let written = record.links.iter().filter(|link| !link.path.is_empty());
-    written.map(|link| lower(last(&link.path)).into_boxed_str()).collect()
+    let written = record.links.iter().filter(|link| !link.path().is_empty());
+    written.map(|link| lower(last(link.path())).into_boxed_str()).collect()
 }
 
 /// The last components by which links can name the file at `path`.
@@ -137,7 +137,7 @@ pub(super) fn names_of(path: &VaultPath) -> Vec<String> {
 
 /// Whether a link's last component is one of `names`.
 pub(super) fn is_named(link: &Kept, names: &[String]) -> bool {
-    let name = last(&link.path);
+    let name = last(link.path());
     match name.is_ascii() {
         true => names.iter().any(|other| other.eq_ignore_ascii_case(name)),
         false => names.contains(&lower(name)),

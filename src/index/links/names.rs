@@ -6,6 +6,7 @@ use super::graph::names_of;
 use super::resolver::{Files, called, can_be_led_to};
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
+use crate::note::path_map::PathMap;
 use crate::vault::Catalogue;
 use crate::vault::catalogue::tree_order;
 
@@ -16,6 +17,8 @@ pub struct NameChange {
     gone: HashSet<VaultPath>,
     /// Where files will be that are not there now, by the fold key of the name.
     added: HashMap<String, Vec<VaultPath>>,
+    /// The same by path, each with the path it has in the catalogue, if it is there.
+    origins: PathMap<Option<VaultPath>>,
     /// Last components by which links can name a file that moves, comes or goes, in lower case.
     names: BTreeSet<String>,
 }
@@ -37,7 +40,7 @@ impl NameChange {
                 // Back where it was: nothing of it has changed.
                 Some(origin) if origin == new => drop(self.moved.remove(&origin)),
                 Some(origin) => {
-                    self.comes(new.clone());
+                    self.come(new.clone(), Some(origin.clone()));
                     self.moved.insert(origin, new);
                 }
                 None => self.comes(new),
@@ -47,10 +50,13 @@ impl NameChange {
 
     /// A file will be at `path` where none is.
     pub fn comes(&mut self, path: VaultPath) {
+        self.come(path, None);
+    }
+
+    fn come(&mut self, path: VaultPath, origin: Option<VaultPath>) {
         self.names.extend(names_of(&path));
-        let added = self.added.entry(fold_key(path.name())).or_default();
-        if !added.contains(&path) {
-            added.push(path);
+        if self.origins.insert(path.clone(), origin).is_none() {
+            self.added.entry(fold_key(path.name())).or_default().push(path);
         }
     }
 
@@ -87,18 +93,16 @@ impl NameChange {
             .filter(|path| !self.moved.contains_key(path) && !self.gone.contains(path))
             .map(|path| (Some(path.clone()), path))
             .collect();
-        if self.added.is_empty() {
-            return found;
-        }
-        let origins: HashMap<&VaultPath, &VaultPath> =
-            self.moved.iter().map(|(from, to)| (to, from)).collect();
-        let added = self.added.values().flatten().filter(|added| added.is_within(path));
-        found.extend(added.map(|path| (origins.get(path).copied().cloned(), path.clone())));
+        let came = self.origins.within(path);
+        found.extend(came.map(|(path, origin)| (origin.clone(), path.clone())));
         found
     }
 
     /// What came to `path` before is there no more.
     fn leaves(&mut self, path: &VaultPath) {
+        if self.origins.remove(path).is_none() {
+            return;
+        }
         let key = fold_key(path.name());
         if let Some(added) = self.added.get_mut(&key) {
             added.retain(|other| other != path);

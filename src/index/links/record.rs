@@ -27,14 +27,44 @@ pub enum Form {
 /// A link as the graph keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// The linkpath it means, decoded; empty: the note itself.
-    pub path: Box<str>,
+    /// Linkpath and subpath; then, where it has a display text, a line break and that. One text, since a graph has
+    /// many links.
+    pub(super) text: Box<str>,
+    /// How many bytes of it are the linkpath.
+    pub(super) path_len: u32,
     /// How it is written.
     pub form: Form,
     /// Its line from 1; in a canvas the number of the node, from 0.
     pub line: u32,
     /// Its first byte in the decoded text; 0 in a canvas.
     pub start: u32,
+}
+
+impl Kept {
+    fn text(path: &str, subpath: &str, display: Option<&str>) -> (Box<str>, u32) {
+        let display = display.map(|text| format!("\n{text}")).unwrap_or_default();
+        (format!("{path}{subpath}{display}").into(), small(path.len()))
+    }
+
+    /// The linkpath it means, decoded; empty: the note itself.
+    pub fn path(&self) -> &str {
+        self.parts().0
+    }
+
+    /// The linkpath with the heading or block that it names behind a `#`.
+    pub fn target(&self) -> &str {
+        let (path, rest) = self.parts();
+        &self.text[..path.len() + rest.find('\n').unwrap_or(rest.len())]
+    }
+
+    /// The text it shows, where that is written: behind the pipe, or between a Markdown link's square brackets.
+    pub fn display(&self) -> Option<&str> {
+        self.parts().1.split_once('\n').map(|(_, display)| display)
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.text.split_at_checked(self.path_len as usize).unwrap_or((&self.text, ""))
+    }
 }
 
 /// A tag and how often it stands in a file.
@@ -128,8 +158,12 @@ fn of_note(text: &str) -> Record {
             record.gap = Some(Gap::TooMany);
             break;
         }
+        let display = link.display.clone().map(|range| link.unquoted(text[range].trim()));
+        let display = display.as_deref().filter(|display| !display.is_empty());
+        let (kept, path_len) = Kept::text(&path, &link.subpath(text), display);
         record.links.push(Kept {
-            path: path.into_owned().into_boxed_str(),
+            text: kept,
+            path_len,
             form: Form::Link(link.kind),
             line: small(link.line),
             start: small(link.range.start),
@@ -165,11 +199,10 @@ fn of_canvas(text: &str) -> Record {
         .links
         .into_iter()
         .take(MAX_LINKS)
-        .map(|link| Kept {
-            path: link.path.into_boxed_str(),
-            form: if link.is_file { Form::CanvasFile } else { Form::CanvasCard },
-            line: small(link.number),
-            start: 0,
+        .map(|link| {
+            let (text, path_len) = Kept::text(&link.path, &link.subpath, None);
+            let form = if link.is_file { Form::CanvasFile } else { Form::CanvasCard };
+            Kept { text, path_len, form, line: small(link.number), start: 0 }
         })
         .collect();
     record

@@ -88,6 +88,44 @@ pub struct Lost {
     pub files: usize,
 }
 
+/// A link that leads nowhere and would lead to a file once its names have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// The file it stands in, by its path before the change.
+    pub source: VaultPath,
+    /// Its linkpath.
+    pub link: String,
+    /// Where it would lead, by the path after the change.
+    pub target: VaultPath,
+}
+
+/// The links, of those that somebody sees, that lead nowhere and would lead somewhere after `change`, by the file
+/// they stand in. Looks at no disk.
+pub fn captured(seen: Seen<'_>, change: &NameChange) -> Vec<Captured> {
+    let graph = seen.links.graph();
+    let catalogue = seen.links.0.fresh.vault.catalogue();
+    let after = After { catalogue: &catalogue, change };
+    let names: Vec<String> = change.names().iter().cloned().collect();
+    let mut found = Vec::new();
+    for source in graph.sources(&names) {
+        let (Some(record), Some(new_source)) = (graph.get(&source), change.after(&source)) else {
+            continue;
+        };
+        if !seen.view.shows(&source) {
+            continue;
+        }
+        let links = record.links.iter().filter(|link| {
+            !link.path().is_empty() && change.names().contains(&*lower(last(link.path())))
+        });
+        found.extend(links.filter_map(|link| {
+            let led_nowhere = target_of(&*catalogue, &source, link).target.is_none();
+            let target = led_nowhere.then(|| target_of(&after, new_source, link).target)??;
+            Some(Captured { source: source.clone(), link: link.path().to_owned(), target })
+        }));
+    }
+    found
+}
+
 /// The files with links that would lead elsewhere after `change`, by path. Looks at no disk.
 pub fn affected(links: &Links, change: &NameChange) -> Vec<VaultPath> {
     let mut found = Vec::new();
@@ -134,7 +172,7 @@ fn each_turned(
         };
         let moves = new_source != source;
         let touched = |link: &&Kept| {
-            !link.path.is_empty() && (moves || names.contains(&*lower(last(&link.path))))
+            !link.path().is_empty() && (moves || names.contains(&*lower(last(link.path()))))
         };
         let turned: Vec<Option<VaultPath>> = record
             .links
@@ -188,7 +226,8 @@ pub fn follow(
         };
         let only = |link: &str| known.as_ref().is_none_or(|known| known.contains(link));
         let leads = |target: &VaultPath| !seen.holds(&path) || seen.holds(target);
-        match rewrite(vault, change, format, &path, &bytes, &|link, target| {
+        let new_path = change.after(&path).unwrap_or(&path);
+        match rewrite(vault, change, format, (&path, new_path), &bytes, &|link, target| {
             only(link) && leads(target)
         }) {
             Ok((mut found, mut stuck)) => {
@@ -205,15 +244,51 @@ pub fn follow(
 fn known_paths(links: &Links, path: &VaultPath) -> HashSet<Box<str>> {
     let graph = links.graph();
     let links = graph.get(path).map(|record| &record.links);
-    links.into_iter().flatten().map(|link| link.path.clone()).collect()
+    links.into_iter().flatten().map(|link| link.path().into()).collect()
 }
 
-/// The file at `path` with its links followed, its revision left open; or why it cannot be edited.
+/// The content of a copy of the file at `path`, which will be at `new_path`, and the links in it that are
+/// rewritten so that they lead where the original's lead. A link that leads out of what `seen` shows
+/// stays as it is, and so does whatever is no note and no canvas.
+pub fn copied(
+    vault: &Vault,
+    change: &NameChange,
+    (path, new_path): (&VaultPath, &VaultPath),
+    bytes: Vec<u8>,
+) -> (Vec<u8>, Plan) {
+    let mut plan = Plan::default();
+    if !path.is_note() && !is_canvas(path) {
+        return (bytes, plan);
+    }
+    let (format, seen) = (vault.obsidian().link_format, vault.view());
+    let leads = |_: &str, target: &VaultPath| seen.holds(target);
+    match rewrite(vault, change, format, (path, new_path), &bytes, &leads) {
+        Ok((mut found, stuck)) => {
+            plan.stuck = stuck;
+            plan.stuck.iter_mut().for_each(|stuck| stuck.path = new_path.clone());
+            found.path = new_path.clone();
+            if found.links == 0 {
+                return (bytes, plan);
+            }
+            let content = std::mem::take(&mut found.content);
+            plan.rewrites.push(found);
+            (content, plan)
+        }
+        Err(reason) => {
+            let (path, link) = (new_path.clone(), String::new());
+            plan.stuck.push(Stuck { path, place: None, link, reason });
+            (bytes, plan)
+        }
+    }
+}
+
+/// The text of the file at `path` as it is to be at `new_path`, its links followed and its revision left
+/// open; or why it cannot be edited.
 fn rewrite(
     vault: &Vault,
     change: &NameChange,
     format: LinkFormat,
-    path: &VaultPath,
+    (path, new_path): (&VaultPath, &VaultPath),
     bytes: &[u8],
     only: &dyn Fn(&str, &VaultPath) -> bool,
 ) -> Result<(Rewrite, Vec<Stuck>), String> {
@@ -224,7 +299,6 @@ fn rewrite(
     let rewritten = {
         let catalogue = vault.catalogue();
         let after = After { catalogue: &catalogue, change };
-        let source = change.after(path).unwrap_or(path);
         let mut decide = |asked: Asked<'_>| -> Option<Goal> {
             let target = |files: &dyn Files, source| match asked.is_file {
                 true => file_at(files, asked.path).map(PathRef::to_path),
@@ -232,12 +306,12 @@ fn rewrite(
             };
             let old = target(&*catalogue, path).filter(|old| only(asked.path, old))?;
             let new = change.after(&old)?;
-            if target(&after, source).as_ref() == Some(new) {
+            if target(&after, new_path).as_ref() == Some(new) {
                 return None;
             }
             let paths = match asked.is_file {
                 true => vec![new.as_str().to_owned()],
-                false => form::linkpaths(&after, format, source, new, asked.extension),
+                false => form::linkpaths(&after, format, new_path, new, asked.extension),
             };
             Some(form::goal(paths, &old, new))
         };

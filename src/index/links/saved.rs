@@ -33,7 +33,7 @@ impl Saved for Graph {
     const NAME: &'static str = "links";
     /// Another number also where other links or tags are read of a note.
     const HEADER: &'static [u8] =
-        concat!("steward links 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward links 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut rest = Fields(saved);
@@ -61,9 +61,10 @@ impl Saved for Graph {
                 put(&mut bytes, number);
             }
             put(&mut bytes, record.links.len() as u64);
-            for Kept { path, form, line, start } in &record.links {
-                put_text(&mut bytes, path);
-                for number in [number(*form), u64::from(*line), u64::from(*start)] {
+            for Kept { text, path_len, form, line, start } in &record.links {
+                put_text(&mut bytes, text);
+                let places = [*path_len, *line, *start].map(u64::from);
+                for number in places.into_iter().chain([number(*form)]) {
                     put(&mut bytes, number);
                 }
             }
@@ -78,9 +79,10 @@ impl Saved for Graph {
 }
 
 fn link(rest: &mut Fields<'_>) -> Option<Kept> {
-    let path = rest.packed_text()?.into();
+    let text = rest.packed_text()?.into();
+    let (path_len, line, start) = (rest.small()?, rest.small()?, rest.small()?);
     let form = *FORMS.get(usize::try_from(rest.packed()?).ok()?)?;
-    Some(Kept { path, form, line: rest.small()?, start: rest.small()? })
+    Some(Kept { text, path_len, form, line, start })
 }
 
 fn tag(rest: &mut Fields<'_>) -> Option<KeptTag> {

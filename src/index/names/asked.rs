@@ -16,11 +16,13 @@ pub(super) struct Asked {
     pub words: Vec<String>,
     /// The words of the name alone, joined.
     pub name: String,
+    /// Numbers of the name that stand beside each other, as in a version or a date.
+    pub numbers: Vec<Vec<String>>,
     /// Signs that nobody says, which a name then has to have.
     pub signs: Vec<char>,
     /// A day that it names.
     pub day: Option<day::Day>,
-    /// It names a part of a note, or more than can be compared: nothing answers to it exactly.
+    /// It names a part of a note, or has more words than are kept of a name: nothing answers to it exactly.
     pub is_inexact: bool,
 }
 
@@ -56,17 +58,27 @@ impl Asked {
         }
         // "Garden/🌱" names something in the folder, and not the folder.
         let has_silent = components.len() < said.split('/').count();
-        let is_inexact = part || has_silent || words.len() > MOST_WORDS || name.is_empty();
+        let is_cut = name.len() == spoken::MAX_WORDS;
+        let is_inexact = part || has_silent || is_cut || name.is_empty();
         words.truncate(MOST_WORDS);
         Self {
             path: components.iter().map(|words| spoken::key(words)).collect(),
             words,
+            numbers: name
+                .chunk_by(|one, other| is_number(one) && is_number(other))
+                .filter(|run| run.len() > 1)
+                .map(<[String]>::to_vec)
+                .collect(),
             name: spoken::key(&name),
             signs: spoken::signs(&said),
             day: day::parse(&said, today),
             is_inexact,
         }
     }
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The text with the signs that were said: `garden slash compost dot md`.

@@ -21,6 +21,12 @@ const FOLDER: f64 = 0.8;
 /// Words less alike than this are others.
 const LEAST_ALIKE: f64 = 0.6;
 
+/// The same where two words that were said would be one.
+const LEAST_ALIKE_AS_ONE: f64 = 0.75;
+
+/// Words that differ in the ending of a verb alone.
+const SAME_STEM: f64 = 0.9;
+
 /// From here on, a word is the one that was said, perhaps in the plural.
 const SAME: f64 = 0.95;
 
@@ -41,24 +47,21 @@ pub(super) struct Hearing<'a> {
     alike: HashMap<u32, Box<[f64]>>,
     /// Words that were said as one: which, and the two that they are.
     compounds: Vec<(usize, u32, u32)>,
-    /// Two neighbours that were said apart: the first, and the word that they are.
-    apart: Vec<(usize, u32)>,
-    said: Vec<SaidWord<'a>>,
+    said: Vec<SaidWord>,
+    /// Each word that was said and the next as one, which a name may have: `foot notes`.
+    pairs: Vec<SaidWord>,
 }
 
 impl<'a> Hearing<'a> {
     /// With the words that were said, one way or another.
     pub fn new(asked: &'a Asked, table: &'a Table) -> Self {
-        let said = asked.words.iter().map(|word| SaidWord::new(word)).collect();
-        let (alike, compounds, apart) = (HashMap::new(), Vec::new(), Vec::new());
-        let mut hearing = Self { asked, table, alike, compounds, apart, said };
-        for at in 0..asked.words.len() {
-            let forms = hearing.said[at].forms();
-            forms
-                .iter()
-                .filter_map(|form| table.words.number(form))
-                .for_each(|word| hearing.hear(word));
-        }
+        let said = asked.words.iter().map(|word| SaidWord::new(word.clone())).collect();
+        let pairs = asked.words.windows(2).map(|pair| SaidWord::new(pair.concat())).collect();
+        let (alike, compounds) = (HashMap::new(), Vec::new());
+        let mut hearing = Self { asked, table, alike, compounds, said, pairs };
+        let forms = hearing.said.iter().chain(&hearing.pairs).flat_map(SaidWord::forms);
+        let known: Vec<u32> = forms.filter_map(|form| table.words.number(&form)).collect();
+        known.into_iter().for_each(|word| hearing.hear(word));
         hearing.find_compounds();
         hearing
     }
@@ -68,6 +71,12 @@ impl<'a> Hearing<'a> {
         let word = self.table.words.get(number);
         let mut alike = [0.0; MOST_WORDS];
         alike.iter_mut().zip(&self.said).for_each(|(alike, said)| *alike = said.alike(word));
+        for (at, pair) in self.pairs.iter().enumerate() {
+            let as_one = pair.alike_as_a_whole(word);
+            if as_one >= LEAST_ALIKE_AS_ONE {
+                alike[at..at + 2].iter_mut().for_each(|alike| *alike = alike.max(as_one));
+            }
+        }
         let alike = &alike[..self.said.len()];
         if alike.iter().any(|alike| *alike > 0.0) {
             self.alike.insert(number, alike.into());
@@ -86,21 +95,13 @@ impl<'a> Hearing<'a> {
                 }
             }
         }
-        for (at, pair) in self.asked.words.windows(2).enumerate() {
-            if let Some(number) = words.number(&pair.concat()) {
-                self.apart.push((at, number));
-                self.alike.entry(number).or_insert_with(concerns);
-            }
-        }
     }
 
     /// The words that say a word that was said, perhaps with the one beside it.
     fn saying(&self, at: usize) -> impl Iterator<Item = u32> {
         let same = self.alike.iter().filter(move |(_, alike)| alike[at] >= SAME);
         let compounds = self.compounds.iter().filter(move |(said, ..)| *said == at);
-        let apart = self.apart.iter().filter(move |(first, _)| *first == at || first + 1 == at);
-        let split = compounds.map(|(_, first, _)| *first).chain(apart.map(|(_, word)| *word));
-        same.map(|(word, _)| *word).chain(split)
+        same.map(|(word, _)| *word).chain(compounds.map(|(_, first, _)| *first))
     }
 
     /// Whether a word has to be in a name that holds all that was said.
@@ -122,10 +123,15 @@ impl<'a> Hearing<'a> {
         found
     }
 
-    /// Whether all the words that were said are in it.
+    /// Whether all the words that were said are in it, and the numbers of a version or date in their order.
     pub fn holds_all(&self, label: Label<'_>) -> bool {
         let best = self.best(label, |_, _| ());
+        let is = |word: &u32, said: &String| *self.table.words.get(*word).text == **said;
+        let stands_there = |run: &Vec<String>| {
+            label.words.windows(run.len()).any(|words| words.iter().zip(run).all(|(a, b)| is(a, b)))
+        };
         (0..self.asked.words.len()).all(|at| best[at] >= SAME || !self.counts(at))
+            && self.asked.numbers.iter().all(stands_there)
     }
 
     /// How much of each word that was said is in a label. `covered` is told of each of its words how much of
@@ -149,11 +155,6 @@ impl<'a> Hearing<'a> {
                     (best[*said], most) = (1.0, 1.0);
                 }
             }
-            for (said, whole) in &self.apart {
-                if word == whole {
-                    (best[*said], best[said + 1], most) = (1.0, 1.0, 1.0);
-                }
-            }
             covered(*word, most);
         }
         best
@@ -172,8 +173,6 @@ pub(super) struct Ranking<'a> {
     name: Likeness,
     name_letters: u64,
     bag: Bag,
-    /// Room for the key of the other name.
-    key: String,
 }
 
 impl<'a> Ranking<'a> {
@@ -205,7 +204,6 @@ impl<'a> Ranking<'a> {
             name: Likeness::of(&asked.name),
             name_letters: letters(&asked.name),
             bag: Bag::of(&asked.name),
-            key: String::new(),
         };
         let weight = |word: &String| {
             let count = table.words.number(word).map_or(0, |number| ranking.count(number));
@@ -267,17 +265,16 @@ impl<'a> Ranking<'a> {
     /// The files that have most of what was said, as far as their single words tell; `inside` are those in
     /// folders that were said, with what the folders have of it.
     pub fn foremost(&self, most: usize, inside: &[(u32, &[f64])]) -> Vec<u32> {
-        let Hearing { table, alike, apart, compounds, .. } = &self.hearing;
+        let Hearing { table, alike, compounds, .. } = &self.hearing;
         let mut held = vec![0.0_f64; table.len()];
         let worth = |alike: &[f64]| {
             let weights = self.said_weights.iter().zip(alike);
             weights.map(|(weight, alike)| weight * alike).fold(0.0, f64::max)
         };
         for (word, alike) in alike {
-            let split = apart.iter().map(|(said, whole)| (*said, *whole));
-            let split = split.chain(compounds.iter().map(|(said, first, _)| (*said, *first)));
-            let whole = split.filter(|(_, other)| other == word);
-            let worth = whole.map(|(said, _)| self.said_weights[said]).fold(worth(alike), f64::max);
+            let whole = compounds.iter().filter(|(_, first, _)| first == word);
+            let weights = whole.map(|(said, ..)| self.said_weights[*said]);
+            let worth = weights.fold(worth(alike), f64::max);
             let files = &table.words.get(*word).files;
             files.iter().for_each(|file| held[*file as usize] += worth);
         }
@@ -297,12 +294,12 @@ impl<'a> Ranking<'a> {
     }
 
     /// How near a file is, 0 to a little over 1; `folder` is how much of what was said the folders above it
-    /// have.
-    pub fn score(&mut self, known: &Known, folder: &[f64]) -> f64 {
+    /// have, and `key` room for the key of the other name.
+    pub fn score(&self, known: &Known, folder: &[f64], key: &mut String) -> f64 {
         let scores = known.labels.iter().map(|label| {
             let (of_origin, by_letters) = match label.origin {
-                Origin::Name => (1.0, self.by_letters(label, LEAST_ALIKE)),
-                Origin::Alias => (0.99, self.by_letters(label, LEAST_ALIKE)),
+                Origin::Name => (1.0, self.by_letters(label, LEAST_ALIKE, key)),
+                Origin::Alias => (0.99, self.by_letters(label, LEAST_ALIKE, key)),
                 Origin::Heading => (0.8, 0.0),
             };
             let concerned = Self::is_said(folder)
@@ -313,17 +310,28 @@ impl<'a> Ranking<'a> {
         scores.fold(0.0, f64::max)
     }
 
-    /// The same by nothing but letters; 0 for what cannot come to `least`.
-    pub fn score_by_letters(&mut self, sound: &Sound, least: f64) -> f64 {
+    /// The files of which a name may be as near by its letters alone as `least`, in order.
+    pub fn alike_by_letters(&self, least: f64) -> Vec<u32> {
         let least = least.max(LEAST_ALIKE);
-        if self.bag.most_alike(sound.bag) < least {
-            return 0.0;
-        }
-        let table = self.hearing.table;
-        let Some(known) = table.known(sound.file) else { return 0.0 };
+        let may = |sound: &&Sound| {
+            self.bag.most_alike(sound.bag) >= least
+                && self.shares_letters(sound.letters)
+                && self.is_seen(sound.file)
+        };
+        let mut files: Vec<u32> =
+            self.hearing.table.sounds().filter(may).map(|sound| sound.file).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
+    /// How near a file is by nothing but letters; of what cannot come to `least` this says nothing. `key` is
+    /// room for the key of the other name.
+    pub fn score_by_letters(&self, known: &Known, least: f64, key: &mut String) -> f64 {
+        let least = least.max(LEAST_ALIKE);
         let scores = known.labels.names().map(|label| {
             let of_origin = if label.origin == Origin::Alias { 0.99 } else { 1.0 };
-            self.by_letters(label, least) * of_origin
+            self.by_letters(label, least, key) * of_origin
         });
         scores.fold(0.0, f64::max)
     }
@@ -354,49 +362,70 @@ impl<'a> Ranking<'a> {
             + IN_ORDER * in_order
     }
 
-    fn by_letters(&mut self, label: Label<'_>, least: f64) -> f64 {
+    fn by_letters(&self, label: Label<'_>, least: f64, key: &mut String) -> f64 {
         let words = &self.hearing.table.words;
-        let theirs = label.words.iter().fold(0, |bits, word| bits | words.get(*word).letters);
-        let common = (self.name_letters & theirs).count_ones();
-        let fewer = self.name_letters.count_ones().min(theirs.count_ones());
-        if common * 10 < fewer * 7 {
+        if !self.shares_letters(words.letters(label)) {
             return 0.0;
         }
-        words.write_key(label, &mut self.key);
-        self.name.with(&self.key, least)
+        words.write_key(label, key);
+        self.name.with(key, least)
+    }
+
+    /// Whether a name of these letters has enough of those that were said.
+    fn shares_letters(&self, theirs: u64) -> bool {
+        let common = (self.name_letters & theirs).count_ones();
+        let fewer = self.name_letters.count_ones().min(theirs.count_ones());
+        common * 10 >= fewer * 7
     }
 }
 
 /// A word that was said, ready to be compared with every word.
-struct SaidWord<'a> {
-    text: &'a str,
+struct SaidWord {
+    text: String,
+    stem: String,
     singular: String,
     likeness: Likeness,
     letters: u64,
     is_number: bool,
 }
 
-impl<'a> SaidWord<'a> {
-    fn new(text: &'a str) -> Self {
+impl SaidWord {
+    fn new(text: String) -> Self {
         Self {
-            text,
-            singular: spoken::singular(text),
-            likeness: Likeness::of(text),
-            letters: letters(text),
+            stem: spoken::stem(&text).to_owned(),
+            singular: spoken::singular(&text),
+            likeness: Likeness::of(&text),
+            letters: letters(&text),
             is_number: text.starts_with(|c: char| c.is_ascii_digit()),
+            text,
         }
     }
 
     /// It, and what it could be in the plural or in the singular.
-    fn forms(&self) -> [String; 6] {
+    fn forms(&self) -> [String; 8] {
         let (one, stem) = (&self.singular, self.singular.get(..self.singular.len() - 1));
         let other = |ending| format!("{}{ending}", stem.unwrap_or_default());
         let [s, es] = ["s", "es"].map(|ending| format!("{one}{ending}"));
-        [self.text.to_owned(), one.clone(), s, es, other("ies"), other("ves")]
+        // "movies" is not one "movy".
+        let plain = self.text.strip_suffix('s').unwrap_or(&self.text).to_owned();
+        let many = format!("{}s", self.text);
+        [self.text.clone(), one.clone(), plain, many, s, es, other("ies"), other("ves")]
+    }
+
+    /// 0 (another word) to 1 (the same), also where one is the beginning of the other.
+    fn alike(&self, other: &Word) -> f64 {
+        let theirs = &*other.text;
+        let (short, long) = (self.text.len().min(theirs.len()), self.text.len().max(theirs.len()));
+        let is_beginning = short >= 4
+            && !self.is_number
+            && !theirs.starts_with(|c: char| c.is_ascii_digit())
+            && (self.text.starts_with(theirs) || theirs.starts_with(&*self.text));
+        let part = if is_beginning { 0.7 + 0.25 * short as f64 / long as f64 } else { 0.0 };
+        self.alike_as_a_whole(other).max(part)
     }
 
     /// 0 (another word) to 1 (the same).
-    fn alike(&self, other: &Word) -> f64 {
+    fn alike_as_a_whole(&self, other: &Word) -> f64 {
         let theirs = &*other.text;
         if self.text == theirs {
             return 1.0;
@@ -411,22 +440,23 @@ impl<'a> SaidWord<'a> {
         {
             return 0.0;
         }
-        if self.text.as_bytes()[..2] == theirs.as_bytes()[..2]
-            && self.singular == spoken::singular(theirs)
-        {
-            return 0.97;
+        if self.text.as_bytes()[..2] == theirs.as_bytes()[..2] {
+            let is_plural = |many: &str, one: &str| many.strip_suffix('s') == Some(one);
+            if self.singular == spoken::singular(theirs)
+                || is_plural(&self.text, theirs)
+                || is_plural(theirs, &self.text)
+            {
+                return 0.97;
+            }
+            if self.stem == spoken::stem(theirs) {
+                return SAME_STEM;
+            }
         }
-        let part =
-            match short >= 4 && (self.text.starts_with(theirs) || theirs.starts_with(self.text)) {
-                true => 0.7 + 0.25 * short as f64 / long as f64,
-                false => 0.0,
-            };
         // A change of one letter makes two others differ.
         if differ as f64 > 2.0 * (1.0 - LEAST_ALIKE) * long as f64 {
-            return part;
+            return 0.0;
         }
         let alike = self.likeness.with(theirs, LEAST_ALIKE);
-        let alike = if alike >= LEAST_ALIKE { alike * 0.95 } else { 0.0 };
-        part.max(alike)
+        if alike >= LEAST_ALIKE { alike * 0.95 } else { 0.0 }
     }
 }

@@ -11,7 +11,7 @@ impl Saved for Table {
     const NAME: &'static str = "names";
     /// Another number also where other words are made of a name.
     const HEADER: &'static [u8] =
-        concat!("steward names 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward names 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut rest = Fields(saved);

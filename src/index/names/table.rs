@@ -147,6 +147,11 @@ impl Words {
         number
     }
 
+    /// Which letters the words of a label have.
+    pub fn letters(&self, label: Label<'_>) -> u64 {
+        label.words.iter().fold(0, |all, word| all | self.get(*word).letters)
+    }
+
     /// Writes the key of what a label says, in place of what is in `key`.
     pub fn write_key(&self, label: Label<'_>, key: &mut String) {
         key.clear();
@@ -160,6 +165,8 @@ pub(super) struct Sound {
     hash: u32,
     pub file: u32,
     pub bag: Bag,
+    /// Of its words.
+    pub letters: u64,
 }
 
 impl Sound {
@@ -316,7 +323,8 @@ impl Table {
         for label in labels.names() {
             self.words.write_key(label, &mut key);
             let hash = self.hash(&key);
-            let sound = Sound { hash, file: number, bag: Bag::of(&key) };
+            let letters = self.words.letters(label);
+            let sound = Sound { hash, file: number, bag: Bag::of(&key), letters };
             let place = |sound: &Sound| Sound::place(sound.hash);
             self.sounds.insert_unique(Sound::place(hash), sound, place);
         }

@@ -1,64 +1,64 @@
-//! The traffic with models, recorded and played back: so that somebody can report a fault, and
-//! somebody else can see it.
+//! Recording and replay of the traffic with models, so that one person can report a fault and
+//! another can reproduce it.
 //!
-//! One file a request, numbered in the order in which they were made: what was asked, in this room's own
-//! terms and as it was sent, and every byte of what came back in the pieces in which it came. Played
-//! back, the bytes go through the vendor's reader as they did then, so that a fault in it shows. Keys
-//! are no part of a recording. What was said and read is, so it is as private as the vault, and closed
-//! to other users of the machine. A request gets what came of the one it is most like, whatever
-//! was asked in between: a title that is asked for in the background takes no turn's answer.
+//! Each request is one file, numbered in order: the request in this room's own types, the bytes
+//! sent, and every byte received, in the pieces in which it arrived. Replay passes the bytes
+//! through the vendor's decoder again, so a fault in the decoder shows. A recording contains no
+//! keys. It does contain the conversation and the notes that were read, so it is as private as the
+//! vault; other users of the machine cannot read it. A replayed request gets the response of the
+//! recorded request that is most similar, regardless of order, so a background request for a title
+//! never takes a turn's answer.
 //!
-//! In reading order: `exchange` (the bytes), `recording`, `playing`.
+//! In reading order: `exchange` (the bytes), `recording`, `replay`.
 
 mod exchange;
-mod playing;
 mod recording;
+mod replay;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(super) use exchange::Hearing;
+pub(super) use exchange::ExchangeRecorder;
 pub use exchange::Tap;
-pub use playing::Replaying;
 pub use recording::Recording;
+pub use replay::Replay;
 
 use super::Provider;
 
-/// What is done with the traffic.
+/// Whether to record or replay the traffic.
 #[derive(Debug, Clone, Default)]
 pub enum Tape {
-    /// Nothing.
+    /// No recording.
     #[default]
     Off,
     Record(Arc<Recording>),
-    /// It is played back, and no model is asked.
-    Replay(Arc<Replaying>),
+    /// Play back a recording; ask no model.
+    Replay(Arc<Replay>),
 }
 
-/// Why there is no recording.
+/// Why a recording cannot be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum TapeError {
-    /// The folder or a file in it cannot be used.
-    #[error("could not {doing} the recording in `{}`: {source}", place.display())]
+    /// The folder or a file in it failed to open.
+    #[error("could not {doing} the recording in `{}`: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The verb: what failed.
         doing: &'static str,
-        place: PathBuf,
-        /// Why not.
+        path: PathBuf,
         source: io::Error,
     },
-    /// A file is no part of a recording.
-    #[error("`{}` is no part of a recording: {reason}", place.display())]
+    /// A file does not belong to a recording.
+    #[error("`{}` is no part of a recording: {reason}", path.display())]
     Foreign {
-        place: PathBuf,
-        /// Why not.
+        path: PathBuf,
+        /// Why it is not valid.
         reason: String,
     },
-    /// There is something in the folder already.
+    /// The folder for a new recording is not empty.
     #[error("`{}` is not empty", .0.display())]
     Taken(PathBuf),
-    /// There is nothing in it.
+    /// The folder contains no recording.
     #[error("`{}` holds no recording", .0.display())]
     Empty(PathBuf),
 }
@@ -74,17 +74,17 @@ impl TapeError {
 }
 
 impl Tape {
-    /// Records into `folder`, which is made if need be and must be empty.
+    /// Records into `folder`, which is created if missing and must be empty.
     pub fn record(folder: &Path) -> Result<Self, TapeError> {
         Ok(Self::Record(Arc::new(Recording::begin(folder)?)))
     }
 
-    /// Plays back what was recorded in `folder`.
+    /// Plays back the recording in `folder`.
     pub fn replay(folder: &Path) -> Result<Self, TapeError> {
-        Ok(Self::Replay(Arc::new(Replaying::open(folder)?)))
+        Ok(Self::Replay(Arc::new(Replay::open(folder)?)))
     }
 
-    /// The folder that is written to.
+    /// The folder that a recording is written to.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Record(recording) => Some(recording.folder()),
@@ -92,15 +92,15 @@ impl Tape {
         }
     }
 
-    /// What is asked instead of any model, where a recording is played back.
+    /// The provider that replaces all models during replay.
     pub fn player(&self) -> Option<Arc<dyn Provider>> {
         match self {
-            Self::Replay(replaying) => Some(playing::player(Arc::clone(replaying))),
+            Self::Replay(replay) => Some(replay::player(Arc::clone(replay))),
             Self::Off | Self::Record(_) => None,
         }
     }
 
-    /// `provider`, recorded where that is wanted.
+    /// Wraps `provider` in a recorder if recording is on.
     pub fn around(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
         match self {
             Self::Record(recording) => recording::recorder(Arc::clone(recording), provider),

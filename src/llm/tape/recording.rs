@@ -1,4 +1,4 @@
-//! The traffic as it is written down.
+//! Writes a recording.
 
 #![expect(clippy::disallowed_methods, reason = "the folder of the recording, which the user names")]
 
@@ -12,38 +12,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::TapeError;
-use super::exchange::{Exchange, Tap, without};
+use super::exchange::{Exchange, Tap, masked};
 use crate::llm::Provider;
 use crate::llm::error::LlmError;
 use crate::llm::message::Message;
 use crate::llm::request::{Effort, ToolChoice, ToolSpec, TurnRequest};
 use crate::llm::turn::{Item, Turn, TurnEvent, TurnStream};
 
-/// The version of what is written.
+/// The version of the file format.
 const VERSION: u32 = 2;
 
-/// A recording that is being made.
+/// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
     folder: PathBuf,
     made: AtomicUsize,
 }
 
-/// One request and what came of it.
+/// A recorded request and its outcome; the content of one file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Recorded {
-    /// None in the first one, which kept `steps`.
+    /// 0 in the first version of the format, which stored `steps`.
     #[serde(default)]
     pub version: u32,
     pub model: String,
     pub request: Request,
-    /// With whom, in their order; all but the last one failed.
+    /// The HTTP exchanges in order; all but the last failed.
     #[serde(default)]
     pub exchanges: Vec<Exchange>,
-    /// Why it failed, where nobody was asked.
+    /// The error, if no exchange took place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<LlmError>,
-    /// What the first version kept in the place of the bytes: what they had come to.
+    /// The first version stored these decoded items instead of the bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
 }
@@ -61,25 +61,25 @@ pub(super) struct Request {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Step {
     #[serde(flatten)]
-    pub what: What,
+    pub what: StepKind,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum StepKind {
     Event(TurnEvent),
     Done(Box<Turn>),
     Failed(Box<LlmError>),
-    /// Whoever asked wanted no more.
+    /// The caller dropped the stream.
     Dropped,
 }
 
 impl Recording {
-    /// Into `folder`, which is made if need be and must be empty.
+    /// Records into `folder`, which is created if missing and must be empty.
     pub(super) fn begin(folder: &Path) -> Result<Self, TapeError> {
         let io = |doing| {
-            let place = folder.to_owned();
-            move |source| TapeError::Io { doing, place, source }
+            let path = folder.to_owned();
+            move |source| TapeError::Io { doing, path, source }
         };
         private_folder(folder).map_err(io("make the folder for"))?;
         let folder = dunce::canonicalize(folder).map_err(io("find the folder of"))?;
@@ -95,7 +95,7 @@ impl Recording {
     }
 }
 
-/// `provider`, recorded.
+/// Wraps `provider` in a recorder.
 pub(super) fn recorder(
     recording: Arc<Recording>,
     provider: Arc<dyn Provider>,
@@ -117,7 +117,7 @@ impl Provider for Recorder {
         let number = self.recording.made.fetch_add(1, Ordering::Relaxed) + 1;
         let tap = Tap::open();
         let tapped = TurnRequest { tap: tap.clone(), ..(*request).clone() };
-        let running = Running {
+        let running = RecordingStream {
             stream: self.provider.stream(Arc::new(tapped)),
             tap,
             path: self.recording.folder.join(format!("{number:05}.json")),
@@ -142,8 +142,8 @@ impl Provider for Recorder {
             let item = running.stream.next().await?;
             let is_over = match &item {
                 Ok(Item::Event(event)) => {
-                    if matches!(event, TurnEvent::Again { .. }) {
-                        running.tap.again(event);
+                    if matches!(event, TurnEvent::Retry { .. }) {
+                        running.tap.retries(event);
                     }
                     false
                 }
@@ -154,7 +154,7 @@ impl Provider for Recorder {
                 }
             };
             if is_over {
-                // Whoever polls it serves others too.
+                // Write on another thread: the task that polls this stream serves others too.
                 let _ = tokio::task::spawn_blocking(running.write()).await;
             }
             Some((item, running))
@@ -162,8 +162,8 @@ impl Provider for Recorder {
     }
 }
 
-/// A request that is being recorded; written when it is over, or given up.
-struct Running {
+/// A request that is being recorded; written at its end or when dropped.
+struct RecordingStream {
     stream: TurnStream,
     tap: Tap,
     path: PathBuf,
@@ -171,8 +171,8 @@ struct Running {
     is_written: bool,
 }
 
-impl Running {
-    /// What writes it down, once.
+impl RecordingStream {
+    /// Returns a closure that writes the file. Call once.
     fn write(&mut self) -> impl FnOnce() + Send + 'static {
         self.is_written = true;
         let mut recorded = std::mem::take(&mut self.recorded);
@@ -191,12 +191,12 @@ impl Running {
 }
 
 impl Recorded {
-    /// As it is written: without the keys that it was asked with, wherever they stand.
+    /// The content of the file. All keys used are masked wherever they stand.
     fn text(mut self) -> Result<String, serde_json::Error> {
         let secrets: Vec<String> = self.exchanges.iter().filter_map(Exchange::secret).collect();
         self.exchanges.iter_mut().for_each(|exchange| exchange.clean(&secrets));
         let mut value = serde_json::to_value(&self)?;
-        // A person may have said theirs.
+        // The person may have typed a key.
         clean(&mut value["request"], &secrets);
         serde_json::to_string_pretty(&value)
     }
@@ -205,7 +205,7 @@ impl Recorded {
 fn clean(value: &mut Value, secrets: &[String]) {
     match value {
         Value::String(text) => {
-            *text = secrets.iter().fold(std::mem::take(text), |text, one| without(&text, one));
+            *text = secrets.iter().fold(std::mem::take(text), |text, one| masked(&text, one));
         }
         Value::Array(values) => values.iter_mut().for_each(|value| clean(value, secrets)),
         Value::Object(fields) => fields.values_mut().for_each(|value| clean(value, secrets)),
@@ -213,7 +213,7 @@ fn clean(value: &mut Value, secrets: &[String]) {
     }
 }
 
-impl Drop for Running {
+impl Drop for RecordingStream {
     fn drop(&mut self) {
         if !self.is_written {
             self.write()();
@@ -221,7 +221,7 @@ impl Drop for Running {
     }
 }
 
-/// Makes a folder that nobody else may look into; one that is there stays as its owner made it.
+/// Creates a folder that only its owner can read. An existing folder keeps its permissions.
 fn private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
@@ -229,7 +229,7 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Makes a file that nobody else may read.
+/// Creates a file that only its owner can read.
 fn private_file(path: &Path) -> io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages API.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::blocks::{Blocks, Draft};
-use super::{Answer, Call, Decoder, Encoded, Target, UNSEEN, has_calls, plain_id, raw, stored};
+use super::{
+    Answer, Call, Decoder, Encoded, IMAGE_PLACEHOLDER, Target, has_calls, plain_id, raw, raw_native,
+};
 use crate::llm::classify::{self, Head};
 use crate::llm::error::LlmError;
 use crate::llm::facts::ThinkingStyle;
@@ -48,7 +50,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     let mut messages = Vec::new();
     for message in &request.messages {
         let entry = entry(target, message)?;
-        // An empty message is refused, so what came out empty is left away.
+        // The vendor rejects empty messages.
         if !entry.content.is_empty() {
             messages.push(entry);
         }
@@ -72,7 +74,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
         tools,
         thinking,
         output_config,
-        // At the top it marks the end of the history and moves with it.
+        // At the top level, this marks the end of the history and moves with it.
         cache_control: mark,
         messages,
     };
@@ -91,14 +93,14 @@ fn tools(request: &TurnRequest) -> Vec<Value> {
         })
         .collect();
     if tools.is_empty() && has_calls(&request.messages) {
-        // A history with calls is refused unless some tool is named.
+        // The vendor rejects a history with calls unless a tool is defined.
         return vec![json!({ "name": "none", "input_schema": { "type": "object" } })];
     }
     tools
 }
 
-/// `thinking` and `output_config`. What a model does not take must not be sent at all; how thinking
-/// is shown is always said, since the default differs between models.
+/// `thinking` and `output_config`. A parameter that the model does not support must not be sent.
+/// `display` is sent with adaptive thinking, since its default differs between models.
 fn thinking(target: &Target, request: &TurnRequest) -> (Option<Value>, Option<Value>) {
     let effort = request.effort.and_then(|effort| target.facts.effort(effort));
     match target.facts.thinking.unwrap_or(ThinkingStyle::None) {
@@ -118,7 +120,7 @@ fn thinking(target: &Target, request: &TurnRequest) -> (Option<Value>, Option<Va
                 Some(Effort::Medium) => 8_192,
                 Some(Effort::High | Effort::Max) => 24_576,
             };
-            // It must leave room for the answer, and 1024 is the least.
+            // The budget must leave room for the answer; its minimum is 1024.
             let budget = budget.min(most / 2);
             let thinking = json!({ "type": "enabled", "budget_tokens": budget });
             ((budget >= 1_024).then_some(thinking), None)
@@ -131,13 +133,13 @@ fn entry(target: &Target, message: &Message) -> Encoded<Entry> {
     let role = match message {
         Message::User { content: blocks } => {
             for block in blocks {
-                content.extend(given(target, block)?);
+                content.extend(user_content(target, block)?);
             }
             "user"
         }
         Message::Assistant { content: blocks, origin } => {
             for block in blocks {
-                content.extend(answered(target, block, origin.as_ref())?);
+                content.extend(assistant_content(target, block, origin.as_ref())?);
             }
             "assistant"
         }
@@ -148,34 +150,36 @@ fn entry(target: &Target, message: &Message) -> Encoded<Entry> {
             "user"
         }
         Message::Notice { text } => {
-            content.extend(given(target, &Block::text(text.as_str()))?);
+            content.extend(user_content(target, &Block::text(text.as_str()))?);
             if target.facts.notices.unwrap_or(false) { "system" } else { "user" }
         }
     };
     Ok(Entry { role, content })
 }
 
-/// A block that is not the model's. Blank texts are refused.
-fn given(target: &Target, block: &Block) -> Encoded<Option<Box<RawValue>>> {
+/// Encodes a block that the model did not write. The vendor rejects blank text.
+fn user_content(target: &Target, block: &Block) -> Encoded<Option<Box<RawValue>>> {
     Ok(match &block.kind {
         BlockKind::Text { text } if text.trim().is_empty() => None,
         BlockKind::Text { text } => Some(raw(&json!({ "type": "text", "text": text }))?),
-        BlockKind::Image { mime, base64 } if target.sees() => Some(raw(&json!({
+        BlockKind::Image { mime, base64 } if target.has_vision() => Some(raw(&json!({
             "type": "image",
             "source": { "type": "base64", "media_type": mime, "data": base64 },
         }))?),
-        BlockKind::Image { .. } => Some(raw(&json!({ "type": "text", "text": UNSEEN }))?),
+        BlockKind::Image { .. } => {
+            Some(raw(&json!({ "type": "text", "text": IMAGE_PLACEHOLDER }))?)
+        }
         BlockKind::Thinking { .. } | BlockKind::ToolCall(_) | BlockKind::Opaque => None,
     })
 }
 
-fn answered(
+fn assistant_content(
     target: &Target,
     block: &Block,
     origin: Option<&Origin>,
 ) -> Encoded<Option<Box<RawValue>>> {
     if let Some(native) = target.native(block, origin) {
-        return stored(native).map(Some);
+        return raw_native(native).map(Some);
     }
     match &block.kind {
         BlockKind::ToolCall(call) => raw(&json!({
@@ -183,14 +187,14 @@ fn answered(
             "input": call.args.to_value(),
         }))
         .map(Some),
-        _ => given(target, block),
+        _ => user_content(target, block),
     }
 }
 
 fn tool_result(target: &Target, result: &ToolResult) -> Encoded<Value> {
     let mut content = Vec::new();
     for block in &result.content {
-        content.extend(given(target, block)?);
+        content.extend(user_content(target, block)?);
     }
     let mut value = json!({ "type": "tool_result", "tool_use_id": plain_id(&result.call_id) });
     if !content.is_empty() {
@@ -202,11 +206,11 @@ fn tool_result(target: &Target, result: &ToolResult) -> Encoded<Value> {
     Ok(value)
 }
 
-/// Reads an answer.
+/// Decodes a response.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct AnthropicDecoder {
     blocks: Blocks,
-    /// From the vendor's number of a block to ours, with its first form.
+    /// Open blocks by the vendor's index.
     open: HashMap<u64, Open>,
     usage: Option<Usage>,
     plain_input: u64,
@@ -219,8 +223,8 @@ struct Open {
     block: usize,
     fields: BTreeMap<String, Box<RawValue>>,
     signature: Option<String>,
-    /// Something was added that this program does not know, so the item is not whole.
-    spoiled: bool,
+    /// An unknown delta arrived, so the native item is incomplete.
+    has_unknown_delta: bool,
 }
 
 #[derive(Deserialize)]
@@ -239,9 +243,9 @@ struct Event<'a> {
     usage: Value,
 }
 
-impl Decoder for Reader {
+impl Decoder for AnthropicDecoder {
     fn event(&mut self, event: &SseEvent, out: &mut Vec<TurnEvent>) -> Result<bool, LlmError> {
-        let event_data: Event<'_> = super::parsed(event)?;
+        let event_data: Event<'_> = super::parsed(&event.data)?;
         let kind = if event_data.kind.is_empty() { &event.event } else { &event_data.kind };
         match kind.as_str() {
             "message_start" => self.count(&event_data.message["usage"]),
@@ -256,10 +260,10 @@ impl Decoder for Reader {
             }
             "message_stop" => self.ended = true,
             "error" => {
-                let value: Value = super::parsed(event)?;
-                return Err(classify::object(&Head::default(), &value));
+                let value: Value = super::parsed(&event.data)?;
+                return Err(classify::from_json(&Head::default(), &value));
             }
-            // `ping`, and what is to come.
+            // `ping`, and unknown events.
             _ => {}
         }
         Ok(self.ended)
@@ -269,7 +273,7 @@ impl Decoder for Reader {
         if !self.ended {
             return Err(super::truncated());
         }
-        // After `max_tokens` the last block may not have been closed; it is not whole.
+        // After `max_tokens` the last block may be incomplete and unclosed.
         self.blocks.end_all(out);
         let stop = self.stop.take().ok_or_else(super::truncated)?;
         Ok(Answer { content: self.blocks.take(), stop, usage: self.usage })
@@ -280,19 +284,18 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
+impl AnthropicDecoder {
     fn start(&mut self, event: &Event<'_>, out: &mut Vec<TurnEvent>) -> Result<(), LlmError> {
         let text = event.content_block.map_or("{}", RawValue::get);
-        let whole = SseEvent { event: String::new(), data: text.to_owned() };
-        let fields: BTreeMap<String, Box<RawValue>> = super::parsed(&whole)?;
-        let value: Value = super::parsed(&whole)?;
+        let fields: BTreeMap<String, Box<RawValue>> = super::parsed(text)?;
+        let value: Value = super::parsed(text)?;
         let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let draft = match value["type"].as_str() {
             Some("text") => Draft::Text(field("text")),
             Some("thinking") => Draft::Thinking { text: field("thinking"), redacted: false },
             Some("redacted_thinking") => Draft::Thinking { text: String::new(), redacted: true },
             Some("tool_use") => {
-                // A whole call may come at once; a growing one begins with an empty object.
+                // A complete call may come at once; otherwise its input starts as an empty object.
                 let whole = value["input"].as_object().is_some_and(|input| !input.is_empty());
                 let input = fields.get("input").filter(|_| whole);
                 let args = input.map(|input| input.get().to_owned()).unwrap_or_default();
@@ -306,7 +309,7 @@ impl Reader {
             block: self.blocks.start(draft, out),
             fields,
             signature: signature.map(str::to_owned),
-            spoiled: false,
+            has_unknown_delta: false,
         };
         if is_whole {
             self.blocks.set_native(open.block, Some(text.to_owned()));
@@ -324,17 +327,17 @@ impl Reader {
             ("thinking_delta", Some(Draft::Thinking { .. })) => {
                 self.blocks.add(open.block, text("thinking"), out);
             }
-            // Replaces what was there: it comes once, just before the end.
+            // Replaces the signature; comes once, at the end of the block.
             ("signature_delta", Some(Draft::Thinking { .. })) => {
                 open.signature = Some(text("signature").to_owned());
             }
             ("input_json_delta", Some(Draft::Call { .. })) => {
                 self.blocks.add(open.block, text("partial_json"), out);
             }
-            // Sources of a text; the text stands without them.
+            // The sources of a text, which is complete without them.
             ("citations_delta", Some(Draft::Text(_))) => {}
             _ => {
-                open.spoiled = true;
+                open.has_unknown_delta = true;
                 self.blocks.set_native(open.block, None);
             }
         }
@@ -344,10 +347,10 @@ impl Reader {
         let Some(mut open) = self.open.remove(&index) else { return };
         let quoted = |text: &str| raw(&text).ok();
         let whole = match self.blocks.draft(open.block) {
-            // Its canonical form is the same; only a blank one is told apart.
+            // Text needs no native item: the neutral form encodes to the same JSON.
             Some(Draft::Text(_)) => false,
             Some(Draft::Thinking { text, redacted: false }) => {
-                // Without text it goes back all the same; without a signature it may not.
+                // Thinking goes back even without text, but not without a signature.
                 let signature = open.signature.as_deref().and_then(quoted);
                 let has_signature = signature.is_some();
                 open.fields.extend(signature.map(|signature| ("signature".to_owned(), signature)));
@@ -356,21 +359,21 @@ impl Reader {
             }
             Some(Draft::Call { args, .. }) => {
                 let args = if args.trim().is_empty() { "{}" } else { args.as_str() };
-                // Byte for byte as the model wrote it.
-                let input = stored(args).ok();
+                // The arguments byte for byte, as the model wrote them.
+                let input = raw_native(args).ok();
                 let is_whole = input.is_some();
                 open.fields.extend(input.map(|input| ("input".to_owned(), input)));
                 is_whole
             }
             _ => false,
         };
-        if whole && !open.spoiled {
+        if whole && !open.has_unknown_delta {
             self.blocks.set_native(open.block, serde_json::to_string(&open.fields).ok());
         }
         self.blocks.end(open.block, out);
     }
 
-    /// Takes what is there over what was there: each is the whole count so far, never a part.
+    /// Updates the usage. Each number is a running total, not an increment.
     fn count(&mut self, usage: &Value) {
         if !usage.is_object() {
             return;
@@ -383,7 +386,7 @@ impl Reader {
         sum.output = number("output_tokens").unwrap_or(sum.output);
         let thought = usage["output_tokens_details"]["thinking_tokens"].as_u64();
         sum.reasoning = thought.or(sum.reasoning);
-        // `input_tokens` counts neither of the two.
+        // `input_tokens` excludes cached tokens.
         sum.input = self.plain_input + sum.cache_read + sum.cache_write;
         self.usage = Some(sum);
     }

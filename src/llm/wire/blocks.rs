@@ -1,9 +1,9 @@
-//! An answer's blocks while they grow, and the events that tell of it.
+//! The blocks of an answer in progress, and the events about them.
 
 use crate::llm::message::{Block, BlockKind, ToolArgs, ToolCall};
 use crate::llm::turn::{StartKind, TurnEvent};
 
-/// A block that grows.
+/// A block in progress.
 #[derive(Debug)]
 pub(super) enum Draft {
     Text(String),
@@ -19,7 +19,6 @@ struct Entry {
     ended: bool,
 }
 
-/// All blocks of an answer, in order.
 #[derive(Debug, Default)]
 pub(super) struct Blocks(Vec<Entry>);
 
@@ -28,7 +27,7 @@ impl Blocks {
         self.0.len()
     }
 
-    /// Begins a block and tells of it; its number.
+    /// Starts a block, emits its events and returns its index.
     pub(super) fn start(&mut self, draft: Draft, out: &mut Vec<TurnEvent>) -> usize {
         let block = self.0.len();
         let kind = match &draft {
@@ -46,11 +45,11 @@ impl Blocks {
             Draft::Opaque => String::new(),
         };
         self.0.push(Entry { draft, native: None, ended: false });
-        self.tell(block, first, out);
+        self.emit(block, first, out);
         block
     }
 
-    /// Adds to a block's text, thinking or arguments, whichever it has.
+    /// Appends to the block's text, thinking or arguments.
     pub(super) fn add(&mut self, block: usize, delta: &str, out: &mut Vec<TurnEvent>) {
         let Some(entry) = self.0.get_mut(block) else { return };
         match &mut entry.draft {
@@ -58,10 +57,10 @@ impl Blocks {
             Draft::Call { args, .. } => args.push_str(delta),
             Draft::Opaque => return,
         }
-        self.tell(block, delta.to_owned(), out);
+        self.emit(block, delta.to_owned(), out);
     }
 
-    fn tell(&self, block: usize, delta: String, out: &mut Vec<TurnEvent>) {
+    fn emit(&self, block: usize, delta: String, out: &mut Vec<TurnEvent>) {
         if delta.is_empty() {
             return;
         }
@@ -87,7 +86,7 @@ impl Blocks {
         }
     }
 
-    /// Ends a block, once.
+    /// Ends a block; later calls do nothing.
     pub(super) fn end(&mut self, block: usize, out: &mut Vec<TurnEvent>) {
         if let Some(entry) = self.0.get_mut(block)
             && !std::mem::replace(&mut entry.ended, true)
@@ -105,7 +104,7 @@ impl Blocks {
         self.0.iter().any(|entry| matches!(entry.draft, Draft::Call { .. }))
     }
 
-    /// All blocks, as far as they have come.
+    /// Takes all blocks as they are so far.
     pub(super) fn take(&mut self) -> Vec<Block> {
         let blocks = self.0.drain(..).map(|entry| {
             let kind = match entry.draft {

@@ -1,4 +1,4 @@
-//! OpenAI's Chat Completions, as everyone speaks it: Ollama, LM Studio, llama.cpp, vLLM and more.
+//! OpenAI's Chat Completions API, as spoken by Ollama, LM Studio, llama.cpp, vLLM and others.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::blocks::{Blocks, Draft};
-use super::{Answer, Call, Decoder, Encoded, Ids, Target, UNSEEN, has_calls, plain_id};
+use super::{
+    Answer, Call, Decoder, Encoded, IMAGE_PLACEHOLDER, IdGenerator, Target, has_calls, plain_id,
+};
 use crate::llm::classify::{self, Head};
 use crate::llm::error::LlmError;
 use crate::llm::facts::ThinkingStyle;
@@ -23,15 +25,16 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     for message in &request.messages {
         match message {
             Message::User { content } => {
-                messages
-                    .extend(given(target, content).map(|c| json!({"role": "user", "content": c})));
+                messages.extend(
+                    user_content(target, content).map(|c| json!({"role": "user", "content": c})),
+                );
             }
             Message::Notice { text } => {
                 let role = if target.facts.notices.unwrap_or(false) { "system" } else { "user" };
                 messages.push(json!({ "role": role, "content": text }));
             }
             Message::Assistant { content, origin } => {
-                messages.extend(answered(target, content, origin.as_ref()));
+                messages.extend(assistant_content(target, content, origin.as_ref()));
             }
             Message::ToolResults { results } => tool_results(target, results, &mut messages),
         }
@@ -39,7 +42,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     let mut body = json!({
         "model": target.origin.model,
         "stream": true,
-        // Without it most servers do not say what an answer cost.
+        // Without this, most servers do not report token usage.
         "stream_options": { "include_usage": true },
         "messages": messages,
     });
@@ -63,7 +66,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
             body["tool_choice"] = "none".into();
         }
     } else if has_calls(&request.messages) {
-        // Some gateways refuse a history with calls where no tool is named.
+        // Some gateways reject a history with calls unless a tool is defined.
         body["tools"] = json!([{ "type": "function", "function": {
             "name": "none", "parameters": { "type": "object", "properties": {} },
         }}]);
@@ -84,10 +87,10 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     Ok(Call { url, headers: Vec::new(), body: serde_json::to_vec(&body)? })
 }
 
-/// A plain text as a text: not every server takes a list of parts.
-fn given(target: &Target, blocks: &[Block]) -> Option<Value> {
-    let has_images =
-        target.sees() && blocks.iter().any(|block| matches!(block.kind, BlockKind::Image { .. }));
+/// Text without images is sent as a string: not every server accepts a list of parts.
+fn user_content(target: &Target, blocks: &[Block]) -> Option<Value> {
+    let has_images = target.has_vision()
+        && blocks.iter().any(|block| matches!(block.kind, BlockKind::Image { .. }));
     if has_images {
         let parts = blocks.iter().filter_map(|block| match &block.kind {
             BlockKind::Text { text } if text.is_empty() => None,
@@ -101,7 +104,7 @@ fn given(target: &Target, blocks: &[Block]) -> Option<Value> {
         .iter()
         .filter_map(|block| match &block.kind {
             BlockKind::Text { text } if !text.is_empty() => Some(text.as_str()),
-            BlockKind::Image { .. } => Some(UNSEEN),
+            BlockKind::Image { .. } => Some(IMAGE_PLACEHOLDER),
             _ => None,
         })
         .collect();
@@ -112,8 +115,8 @@ fn image(mime: &str, base64: &str) -> Value {
     json!({ "type": "image_url", "image_url": { "url": format!("data:{mime};base64,{base64}") } })
 }
 
-/// One message; without text and calls none, since an empty one is refused.
-fn answered(target: &Target, blocks: &[Block], origin: Option<&Origin>) -> Option<Value> {
+/// One assistant message; `None` without text and calls, since servers reject empty messages.
+fn assistant_content(target: &Target, blocks: &[Block], origin: Option<&Origin>) -> Option<Value> {
     let mut text = String::new();
     let mut calls = Vec::new();
     let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
@@ -121,7 +124,7 @@ fn answered(target: &Target, blocks: &[Block], origin: Option<&Origin>) -> Optio
         match &block.kind {
             BlockKind::Text { text: more } => text.push_str(more),
             BlockKind::ToolCall(call) => {
-                // Invalid arguments go back as they were only as an empty object.
+                // Invalid arguments go back as an empty object.
                 let arguments = target
                     .native(block, origin)
                     .map_or_else(|| call.args.to_value().to_string(), str::to_owned);
@@ -130,7 +133,8 @@ fn answered(target: &Target, blocks: &[Block], origin: Option<&Origin>) -> Optio
                     "function": { "name": call.name, "arguments": arguments },
                 }));
             }
-            // Some want their thinking back while they work with tools, under the name they gave it.
+            // Some models want their thinking back during tool use, under the field name they sent
+            // it in.
             BlockKind::Thinking { text, .. } if target.facts.echo_thinking.unwrap_or(false) => {
                 if let Some(field) = target.native(block, origin) {
                     let field = field.trim_matches('"');
@@ -150,13 +154,13 @@ fn answered(target: &Target, blocks: &[Block], origin: Option<&Origin>) -> Optio
     Some(Value::Object(message))
 }
 
-/// One message a result, then one of the user's with all images: results take none.
+/// One message per result, then one user message with all images: tool results cannot hold images.
 fn tool_results(target: &Target, results: &[ToolResult], messages: &mut Vec<Value>) {
     let mut images = Vec::new();
     for result in results {
         let mut content = result.text();
         if result.images().next().is_some() {
-            let note = if target.sees() { "[its images follow]" } else { UNSEEN };
+            let note = if target.has_vision() { "[its images follow]" } else { IMAGE_PLACEHOLDER };
             content = [content.as_str(), note].join("\n").trim().to_owned();
             images.extend(result.images().map(|(mime, base64)| image(mime, base64)));
         }
@@ -166,48 +170,48 @@ fn tool_results(target: &Target, results: &[ToolResult], messages: &mut Vec<Valu
         let id = plain_id(&result.call_id);
         messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
     }
-    if target.sees() && !images.is_empty() {
+    if target.has_vision() && !images.is_empty() {
         messages.push(json!({ "role": "user", "content": images }));
     }
 }
 
-/// Reads an answer.
+/// Decodes a response.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct ChatDecoder {
     blocks: Blocks,
-    ids: Ids,
-    /// The block that text and thinking go on in.
+    ids: IdGenerator,
+    /// The block that text or thinking continues.
     open: Option<usize>,
-    /// The block of the call that was spoken of last under a vendor's number.
+    /// Blocks of calls by the vendor's index; the latest if an index repeats.
     by_index: HashMap<u64, usize>,
-    /// Calls that came with the id of another one, and that id.
+    /// Calls that reused the id of an earlier call: block index and that id.
     renamed: Vec<(usize, String)>,
-    /// The call that was spoken of last.
+    /// The block of the latest call piece.
     last: Option<usize>,
-    /// What was read of content that may be thinking between tags.
-    tagged: Tagged,
+    /// The state of the `<think>` tag parser.
+    think_tag: ThinkTag,
     finish: Option<String>,
     refusal: String,
     usage: Option<Usage>,
 }
 
-/// Where content stands that begins with `<think>`: servers without a parser for a model's thinking
-/// send it so, cut anywhere.
+/// The position within content that starts with `<think>`, cut anywhere. Servers without a parser
+/// for a model's thinking send it this way.
 #[derive(Default)]
-enum Tagged {
-    /// At the beginning of the answer, with what may be the tag.
+enum ThinkTag {
+    /// At the start of the answer. `MaybeOpen` holds what may be the opening tag.
     #[default]
-    Begin,
-    Maybe(String),
-    /// In it, with what may be the tag of the end.
+    Start,
+    MaybeOpen(String),
+    /// Inside the tag; holds what may be the closing tag.
     Inside(String),
-    /// Right behind it: blank lines are no part of the answer.
-    Behind,
-    Over,
+    /// After the closing tag: skip blank lines.
+    After,
+    Done,
 }
 
-const THINK: &str = "<think>";
-const THOUGHT: &str = "</think>";
+const OPEN_TAG: &str = "<think>";
+const CLOSE_TAG: &str = "</think>";
 
 #[derive(Deserialize)]
 struct Chunk {
@@ -223,33 +227,33 @@ struct Chunk {
 struct Choice {
     #[serde(default)]
     delta: Value,
-    /// What a server that does not stream has in the place of it.
+    /// A server that does not stream uses this instead of `delta`.
     #[serde(default)]
     message: Value,
     #[serde(default)]
     finish_reason: Option<String>,
 }
 
-/// The names under which servers send thinking.
-const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+/// The field names that servers use for thinking.
+const THINKING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-impl Decoder for Reader {
+impl Decoder for ChatDecoder {
     fn event(&mut self, event: &SseEvent, out: &mut Vec<TurnEvent>) -> Result<bool, LlmError> {
         if event.data.trim() == "[DONE]" {
             return Ok(true);
         }
-        let chunk: Chunk = super::parsed(event)?;
+        let chunk: Chunk = super::parsed(&event.data)?;
         if !chunk.error.is_null() {
             let value = json!({ "error": chunk.error });
-            return Err(classify::object(&Head::default(), &value));
+            return Err(classify::from_json(&Head::default(), &value));
         }
         self.count(&chunk.usage);
-        // The last chunk, with the usage, has no choices.
+        // The last chunk holds the usage and no choices.
         let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) else {
             return Ok(false);
         };
         let delta = if choice.delta.is_null() { &choice.message } else { &choice.delta };
-        for name in THINKING {
+        for name in THINKING_FIELDS {
             if let Some(text) = delta[name].as_str().filter(|text| !text.is_empty()) {
                 self.think(Some(name), text, out);
                 break;
@@ -261,10 +265,10 @@ impl Decoder for Reader {
         }
         self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
-            self.untagged(out);
+            self.flush_tag(out);
             self.call(call, out);
         }
-        // What came in one piece is whole without a reason.
+        // A message in one piece is complete without a finish reason.
         let whole = choice.message.is_object().then(|| "stop".to_owned());
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()).or(whole) {
             self.finish = Some(reason);
@@ -273,16 +277,16 @@ impl Decoder for Reader {
     }
 
     fn finish(&mut self, out: &mut Vec<TurnEvent>) -> Result<Answer, LlmError> {
-        // `[DONE]` may be missing; a reason to have finished may not.
+        // `[DONE]` is optional, a finish reason is not.
         let reason = self.finish.take().ok_or_else(super::truncated)?;
-        self.untagged(out);
+        self.flush_tag(out);
         self.blocks.end_all(out);
         for block in 0..self.blocks.len() {
             if let Some(Draft::Call { args, .. }) = self.blocks.draft(block)
                 && let ToolArgs::Object(_) = ToolArgs::parse(args)
                 && !args.trim().is_empty()
             {
-                // As the model wrote it, so that what servers keep of a prompt still fits.
+                // As the model wrote it, so that the server's prompt cache still matches.
                 let native = args.clone();
                 self.blocks.set_native(block, Some(native));
             }
@@ -291,7 +295,7 @@ impl Decoder for Reader {
             _ if !self.refusal.is_empty() => Stop::Refusal(std::mem::take(&mut self.refusal)),
             "length" => Stop::MaxTokens,
             "content_filter" => Stop::Refusal(reason),
-            // Several servers say `stop` though calls were made.
+            // Several servers report `stop` even with calls.
             _ if self.blocks.has_calls() => Stop::ToolUse,
             "stop" | "tool_calls" | "function_call" => Stop::EndTurn,
             _ => Stop::Other(reason),
@@ -304,8 +308,8 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
-    /// A part of content that comes as a list: text, or thinking that has texts of its own.
+impl ChatDecoder {
+    /// A part of list content: text, or thinking with nested texts.
     fn part(&mut self, part: &Value, out: &mut Vec<TurnEvent>) {
         match &part["thinking"] {
             Value::Array(texts) => {
@@ -321,49 +325,49 @@ impl Reader {
         if text.is_empty() {
             return;
         }
-        match std::mem::replace(&mut self.tagged, Tagged::Over) {
-            Tagged::Begin if self.open.is_none() => self.begins(text.to_owned(), out),
-            Tagged::Begin | Tagged::Over => self.say(text, out),
-            Tagged::Maybe(before) => self.begins(before + text, out),
-            Tagged::Inside(before) => self.goes_on_inside(&(before + text), out),
-            Tagged::Behind => self.goes_on_behind(text, out),
+        match std::mem::replace(&mut self.think_tag, ThinkTag::Done) {
+            ThinkTag::Start if self.open.is_none() => self.start_of_content(text.to_owned(), out),
+            ThinkTag::Start | ThinkTag::Done => self.say(text, out),
+            ThinkTag::MaybeOpen(before) => self.start_of_content(before + text, out),
+            ThinkTag::Inside(before) => self.inside_tag(&(before + text), out),
+            ThinkTag::After => self.after_tag(text, out),
         }
     }
 
-    fn begins(&mut self, text: String, out: &mut Vec<TurnEvent>) {
+    fn start_of_content(&mut self, text: String, out: &mut Vec<TurnEvent>) {
         let start = text.trim_start();
-        if let Some(thought) = start.strip_prefix(THINK) {
-            self.goes_on_inside(thought, out);
-        } else if THINK.starts_with(start) {
-            self.tagged = Tagged::Maybe(text);
+        if let Some(thought) = start.strip_prefix(OPEN_TAG) {
+            self.inside_tag(thought, out);
+        } else if OPEN_TAG.starts_with(start) {
+            self.think_tag = ThinkTag::MaybeOpen(text);
         } else {
             self.say(&text, out);
         }
     }
 
-    fn goes_on_inside(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
-        if let Some((thought, answer)) = text.split_once(THOUGHT) {
+    fn inside_tag(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+        if let Some((thought, answer)) = text.split_once(CLOSE_TAG) {
             self.think(None, thought, out);
-            return self.goes_on_behind(answer, out);
+            return self.after_tag(answer, out);
         }
-        let may_end = (1..THOUGHT.len()).rev().find(|end| text.ends_with(&THOUGHT[..*end]));
+        let may_end = (1..CLOSE_TAG.len()).rev().find(|end| text.ends_with(&CLOSE_TAG[..*end]));
         let (thought, rest) = text.split_at(text.len() - may_end.unwrap_or(0));
         self.think(None, thought, out);
-        self.tagged = Tagged::Inside(rest.to_owned());
+        self.think_tag = ThinkTag::Inside(rest.to_owned());
     }
 
-    fn goes_on_behind(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+    fn after_tag(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
         match text.trim_start() {
-            "" => self.tagged = Tagged::Behind,
+            "" => self.think_tag = ThinkTag::After,
             answer => self.say(answer, out),
         }
     }
 
-    /// Nothing more comes of content: what was held back is what it looked like.
-    fn untagged(&mut self, out: &mut Vec<TurnEvent>) {
-        match std::mem::replace(&mut self.tagged, Tagged::Over) {
-            Tagged::Maybe(text) => self.say(&text, out),
-            Tagged::Inside(text) => self.think(None, &text, out),
+    /// At the end of the content: emits text held back as a possible tag.
+    fn flush_tag(&mut self, out: &mut Vec<TurnEvent>) {
+        match std::mem::replace(&mut self.think_tag, ThinkTag::Done) {
+            ThinkTag::MaybeOpen(text) => self.say(&text, out),
+            ThinkTag::Inside(text) => self.think(None, &text, out),
             _ => {}
         }
     }
@@ -380,7 +384,7 @@ impl Reader {
         }
     }
 
-    /// Thinking, under the name that the server wants it back by.
+    /// Emits thinking. `name`: the field to send it back in.
     fn think(&mut self, name: Option<&str>, text: &str, out: &mut Vec<TurnEvent>) {
         match self.open {
             _ if text.is_empty() => {}
@@ -403,8 +407,9 @@ impl Reader {
         }
     }
 
-    /// A piece of a call. The id decides which one; the number only where no id contradicts it,
-    /// since some servers number every call 0; with neither the last call goes on.
+    /// Handles a piece of a call. The id identifies the call; the index does so only if no id
+    /// contradicts it, because some servers give every call index 0. Without either, the piece
+    /// continues the last call.
     fn call(&mut self, piece: &Value, out: &mut Vec<TurnEvent>) {
         let id = piece["id"].as_str().filter(|id| !id.is_empty());
         let index = piece["index"].as_u64();
@@ -413,18 +418,18 @@ impl Reader {
         let args = match &function["arguments"] {
             Value::String(text) => text.clone(),
             Value::Null => String::new(),
-            // Some send the object itself.
+            // Some servers send an object instead of text.
             other => other.to_string(),
         };
         let numbered = index.and_then(|index| self.by_index.get(&index).copied());
         let known = match (id, name) {
             (Some(id), _) => numbered
-                .filter(|block| self.came_with(*block, id))
-                .or_else(|| self.with_id(id, name.and(index))),
+                .filter(|block| self.has_id(*block, id))
+                .or_else(|| self.find_call(id, name.and(index))),
             (None, None) => numbered.or(self.last),
-            // A name without an id begins a call, unless it only repeats the name of one that is
-            // not whole yet.
-            (None, Some(name)) => numbered.filter(|block| self.goes_on(*block, name)),
+            // A name without an id starts a new call, unless it repeats the name of a call that is
+            // still incomplete.
+            (None, Some(name)) => numbered.filter(|block| self.is_incomplete_call(*block, name)),
         };
         let block = match known {
             Some(block) => {
@@ -452,34 +457,34 @@ impl Reader {
         }
     }
 
-    /// The call with this id. Where a name comes with a number that no piece had before, and the call
-    /// has another one, it is another call: some servers give all calls of an answer the same id.
-    fn with_id(&self, id: &str, begins: Option<u64>) -> Option<usize> {
+    /// The block of the call with this id. A piece with a name and a new index is a new call if the
+    /// call with this id has another index: some servers give all calls of an answer the same id.
+    fn find_call(&self, id: &str, starts_at: Option<u64>) -> Option<usize> {
         let renamed = self.renamed.iter().rev().find(|(_, known)| known == id);
-        let last = renamed.map(|(block, _)| *block).or_else(|| self.named(id))?;
-        let is_new = begins.is_some_and(|index| {
+        let last = renamed.map(|(block, _)| *block).or_else(|| self.find_by_id(id))?;
+        let is_new = starts_at.is_some_and(|index| {
             !self.by_index.contains_key(&index) && self.by_index.values().any(|one| *one == last)
         });
         (!is_new).then_some(last)
     }
 
-    fn named(&self, id: &str) -> Option<usize> {
+    fn find_by_id(&self, id: &str) -> Option<usize> {
         (0..self.blocks.len()).find(
             |block| matches!(self.blocks.draft(*block), Some(Draft::Call { id: known, .. }) if known == id),
         )
     }
 
     fn is_taken(&self, id: &str) -> bool {
-        self.named(id).is_some()
+        self.find_by_id(id).is_some()
     }
 
-    /// Whether a call came with this id, whatever it is called here.
-    fn came_with(&self, block: usize, id: &str) -> bool {
+    /// Whether the server sent the call with this id, even if it was renamed here.
+    fn has_id(&self, block: usize, id: &str) -> bool {
         let renamed = self.renamed.iter().any(|(one, known)| *one == block && known == id);
-        renamed || self.named(id) == Some(block)
+        renamed || self.find_by_id(id) == Some(block)
     }
 
-    fn goes_on(&self, block: usize, name: &str) -> bool {
+    fn is_incomplete_call(&self, block: usize, name: &str) -> bool {
         match self.blocks.draft(block) {
             Some(Draft::Call { name: known, args, .. }) => {
                 known == name && !matches!(serde_json::from_str(args), Ok(Value::Object(_)))
@@ -489,7 +494,7 @@ impl Reader {
     }
 
     fn count(&mut self, usage: &Value) {
-        // Chunks before the last say `null`.
+        // All chunks but the last have `null` usage.
         if usage.is_object() {
             let number = |value: &Value| value.as_u64().unwrap_or_default();
             let read = &usage["prompt_tokens_details"];

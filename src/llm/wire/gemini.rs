@@ -1,11 +1,13 @@
-//! Gemini's `generateContent`.
+//! Gemini's `generateContent` API.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::blocks::{Blocks, Draft};
-use super::{Answer, Call, Decoder, Encoded, Ids, Target, UNSEEN, raw, stored};
+use super::{
+    Answer, Call, Decoder, Encoded, IMAGE_PLACEHOLDER, IdGenerator, Target, raw, raw_native,
+};
 use crate::llm::classify::{self, Head};
 use crate::llm::error::{ErrorKind, LlmError};
 use crate::llm::facts::ThinkingStyle;
@@ -33,17 +35,19 @@ struct Content {
     parts: Vec<Box<RawValue>>,
 }
 
-/// Stands for the signature of a call that another model made.
+/// Placeholder signature for a call that another model made.
 const NOT_SIGNED_HERE: &str = "skip_thought_signature_validator";
 
 pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     let mut contents = Vec::new();
     for message in &request.messages {
         let (role, parts) = match message {
-            Message::User { content } => ("user", given(target, content)?),
-            Message::Notice { text } => ("user", given(target, &[Block::text(text.as_str())])?),
+            Message::User { content } => ("user", user_content(target, content)?),
+            Message::Notice { text } => {
+                ("user", user_content(target, &[Block::text(text.as_str())])?)
+            }
             Message::Assistant { content, origin } => {
-                ("model", answered(target, content, origin.as_ref())?)
+                ("model", assistant_content(target, content, origin.as_ref())?)
             }
             Message::ToolResults { results } => {
                 ("user", tool_results(target, results, &request.messages)?)
@@ -59,7 +63,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
         .map(|tool| {
             json!({
                 "name": tool.name, "description": tool.description,
-                // The other name for it knows but a part of JSON Schema.
+                // `parameters` supports only a part of JSON Schema.
                 "parametersJsonSchema": tool.schema,
             })
         })
@@ -75,7 +79,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
         generation_config: generation(target, request),
     };
     let (endpoint, model) = (&target.origin.endpoint, &target.origin.model);
-    // Without `alt=sse` the answer is one long list.
+    // Without `alt=sse` the response is one long JSON list.
     let url = format!("{endpoint}/models/{model}:streamGenerateContent?alt=sse");
     Ok(Call { url, headers: Vec::new(), body: serde_json::to_vec(&body)? })
 }
@@ -97,12 +101,12 @@ fn generation(target: &Target, request: &TurnRequest) -> Value {
     config
 }
 
-fn given(target: &Target, blocks: &[Block]) -> Encoded<Vec<Box<RawValue>>> {
+fn user_content(target: &Target, blocks: &[Block]) -> Encoded<Vec<Box<RawValue>>> {
     let part = |block: &Block| match &block.kind {
         BlockKind::Text { text } if text.is_empty() => None,
         BlockKind::Text { text } => Some(json!({ "text": text })),
-        BlockKind::Image { mime, base64 } if target.sees() => Some(inline(mime, base64)),
-        BlockKind::Image { .. } => Some(json!({ "text": UNSEEN })),
+        BlockKind::Image { mime, base64 } if target.has_vision() => Some(inline(mime, base64)),
+        BlockKind::Image { .. } => Some(json!({ "text": IMAGE_PLACEHOLDER })),
         BlockKind::Thinking { .. } | BlockKind::ToolCall(_) | BlockKind::Opaque => None,
     };
     blocks.iter().filter_map(part).map(|part| raw(&part)).collect()
@@ -112,8 +116,8 @@ fn inline(mime: &str, base64: &str) -> Value {
     json!({ "inlineData": { "mimeType": mime, "data": base64 } })
 }
 
-/// Every part in its place: a signature belongs to the part it came with.
-fn answered(
+/// Every part keeps its place: a signature belongs to the part it came with.
+fn assistant_content(
     target: &Target,
     blocks: &[Block],
     origin: Option<&Origin>,
@@ -123,7 +127,7 @@ fn answered(
     let mut parts = Vec::new();
     for block in blocks {
         if let Some(native) = target.native(block, origin) {
-            parts.push(stored(native)?);
+            parts.push(raw_native(native)?);
         } else if let BlockKind::ToolCall(call) = &block.kind {
             let mut part = json!({
                 "functionCall": { "name": call.name, "args": call.args.to_value() },
@@ -133,15 +137,14 @@ fn answered(
             }
             parts.push(raw(&part)?);
         } else {
-            parts.extend(given(target, std::slice::from_ref(block))?);
+            parts.extend(user_content(target, std::slice::from_ref(block))?);
         }
         is_first_call &= block.call().is_none();
     }
     Ok(parts)
 }
 
-/// All results in the order of the calls, then the images. An id goes back only to the model that
-/// gave it.
+/// All results in call order, then the images. An id goes back only to the model that issued it.
 fn tool_results(
     target: &Target,
     results: &[ToolResult],
@@ -157,7 +160,11 @@ fn tool_results(
         parts.push(raw(&json!({ "functionResponse": response }))?);
     }
     for (mime, base64) in results.iter().flat_map(ToolResult::images) {
-        let part = if target.sees() { inline(mime, base64) } else { json!({ "text": UNSEEN }) };
+        let part = if target.has_vision() {
+            inline(mime, base64)
+        } else {
+            json!({ "text": IMAGE_PLACEHOLDER })
+        };
         parts.push(raw(&part)?);
     }
     Ok(parts)
@@ -176,12 +183,12 @@ fn gave_id(target: &Target, history: &[Message], id: &str) -> bool {
     part.is_some_and(|part| part["functionCall"]["id"] == id)
 }
 
-/// Reads an answer.
+/// Decodes a response.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct GeminiDecoder {
     blocks: Blocks,
-    ids: Ids,
-    /// The block that text or thinking goes on in.
+    ids: IdGenerator,
+    /// The block that text or thinking continues.
     open: Option<usize>,
     finish: Option<String>,
     usage: Option<Usage>,
@@ -215,16 +222,16 @@ struct Parts<'a> {
     parts: Vec<&'a RawValue>,
 }
 
-impl Decoder for Reader {
+impl Decoder for GeminiDecoder {
     fn event(&mut self, event: &SseEvent, out: &mut Vec<TurnEvent>) -> Result<bool, LlmError> {
-        let chunk: Chunk<'_> = super::parsed(event)?;
+        let chunk: Chunk<'_> = super::parsed(&event.data)?;
         if !chunk.error.is_null() {
             let value = json!({ "error": chunk.error });
-            return Err(classify::object(&Head::default(), &value));
+            return Err(classify::from_json(&Head::default(), &value));
         }
         self.count(&chunk.usage_metadata);
         if let Some(reason) = chunk.prompt_feedback["blockReason"].as_str() {
-            // A blocked prompt has no candidates, only this.
+            // A response to a blocked prompt has no candidates.
             let more = chunk.prompt_feedback["blockReasonMessage"].as_str().unwrap_or_default();
             let mut error = LlmError::new(
                 ErrorKind::Refused,
@@ -253,7 +260,7 @@ impl Decoder for Reader {
             }
             self.finish = Some(reason);
         }
-        // There is no mark of the end but the end of the bytes.
+        // The format has no end marker; the answer ends with the bytes.
         Ok(false)
     }
 
@@ -264,7 +271,7 @@ impl Decoder for Reader {
             "MAX_TOKENS" => Stop::MaxTokens,
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
             | "IMAGE_SAFETY" => Stop::Refusal(reason),
-            // `STOP` does not say that calls were made; look-alikes have words of their own.
+            // `STOP` does not mention calls; compatible servers use other words.
             "STOP" | "FUNCTION_CALL" | "TOOL_USE" if self.blocks.has_calls() => Stop::ToolUse,
             "STOP" => Stop::EndTurn,
             _ => Stop::Other(reason),
@@ -277,15 +284,14 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
+impl GeminiDecoder {
     fn part(&mut self, native: &str, out: &mut Vec<TurnEvent>) -> Result<(), LlmError> {
-        let whole = SseEvent { event: String::new(), data: native.to_owned() };
-        let part: Value = super::parsed(&whole)?;
+        let part: Value = super::parsed(native)?;
         let is_signed = part["thoughtSignature"].is_string();
         if let Some(call) = part["functionCall"].as_object() {
             self.close(out);
             let text = |key: &str| call.get(key).and_then(Value::as_str).filter(|t| !t.is_empty());
-            // The same function may be called twice without an id: the place tells them apart.
+            // Calls without an id can have the same name; generated ids tell them apart.
             let id = text("id").map_or_else(|| self.ids.next(), str::to_owned);
             let name = text("name").unwrap_or_default().to_owned();
             let args = call.get("args").filter(|args| args.is_object());
@@ -301,7 +307,7 @@ impl Reader {
                 _ => false,
             });
             match goes_on {
-                // A signed part stays by itself.
+                // A signed part is never merged with another.
                 Some(open) if !is_signed => self.blocks.add(open, text, out),
                 _ if text.is_empty() && !is_signed => {}
                 _ => {
@@ -333,7 +339,7 @@ impl Reader {
         }
     }
 
-    /// Every chunk repeats the whole count: the last one holds.
+    /// Every chunk repeats the total; the last one counts.
     fn count(&mut self, usage: &Value) {
         if usage.is_object() {
             let number = |name: &str| usage[name].as_u64();
@@ -343,7 +349,7 @@ impl Reader {
                     + number("toolUsePromptTokenCount").unwrap_or_default(),
                 cache_read: number("cachedContentTokenCount").unwrap_or_default(),
                 cache_write: 0,
-                // The candidates' count leaves thinking out.
+                // `candidatesTokenCount` excludes thinking.
                 output: number("candidatesTokenCount").unwrap_or_default()
                     + thought.unwrap_or_default(),
                 reasoning: thought,

@@ -1,7 +1,7 @@
-//! The vendors' languages, one file each, without I/O: a request to bytes, events to an answer.
+//! The vendors' API formats, one file each, without I/O: requests to bytes, events to an answer.
 //!
-//! What vendors do beside their documentation stands as a comment where it is dealt with; each has
-//! its stream in `fixtures/llm`.
+//! A comment marks each place that handles undocumented vendor behaviour; `fixtures/llm` has a
+//! stream for each.
 
 mod anthropic;
 mod blocks;
@@ -20,51 +20,50 @@ use super::request::TurnRequest;
 use super::sse::SseEvent;
 use super::turn::{Stop, TurnEvent};
 
-/// One model at one address, and what is known of it.
+/// A model at an address, with its capabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// Language, address and model.
+    /// API format, address and model.
     pub origin: Origin,
-    /// What is known of the model.
+    /// The model's capabilities.
     pub facts: Facts,
 }
 
-/// A request, ready but for the key.
+/// An HTTP request without its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// Where to; never holds a key.
+    /// The URL; never contains a key.
     pub url: String,
-    /// Headers beside the key's and the content's.
+    /// Headers other than the key and the content type.
     pub headers: Vec<(&'static str, &'static str)>,
-    /// JSON.
+    /// The body, as JSON.
     pub body: Vec<u8>,
 }
 
-/// Reads one answer.
+/// Decodes one response.
 pub trait Decoder: Send {
-    /// Takes an event; `true` says that it was the last one.
+    /// Decodes an event; returns `true` if it was the last one.
     ///
     /// # Errors
-    /// What the vendor says went wrong, or `Protocol`.
+    /// The vendor's error, or `Protocol`.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<TurnEvent>) -> Result<bool, LlmError>;
 
-    /// The answer, after its last event or the end of its bytes.
+    /// Returns the answer after its last event or the end of the bytes.
     ///
     /// # Errors
-    /// `Truncated` where the vendor's own mark of the end was not seen.
+    /// `Truncated` if the vendor's end marker did not come.
     fn finish(&mut self, out: &mut Vec<TurnEvent>) -> Result<Answer, LlmError>;
 
-    /// What is there when it breaks off, and what it cost so far.
+    /// Takes the partial answer and its token usage after a failure.
     fn partial(&mut self) -> (Vec<Block>, Option<Usage>);
 }
 
-/// A whole answer, before it is known who gave it.
+/// A complete answer, without its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub content: Vec<Block>,
-    /// Why it ended.
+    /// Why the model stopped.
     pub stop: Stop,
-    /// What it cost.
     pub usage: Option<Usage>,
 }
 
@@ -77,8 +76,8 @@ pub(super) fn key_header(wire: Wire, key: &Key) -> (&'static str, String) {
     }
 }
 
-/// Where the vendor lists its models, below the base address, and the headers to ask with.
-pub(super) fn listing(wire: Wire) -> (&'static str, &'static [(&'static str, &'static str)]) {
+/// The path of the vendor's model list, relative to the base URL, and the headers it needs.
+pub(super) fn models_path(wire: Wire) -> (&'static str, &'static [(&'static str, &'static str)]) {
     match wire {
         Wire::Anthropic => ("/models?limit=1000", anthropic::HEADERS),
         Wire::Gemini => ("/models?pageSize=1000", &[]),
@@ -86,21 +85,21 @@ pub(super) fn listing(wire: Wire) -> (&'static str, &'static [(&'static str, &'s
     }
 }
 
-/// A decoder for one answer.
+/// Creates a decoder for one response.
 pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     match wire {
-        Wire::Anthropic => Box::<anthropic::Reader>::default(),
-        Wire::Responses => Box::<responses::Reader>::default(),
-        Wire::Chat => Box::<chat::Reader>::default(),
-        Wire::Gemini => Box::<gemini::Reader>::default(),
+        Wire::Anthropic => Box::<anthropic::AnthropicDecoder>::default(),
+        Wire::Responses => Box::<responses::ResponsesDecoder>::default(),
+        Wire::Chat => Box::<chat::ChatDecoder>::default(),
+        Wire::Gemini => Box::<gemini::GeminiDecoder>::default(),
     }
 }
 
 impl Target {
-    /// Makes the request.
+    /// Encodes a request.
     ///
     /// # Errors
-    /// `InvalidRequest` where the history cannot be told in this language.
+    /// `InvalidRequest` if this API format cannot express the history.
     pub fn encode(&self, request: &TurnRequest) -> Result<Call, LlmError> {
         let call = match self.origin.wire {
             Wire::Anthropic => anthropic::encode(self, request),
@@ -111,7 +110,7 @@ impl Target {
         call.map_err(|error| LlmError::new(ErrorKind::InvalidRequest, error.to_string()))
     }
 
-    /// The block's native item, where this model may be given it.
+    /// The block's native item, if this model accepts it.
     fn native<'a>(&self, block: &'a Block, origin: Option<&Origin>) -> Option<&'a str> {
         let native = block.native.as_deref()?;
         origin.is_some_and(|origin| self.origin.reads(origin)).then_some(native)
@@ -121,28 +120,27 @@ impl Target {
         request.max_output_tokens.min(self.facts.output_limit()).max(1)
     }
 
-    /// Whether images may be sent.
-    fn sees(&self) -> bool {
+    /// Whether the model accepts images.
+    fn has_vision(&self) -> bool {
         self.facts.vision.unwrap_or(false)
     }
 }
 
 type Encoded<T> = Result<T, serde_json::Error>;
 
-/// A value as raw JSON.
 fn raw(value: &impl Serialize) -> Encoded<Box<RawValue>> {
     serde_json::value::to_raw_value(value)
 }
 
-/// A stored native item as it came.
-fn stored(native: &str) -> Encoded<Box<RawValue>> {
+/// A raw_native native item, unchanged.
+fn raw_native(native: &str) -> Encoded<Box<RawValue>> {
     RawValue::from_string(native.to_owned())
 }
 
-/// What stands where an image would, for a model that cannot see.
-const UNSEEN: &str = "[an image, which this model cannot see]";
+/// Replaces an image for a model without vision.
+const IMAGE_PLACEHOLDER: &str = "[an image, which this model cannot see]";
 
-/// Whether the history holds calls or results: vendors then insist on tools being named.
+/// Whether the history contains calls or results; vendors then require a tool definition.
 fn has_calls(messages: &[Message]) -> bool {
     messages.iter().any(|message| match message {
         Message::Assistant { content, .. } => content.iter().any(|block| block.call().is_some()),
@@ -151,37 +149,37 @@ fn has_calls(messages: &[Message]) -> bool {
     })
 }
 
-/// A call id as every vendor takes it; the same id always gives the same.
+/// Converts a call id to characters every vendor accepts; deterministic.
 fn plain_id(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
     let id: String = id.chars().map(plain).take(64).collect();
     if id.is_empty() { "call".to_owned() } else { id }
 }
 
-/// Ids for calls that came without one, distinct within a history.
+/// Generates call ids, unique within a history.
 #[derive(Debug, Default)]
-struct Ids {
+struct IdGenerator {
     prefix: Option<String>,
-    given: usize,
+    issued: usize,
 }
 
-impl Ids {
+impl IdGenerator {
     fn next(&mut self) -> String {
         let prefix = self.prefix.get_or_insert_with(|| {
             let mut bytes = [0_u8; 6];
-            // Without randomness ids are distinct within an answer only.
+            // Without randomness, ids are unique only within an answer.
             let _ = getrandom::fill(&mut bytes);
             bytes.iter().map(|byte| format!("{byte:02x}")).collect()
         });
-        let id = format!("local_{prefix}_{}", self.given);
-        self.given += 1;
+        let id = format!("local_{prefix}_{}", self.issued);
+        self.issued += 1;
         id
     }
 }
 
-/// Reads an event's data.
-fn parsed<'a, T: Deserialize<'a>>(event: &'a SseEvent) -> Result<T, LlmError> {
-    serde_json::from_str(&event.data).map_err(|error| {
+/// Parses an event's data as JSON.
+fn parsed<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, LlmError> {
+    serde_json::from_str(data).map_err(|error| {
         LlmError::new(ErrorKind::Protocol, format!("an event is not what it should be: {error}"))
     })
 }

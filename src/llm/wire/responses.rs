@@ -1,4 +1,4 @@
-//! OpenAI's Responses. Its own models refuse tools on Chat Completions while they think.
+//! OpenAI's Responses API. OpenAI's own models reject tools on Chat Completions while they think.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::blocks::{Blocks, Draft};
-use super::{Answer, Call, Decoder, Encoded, Target, UNSEEN, plain_id, raw, stored};
+use super::{Answer, Call, Decoder, Encoded, IMAGE_PLACEHOLDER, Target, plain_id, raw, raw_native};
 use crate::llm::classify::{self, Head};
 use crate::llm::error::LlmError;
 use crate::llm::facts::ThinkingStyle;
@@ -20,7 +20,7 @@ use crate::llm::turn::{Stop, TurnEvent};
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    /// Nothing stays with the vendor; what was thought comes along, encrypted.
+    /// `false`: the vendor stores nothing; encrypted thinking travels with the history instead.
     store: bool,
     include: [&'static str; 1],
     max_output_tokens: u32,
@@ -41,13 +41,13 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     let mut input = Vec::new();
     for message in &request.messages {
         match message {
-            Message::User { content } => input.extend(given(target, "user", content)?),
+            Message::User { content } => input.extend(user_content(target, "user", content)?),
             Message::Notice { text } => {
                 let role = if target.facts.notices.unwrap_or(false) { "developer" } else { "user" };
-                input.extend(given(target, role, &[Block::text(text.as_str())])?);
+                input.extend(user_content(target, role, &[Block::text(text.as_str())])?);
             }
             Message::Assistant { content, origin } => {
-                answered(target, content, origin.as_ref(), &mut input)?;
+                assistant_content(target, content, origin.as_ref(), &mut input)?;
             }
             Message::ToolResults { results } => {
                 for result in results {
@@ -84,8 +84,8 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     Ok(Call { url, headers: Vec::new(), body: serde_json::to_vec(&body)? })
 }
 
-/// Where the vendor keeps what requests begin with: the same for all that begin alike, in whichever
-/// conversation, and for nobody else's.
+/// The vendor's cache key: the same for all requests of this installation with the same system
+/// prompt, across conversations.
 fn cache_key(request: &TurnRequest) -> Option<String> {
     let mut hash = blake3::Hasher::new();
     hash.update(request.installation.as_bytes()).update(b"\n").update(request.system.as_bytes());
@@ -114,16 +114,16 @@ fn parts(target: &Target, blocks: &[Block]) -> Vec<Value> {
     let part = |block: &Block| match &block.kind {
         BlockKind::Text { text } if text.is_empty() => None,
         BlockKind::Text { text } => Some(json!({ "type": "input_text", "text": text })),
-        BlockKind::Image { mime, base64 } if target.sees() => Some(json!({
+        BlockKind::Image { mime, base64 } if target.has_vision() => Some(json!({
             "type": "input_image", "image_url": format!("data:{mime};base64,{base64}"),
         })),
-        BlockKind::Image { .. } => Some(json!({ "type": "input_text", "text": UNSEEN })),
+        BlockKind::Image { .. } => Some(json!({ "type": "input_text", "text": IMAGE_PLACEHOLDER })),
         BlockKind::Thinking { .. } | BlockKind::ToolCall(_) | BlockKind::Opaque => None,
     };
     blocks.iter().filter_map(part).collect()
 }
 
-fn given(target: &Target, role: &str, blocks: &[Block]) -> Encoded<Option<Box<RawValue>>> {
+fn user_content(target: &Target, role: &str, blocks: &[Block]) -> Encoded<Option<Box<RawValue>>> {
     let content = parts(target, blocks);
     if content.is_empty() {
         return Ok(None);
@@ -131,8 +131,9 @@ fn given(target: &Target, role: &str, blocks: &[Block]) -> Encoded<Option<Box<Ra
     raw(&json!({ "type": "message", "role": role, "content": content })).map(Some)
 }
 
-/// All items in order and as they came, thinking too. A thought that nothing follows is refused.
-fn answered(
+/// Sends all items back in order and unchanged, thinking included. The vendor rejects thinking that
+/// no item follows.
+fn assistant_content(
     target: &Target,
     blocks: &[Block],
     origin: Option<&Origin>,
@@ -142,7 +143,7 @@ fn answered(
     let mut sure = begin;
     for block in blocks {
         if let Some(native) = target.native(block, origin) {
-            input.push(stored(native)?);
+            input.push(raw_native(native)?);
         } else {
             match &block.kind {
                 BlockKind::Text { text } if !text.is_empty() => input.push(raw(&json!({
@@ -175,11 +176,11 @@ fn tool_result(target: &Target, result: &ToolResult) -> Value {
     })
 }
 
-/// Reads an answer.
+/// Decodes a response.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct ResponsesDecoder {
     blocks: Blocks,
-    /// From the vendor's number of an item to our block.
+    /// From the vendor's item index to our block index.
     items: HashMap<u64, usize>,
     refusal: String,
     end: Option<Stop>,
@@ -200,12 +201,12 @@ struct Event<'a> {
     response: Value,
 }
 
-impl Decoder for Reader {
+impl Decoder for ResponsesDecoder {
     fn event(&mut self, event: &SseEvent, out: &mut Vec<TurnEvent>) -> Result<bool, LlmError> {
         if event.data == "[DONE]" {
             return Ok(true);
         }
-        let data: Event<'_> = super::parsed(event)?;
+        let data: Event<'_> = super::parsed(&event.data)?;
         let delta = data.delta.as_str().unwrap_or_default();
         match data.kind.as_str() {
             "response.output_item.added" => self.begin(&data, out)?,
@@ -215,7 +216,7 @@ impl Decoder for Reader {
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.add(data.output_index, delta, out);
             }
-            // A summary has several parts, which are paragraphs.
+            // Parts of a summary are paragraphs.
             "response.reasoning_summary_part.added" => {
                 if let Some(&block) = self.items.get(&data.output_index)
                     && matches!(self.blocks.draft(block), Some(Draft::Thinking { text, .. }) if !text.is_empty())
@@ -231,16 +232,16 @@ impl Decoder for Reader {
             }
             "response.failed" => {
                 self.count(&data.response["usage"]);
-                return Err(classify::object(&Head::default(), &data.response));
+                return Err(classify::from_json(&Head::default(), &data.response));
             }
             "error" => {
-                let value: Value = super::parsed(event)?;
-                return Err(classify::object(&Head::default(), &value));
+                let value: Value = super::parsed(&event.data)?;
+                return Err(classify::from_json(&Head::default(), &value));
             }
             "" => {
-                let value: Value = super::parsed(event)?;
+                let value: Value = super::parsed(&event.data)?;
                 if value["error"].is_object() {
-                    return Err(classify::object(&Head::default(), &value));
+                    return Err(classify::from_json(&Head::default(), &value));
                 }
             }
             _ => {}
@@ -249,12 +250,12 @@ impl Decoder for Reader {
     }
 
     fn finish(&mut self, out: &mut Vec<TurnEvent>) -> Result<Answer, LlmError> {
-        // Only the vendor's own last event says that the answer is whole.
+        // Only the vendor's final event marks a complete answer.
         let stop = self.end.take().ok_or_else(super::truncated)?;
         self.blocks.end_all(out);
         let stop = match stop {
             _ if !self.refusal.is_empty() => Stop::Refusal(std::mem::take(&mut self.refusal)),
-            // `completed` does not say that calls were made.
+            // `completed` does not mention calls.
             Stop::EndTurn if self.blocks.has_calls() => Stop::ToolUse,
             stop => stop,
         };
@@ -266,15 +267,15 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
+impl ResponsesDecoder {
     fn begin(&mut self, event: &Event<'_>, out: &mut Vec<TurnEvent>) -> Result<(), LlmError> {
         let item: Value = parsed_item(event)?;
-        // What it holds by now may be incomplete; the end of the item counts.
+        // The item may be incomplete here; its final event is authoritative.
         let draft = match item["type"].as_str() {
             Some("message") => Draft::Text(String::new()),
             Some("reasoning") => Draft::Thinking { text: String::new(), redacted: false },
             Some("function_call") => Draft::Call {
-                // The call's id is not the item's.
+                // A call's id differs from its item's id.
                 id: text(&item["call_id"]),
                 name: text(&item["name"]),
                 args: String::new(),
@@ -318,7 +319,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The item at its end is right, whatever was told of it on the way.
+    /// Corrects a block to the text of its final event, which overrides the deltas.
     fn complete(&mut self, block: usize, whole: &str, out: &mut Vec<TurnEvent>) {
         let Some(
             Draft::Text(so_far)
@@ -363,8 +364,7 @@ impl Reader {
 }
 
 fn parsed_item(event: &Event<'_>) -> Result<Value, LlmError> {
-    let data = event.item.map_or("null", RawValue::get).to_owned();
-    super::parsed(&SseEvent { event: String::new(), data })
+    super::parsed(event.item.map_or("null", RawValue::get))
 }
 
 fn text(value: &Value) -> String {

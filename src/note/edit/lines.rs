@@ -1,4 +1,4 @@
-//! Lines put in, taken out, replaced.
+//! Inserts, deletes and replaces lines.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(super) fn insert_before(
     content: &str,
 ) -> Result<Edited, EditError> {
     let lines = text.line_count();
-    // An empty file has no line 1, yet before its first line is a place.
+    // An empty file has no line 1, but content can be inserted before it.
     let before = usize::try_from(line)
         .ok()
         .filter(|&line| (1..=lines.max(1)).contains(&line))
@@ -75,14 +75,14 @@ fn range(text: &Text<'_>, start: i64, end: i64) -> Result<Range<usize>, EditErro
     Ok(start - 1..end)
 }
 
-/// Puts the lines of `content` for the 0-based lines `range`.
+/// Replaces the 0-based lines `range` with the lines of `content`.
 fn splice(text: &Text<'_>, range: Range<usize>, content: &str) -> Result<Edited, EditError> {
     let body = text.body();
     let start = offset(body, range.start);
     let end = start + offset(&body[start..], range.len());
     let (before, old, after) = (&body[..start], &body[start..end], &body[end..]);
-    // New lines end as those whose place they take; where there are more, as the last of them; and
-    // where there are none, as the line before, else the line after.
+    // New lines get the endings of the lines that they replace; further ones the ending of the last
+    // of these; if none is replaced, that of the line before, otherwise of the line after.
     let mut endings = old.split_inclusive('\n').filter_map(|raw| Line::new(raw).ending);
     let mut eol = Eol::first_in(old)
         .or_else(|| Eol::last_in(before))
@@ -124,7 +124,7 @@ fn splice(text: &Text<'_>, range: Range<usize>, content: &str) -> Result<Edited,
     })
 }
 
-/// How many bytes the first `lines` lines take.
+/// The number of bytes in the first `lines` lines.
 fn offset(text: &str, lines: usize) -> usize {
     text.split_inclusive('\n').take(lines).map(str::len).sum()
 }

@@ -1,6 +1,7 @@
-//! Small changes to a note: some text for other text, or lines put in, taken out, replaced.
+//! Small edits of a note: replaces text, or inserts, deletes and replaces lines.
 //!
-//! What is not edited stays to the byte: byte-order mark, line endings (mixed ones too) and whether
+//! Everything else stays the same byte for byte: the byte-order mark, line endings (mixed ones too)
+//! and whether the last line has a newline. New lines get the ending of their neighbours.
 //! the last line has a newline. New lines end as their neighbours do.
 
 mod lines;
@@ -12,130 +13,131 @@ pub use nearest::Nearest;
 use crate::note::code::ErrorCode;
 use crate::note::text::{NotText, Text};
 
-/// The largest file that an edit may make, in bytes. Far over what tools read; it bounds what a few
-/// bytes of `replace_all` can ask for.
+/// The largest file that an edit may produce, in bytes. Far above what tools read; it limits what a
+/// few bytes of `replace_all` can ask for.
 pub const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
 
-/// One change to one note.
+/// One edit of one note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Puts `new_text` for `old_text`. Literal; `\n` and `\r\n` are the same, all else counts.
+    /// Replaces `old_text` with `new_text`. Literal; `\n` and `\r\n` are equal, everything else
+    /// must match.
     Replace {
-        /// What must be in the file, exactly once unless `replace_all`.
+        /// Must occur in the file, exactly once unless `replace_all` is set.
         old_text: String,
-        /// What comes in its place; its line endings become those of the place.
+        /// The replacement; it gets the line endings of the place.
         new_text: String,
-        /// Every occurrence, left to right.
+        /// Replaces every occurrence, left to right.
         replace_all: bool,
     },
-    /// Puts lines after a line.
+    /// Inserts lines after a line.
     InsertAfter {
         /// 1-based; 0 is the start of the file, -1 its end.
         line: i64,
-        /// The lines. A final newline in it ends the last of them; it adds no empty one.
+        /// The lines. A final newline ends the last line and adds no empty one.
         content: String,
     },
-    /// Puts lines before a line.
+    /// Inserts lines before a line.
     InsertBefore {
         /// 1-based.
         line: i64,
         /// As in [`Edit::InsertAfter`].
         content: String,
     },
-    /// Takes out lines.
+    /// Deletes a range of lines, endings included.
     DeleteLines {
-        /// The first, 1-based.
+        /// The first line, 1-based.
         start: i64,
-        /// The last, inclusive; -1 is the last of the file.
+        /// The last line, inclusive; -1 is the last line of the file.
         end: i64,
     },
-    /// Puts lines for lines.
+    /// Puts new content in place of a range of lines.
     ReplaceLines {
-        /// The first, 1-based.
+        /// The first line, 1-based.
         start: i64,
-        /// The last, inclusive; -1 is the last of the file.
+        /// The last line, inclusive; -1 is the last line of the file.
         end: i64,
-        /// As in [`Edit::InsertAfter`]; empty means no line at all.
+        /// As in [`Edit::InsertAfter`]; empty deletes the lines.
         content: String,
     },
 }
 
-/// What came of an edit.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     /// The whole new file.
     pub bytes: Vec<u8>,
-    /// How many occurrences were replaced; 0 for the edits by line.
+    /// The number of replaced occurrences; 0 for edits by line.
     pub replacements: usize,
-    /// The first line touched, 1-based, as the new file counts.
+    /// The first changed line, 1-based, in the new file.
     pub first_line: usize,
-    /// How many lines of the new file are not those of the old.
+    /// Lines of the new file that are new or changed.
     pub lines_added: usize,
-    /// How many lines of the old file are gone or changed.
+    /// Lines of the old file that are deleted or changed.
     pub lines_removed: usize,
 }
 
-/// Why an edit cannot be made. The file's name is the caller's to add.
+/// Why an edit cannot be made. Callers add the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The file is no text.
+    /// The file is not text.
     #[error(transparent)]
     NotText(#[from] NotText),
-    /// The file is UTF-16, which is read and not written.
+    /// The file is UTF-16, which is read but never written.
     #[error("the file is UTF-16 text, which can be read but not edited")]
     Wide,
-    /// `old_text` is empty: it would be found everywhere.
+    /// `old_text` is empty and would match everywhere.
     #[error("the text to replace is empty")]
     EmptyOldText,
-    /// There is no line to put in.
+    /// There is nothing to insert.
     #[error("there is nothing to insert")]
     EmptyContent,
     /// The new text would make the file binary.
     #[error("the new text holds a NUL, which would make the file binary")]
     Nul,
-    /// Replacing everywhere would make more of the file than anyone wants in memory.
+    /// Replacing all occurrences would make the file too large for memory.
     #[error("replacing {count} times would make the file {bytes} bytes long")]
     TooLarge {
         /// How many occurrences there are.
         count: usize,
-        /// The size that the file would have.
+        /// The resulting size.
         bytes: usize,
     },
-    /// What is there and what should be are the same.
+    /// Old and new text are equal.
     #[error("the new text is the same as the old, so nothing would change")]
     Unchanged,
-    /// `old_text` is not in the file.
+    /// `old_text` does not occur in the file.
     #[error("the text to replace is not in the file{}", nearest::note(.nearest))]
     NotFound {
-        /// Where something like it is.
+        /// The most similar place.
         nearest: Option<Nearest>,
     },
-    /// `old_text` is in the file several times.
+    /// `old_text` occurs several times.
     #[error("the text to replace is in the file {count} times, at {}", line_list(.lines, *.count))]
     Several {
-        /// The lines where the first 20 begin, 1-based.
+        /// The lines of the first 20 occurrences, 1-based.
         lines: Vec<usize>,
         count: usize,
     },
-    /// A line number that the file does not have.
+    /// The file has no such line.
     #[error("there is no line {line}: the file has {lines} lines")]
     NoSuchLine {
-        /// The number asked for.
+        /// The requested number.
         line: i64,
         lines: usize,
     },
     /// The range ends before it starts.
     #[error("line {end} comes before line {start}: the range is empty")]
     EmptyRange {
-        /// The first line asked for.
+        /// The first requested line.
         start: usize,
-        /// The last line asked for.
+        /// The last requested line.
         end: usize,
     },
 }
 
 impl EditError {
-    /// The stable word for this failure.
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotText(_) | Self::Wide => ErrorCode::BinaryFile,
@@ -179,10 +181,10 @@ fn line_list(lines: &[usize], count: usize) -> String {
     format!("line {numbers}{more}")
 }
 
-/// Makes one edit.
+/// Applies one edit to `bytes` and returns the result.
 ///
 /// # Errors
-/// [`EditError`]; the file is then as it was, since nothing here touches one.
+/// [`EditError`]; this function never touches a file.
 pub fn apply_edit(bytes: &[u8], edit: &Edit) -> Result<Edited, EditError> {
     let text = Text::decode(bytes, "")?;
     if !text.encoding().is_editable() {

@@ -1,26 +1,26 @@
-//! Where a text that is not in a file almost is.
+//! Finds the place most similar to a text that is not in a file.
 
-/// How much of a file is compared, in bytes; beyond, only the start is.
+/// Bytes of a file that are compared; the rest is ignored.
 const COMPARED_BYTES: usize = 2 * 1024 * 1024;
 
-/// How much of one line is compared and shown, in characters.
+/// Characters of a line that are compared and shown.
 const LINE_CHARS: usize = 200;
 
-/// How alike, of 100, a line must be to be worth naming.
+/// The least similarity, in percent, of a line that is reported.
 const WORTH: usize = 50;
 
-/// The place in a file that is most like a text that is not in it.
+/// The place in a file most similar to a missing text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearest {
-    /// The line, 1-based, where file and text first differ.
+    /// The 1-based line where file and text first differ.
     pub line: usize,
-    /// What stands there, cut to 200 characters.
+    /// The line in the file, cut to 200 characters.
     pub found: String,
-    /// What the text has there, cut alike.
+    /// The line in the text, cut in the same way.
     pub wanted: String,
 }
 
-/// What an error's message says of it.
+/// Its description in an error message.
 pub(super) fn note(nearest: &Option<Nearest>) -> String {
     match nearest {
         None => String::new(),
@@ -30,10 +30,11 @@ pub(super) fn note(nearest: &Option<Nearest>) -> String {
     }
 }
 
-/// Finds the nearest line. Lines that are the same but for blanks and case win, and of those the
-/// one where most lines follow alike; else the one that shares most pairs of letters.
+/// Finds the most similar line. Lines that are equal except for whitespace and case win, and among
+/// them the one followed by the most equal lines; otherwise the line that shares the most letter
+/// pairs.
 ///
-/// The cost is linear in what is compared.
+/// The cost is linear in the compared bytes.
 pub(super) fn nearest(body: &str, old: &str) -> Option<Nearest> {
     let wanted: Vec<&str> = old.lines().collect();
     let first = wanted.iter().position(|line| !line.trim().is_empty())?;
@@ -58,8 +59,8 @@ pub(super) fn nearest(body: &str, old: &str) -> Option<Nearest> {
         }
     }
     let (_, at) = best?;
-    // Where the lines begin alike, the one that differs is the news; if none does, the file ends
-    // without the newline that is asked for.
+    // If the first lines are equal, the one that differs is reported; if none differs, the file
+    // ends without the newline of the text.
     let mut pairs = lines[at..].iter().zip(&wanted[first..]);
     let differs = pairs.position(|(found, wanted)| found != wanted);
     let same = differs.unwrap_or_default();
@@ -72,7 +73,7 @@ pub(super) fn nearest(body: &str, old: &str) -> Option<Nearest> {
     })
 }
 
-/// A line made ready to be compared with many.
+/// A line, prepared for comparison with many others.
 struct Key {
     letters: Vec<u8>,
     pairs: Box<[u8; 1024]>,
@@ -89,7 +90,7 @@ impl Key {
         Self { letters, pairs }
     }
 
-    /// 100 for the same letters, else the share of letter pairs in common, of 99.
+    /// 100 for equal letters, otherwise the percentage of shared letter pairs, at most 99.
     fn likeness(&self, line: &str) -> usize {
         let letters = letters(line);
         if letters == self.letters {
@@ -97,7 +98,7 @@ impl Key {
         }
         let sum = (letters.len() + self.letters.len()).saturating_sub(2);
         let shorter = letters.len().min(self.letters.len());
-        // Even if all of the shorter were shared, too little would be.
+        // Even if all pairs of the shorter line were shared, it would be too little.
         if sum == 0 || shorter * 200 < WORTH * sum {
             return 0;
         }
@@ -115,7 +116,7 @@ impl Key {
     }
 }
 
-/// The bytes of a line without blanks and in lower case.
+/// The bytes of a line in lower case without whitespace.
 fn letters(line: &str) -> Vec<u8> {
     let mut letters = Vec::with_capacity(line.len().min(LINE_CHARS * 4));
     let visible = line.chars().take(LINE_CHARS).filter(|c| !c.is_whitespace());

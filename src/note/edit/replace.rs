@@ -1,7 +1,7 @@
-//! Text for text.
+//! Replaces text.
 //!
-//! Both sides are compared with `\r\n` as `\n`. A match is then narrowed to where old and new text
-//! differ, so that what they share keeps its bytes, mixed line endings included.
+//! Both sides are compared with `\r\n` as `\n`. A match is then narrowed to the part that differs
+//! between old and new text, so that the shared part keeps its bytes, mixed line endings included.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::{EditError, Edited, MAX_EDITED_BYTES, nearest};
 use crate::note::text::{Eol, Text};
 
-/// How many places an error names.
+/// Places named in an error.
 const LISTED: usize = 20;
 
 pub(super) fn replace(
@@ -18,7 +18,7 @@ pub(super) fn replace(
     new_text: &str,
     all: bool,
 ) -> Result<Edited, EditError> {
-    // The file's mark is no part of its text, so one copied along is none of the searched either.
+    // The byte-order mark is not part of the text, so one copied into the arguments is removed.
     let old = unify(old_text.strip_prefix('\u{feff}').unwrap_or(old_text));
     let new = unify(new_text.strip_prefix('\u{feff}').unwrap_or(new_text));
     if old.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn replace(
     let (head, tail) = shared(&old, &new);
     let middle = &new[head..new.len() - tail];
     let count = if all { plain.text.matches(&*old).count() } else { 1 };
-    // Each newline may take a second byte.
+    // Each newline can take a second byte.
     let added = (middle.len() + newlines(middle)).saturating_mul(count);
     let bytes = body.len().saturating_add(added);
     if bytes > MAX_EDITED_BYTES {
@@ -52,7 +52,7 @@ pub(super) fn replace(
     let mut changed = String::with_capacity(bytes);
     let mut eols = Eols::of(body);
     let (mut replacements, mut copied) = (0, 0);
-    // Lines are counted along the way, each touched line once.
+    // Lines are counted on the way, each changed line once.
     let (mut line, mut counted, mut last_touched, mut touched) = (0, 0, None, 0);
     for (at, _) in plain.text.match_indices(&*old) {
         replacements += 1;
@@ -60,7 +60,7 @@ pub(super) fn replace(
         line += newlines(&plain.text[counted..from.start]);
         counted = from.start;
         let taken = &plain.text[from.clone()];
-        // Whole lines put between two others touch neither.
+        // Whole lines inserted between two others change neither.
         let between = taken.is_empty()
             && middle.ends_with('\n')
             && (from.start == 0 || plain.text[..from.start].ends_with('\n'));
@@ -88,7 +88,7 @@ pub(super) fn replace(
     })
 }
 
-/// `\r\n` as `\n`.
+/// Replaces `\r\n` with `\n`.
 fn unify(text: &str) -> Cow<'_, str> {
     match text.contains("\r\n") {
         true => Cow::Owned(text.replace("\r\n", "\n")),
@@ -100,10 +100,10 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|&byte| byte == b'\n').count()
 }
 
-/// A text with its `\r\n` as `\n`, and the way back.
+/// A text with `\n` for `\r\n`, and the mapping back.
 struct Plain<'a> {
     text: Cow<'a, str>,
-    /// Where, in `text`, a `\r` was taken out right before; ascending.
+    /// Ascending offsets in `text` before which a `\r` was removed.
     dropped: Vec<usize>,
 }
 
@@ -114,15 +114,16 @@ impl<'a> Plain<'a> {
         Self { text: unify(body), dropped }
     }
 
-    /// A range of the plain text as one of the original. One that begins at a newline begins at its
-    /// `\r`; one that ends there ends before it.
+    /// The range of the original text. A range that starts at a newline includes its `\r`; one that
+    /// ends there ends before the `\r`.
     fn original(&self, range: Range<usize>) -> Range<usize> {
         let back = |at: usize| at + self.dropped.partition_point(|&dropped| dropped < at);
         back(range.start)..back(range.end)
     }
 }
 
-/// Where `old` is, overlapping itself too ("aa" is in "aaa" twice), as far as an error lists.
+/// The occurrences of `old`, overlapping ones too ("aa" occurs in "aaa" twice), as many as an error
+/// lists.
 fn overlapping(text: &str, old: &str, first: usize) -> Vec<usize> {
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut places = vec![first];
@@ -137,7 +138,7 @@ fn overlapping(text: &str, old: &str, first: usize) -> Vec<usize> {
     places
 }
 
-/// How many bytes the two begin with and end with alike, in whole characters.
+/// The bytes of the common beginning and end, in whole characters.
 fn shared(old: &str, new: &str) -> (usize, usize) {
     let head: usize =
         old.chars().zip(new.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
@@ -151,10 +152,10 @@ fn shared(old: &str, new: &str) -> (usize, usize) {
     (head, tail)
 }
 
-/// Says how lines end, from the top down, looking at each byte once.
+/// Finds line endings from the top down, reading each byte once.
 struct Eols<'a> {
     body: &'a str,
-    /// Up to which byte `eol` is right.
+    /// The byte up to which `eol` is valid.
     until: usize,
     eol: Option<Eol>,
 }
@@ -164,7 +165,8 @@ impl<'a> Eols<'a> {
         Self { body, until: 0, eol: None }
     }
 
-    /// The ending of the line that byte `at` is in, else of the line before. `at` never goes down.
+    /// The ending of the line with byte `at`, otherwise of the line before. `at` must never
+    /// decrease.
     fn at(&mut self, at: usize) -> Option<Eol> {
         if at >= self.until {
             match self.body[at..].find('\n') {

@@ -1,20 +1,20 @@
-//! A note's properties: the YAML between two lines of `---` at its very beginning.
+//! A note's properties: the YAML between two `---` lines at its beginning.
 //!
-//! The block begins with the first byte (a byte-order mark before it is none of it) by `---` and a
-//! newline; it ends with a line `---`, behind which blanks may stand, or with the file. What ends
-//! with the file only is a block if it holds properties: else a note that begins with a rule would
-//! be all YAML.
+//! The block begins with the first byte (after a byte-order mark) by `---` and a newline; it ends
+//! with a `---` line, which may have trailing spaces, or with the file. An unclosed block counts
+//! only if it holds properties; otherwise a note that begins with a horizontal rule would be YAML
+//! throughout.
 //!
-//! Keys and values are found by the YAML parser's own positions, so that an edit of one property
-//! leaves every other byte alone. In reading order: this page, `yaml` (reading), [`scalar`]
-//! (spelling a value), [`edit`], [`scalars`] (every value of any YAML).
+//! The YAML parser's positions locate keys and values, so that an edit of one property leaves every
+//! other byte unchanged. In reading order: this file, `yaml` (reading), [`scalar`] (writing a
+//! value), [`edit`], [`scalars`] (all values of any YAML).
 
 pub mod edit;
 pub mod scalar;
 pub mod scalars;
 mod yaml;
 
-pub(super) use yaml::marks;
+pub(super) use yaml::{marks, plain};
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use super::link::Link;
 
-/// The largest block that is parsed, in bytes.
+/// The largest parsed block, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 
 /// One property.
@@ -30,42 +30,42 @@ pub const MAX_BYTES: usize = 64 << 10;
 pub struct Property {
     /// Its key, unquoted.
     pub name: String,
-    /// Its value. Dates are texts; so are numbers that JSON cannot hold.
+    /// Dates are strings; so are numbers that JSON cannot hold.
     pub value: Value,
-    /// The bytes of the key.
+    /// The byte range of the key.
     pub key: Range<usize>,
-    /// The bytes of the value, quotes included; empty where there is none. Those of a block list
-    /// or mapping may have comments at their end.
+    /// The byte range of the value with its quotes; empty for an empty value. The range of a block
+    /// list or mapping may end with comments.
     pub at: Range<usize>,
-    /// The bytes of each item, where the value is a list.
+    /// The byte range of each item of a list.
     pub items: Vec<Range<usize>>,
 }
 
-/// Why a block's properties cannot be read. The note's body is read all the same.
+/// Why a block's properties cannot be read. The note's body is readable all the same.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrontmatterError {
-    /// It is no YAML.
+    /// The block is not valid YAML.
     #[error("line {line} is no valid YAML: {reason}")]
     Syntax {
-        /// The line of the note, from 1.
+        /// 1-based line of the note.
         line: usize,
-        /// What the parser says.
+        /// The parser's message.
         reason: String,
     },
-    /// YAML, but no mapping of keys to values.
+    /// YAML, but not a mapping.
     #[error("the frontmatter holds no keys with values")]
     NotAMapping,
-    /// A key stands there twice.
+    /// Two properties have the same key.
     #[error("line {line} has the key `{key}` a second time")]
     DuplicateKey {
-        /// The line of the note, from 1.
+        /// 1-based line of the note.
         line: usize,
         key: String,
     },
-    /// Larger or deeper than anybody's properties.
+    /// Larger or deeper than allowed.
     #[error("the frontmatter is too large to be read: {what}")]
     TooLarge {
-        /// What there is too much of.
+        /// The limit that is exceeded.
         what: &'static str,
     },
 }
@@ -73,31 +73,31 @@ pub enum FrontmatterError {
 /// A note's frontmatter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frontmatter {
-    /// All of it, both lines of `---` and the newline after the second included.
+    /// The whole block with both `---` lines and the newline after the second.
     pub range: Range<usize>,
     /// The YAML between them.
     pub yaml: Range<usize>,
     /// The properties in their order.
     pub properties: Result<Vec<Property>, FrontmatterError>,
-    /// Links that are the whole of a value, in lists and mappings at any depth, be it in quotes or in
-    /// lines of their own. Keys are none.
+    /// Links that are a whole value, in lists and mappings at any depth, quoted or in a block
+    /// scalar. Keys do not count.
     pub links: Vec<Link>,
 }
 
 impl Frontmatter {
-    /// The property of this name; case does not count.
+    /// The property with this name, ignoring ASCII case.
     pub fn get(&self, name: &str) -> Option<&Property> {
         let properties = self.properties.as_ref().ok()?;
         properties.iter().find(|property| property.name.eq_ignore_ascii_case(name))
     }
 
-    /// The tags that the property `tags` names.
+    /// The tags in the property `tags`.
     pub fn tags(&self) -> Vec<&str> {
         self.get("tags").map(|tags| super::tag::of_property(&tags.value)).unwrap_or_default()
     }
 
-    /// The other names that the properties `aliases` and `alias` give: the texts of a list, or those between
-    /// the commas of one text.
+    /// The names in the properties `aliases` and `alias`: the items of a list, or the
+    /// comma-separated parts of a text.
     pub fn aliases(&self) -> Vec<&str> {
         let properties = ["aliases", "alias"].into_iter().filter_map(|name| self.get(name));
         let names = properties.flat_map(|property| match &property.value {
@@ -109,7 +109,7 @@ impl Frontmatter {
     }
 }
 
-/// Finds the frontmatter that begins at `start`, behind a byte-order mark.
+/// Finds the frontmatter that begins at `start`, after a byte-order mark.
 pub fn find(text: &str, start: usize) -> Option<Frontmatter> {
     let first = text[start..].strip_prefix("---")?;
     let newline = if first.starts_with("\r\n") { 2 } else { usize::from(first.starts_with('\n')) };

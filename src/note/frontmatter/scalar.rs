@@ -1,24 +1,24 @@
-//! A value as YAML, spelt so that every reader takes it for the same: what YAML 1.1 or 1.2 could
-//! take for something else than text is quoted.
+//! Writes a value as YAML that every reader understands alike: text that YAML 1.1 or 1.2 could take
+//! for another type is quoted.
 
 use serde_json::Value;
 
 use super::yaml;
 
-/// How a text is quoted.
+/// The quoting of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// Not at all where that is safe, else as [`Style::Double`].
+    /// Unquoted if that is safe, otherwise as [`Style::Double`].
     #[default]
     Plain,
-    /// `'…'`, where the text allows it, else as [`Style::Double`].
+    /// `'…'` if the text allows it, otherwise as [`Style::Double`].
     Single,
     /// `"…"`.
     Double,
 }
 
 impl Style {
-    /// The style of a scalar as it stands in a text.
+    /// The style of a scalar as it is written.
     pub fn of(raw: &str) -> Self {
         match raw.as_bytes().first() {
             Some(b'\'') => Self::Single,
@@ -28,19 +28,19 @@ impl Style {
     }
 }
 
-/// Where a scalar stands.
+/// The context of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// On a line of its own, after its key or the dash of its item.
+    /// On its own line, after a key or the dash of an item.
     Block,
-    /// Between brackets or braces, where commas part.
+    /// Between brackets or braces, where commas separate.
     Flow,
-    /// In JSON, where every text is in double quotes.
+    /// In JSON, where every text has double quotes.
     Json,
 }
 
-/// A text, number, checkbox or nothing as one line of YAML. What is a list or a mapping comes out
-/// as JSON, which is YAML too.
+/// A text, number, checkbox or null as one line of YAML. Lists and mappings become JSON, which is
+/// valid YAML too.
 pub fn spell(value: &Value, style: Style, place: Place) -> String {
     match value {
         Value::String(text) => text_as(text, style, place),
@@ -54,7 +54,7 @@ pub fn spell(value: &Value, style: Style, place: Place) -> String {
     }
 }
 
-/// The place of an item of a list in one line.
+/// The context of an item of a one-line list.
 fn within(place: Place) -> Place {
     if place == Place::Json { Place::Json } else { Place::Flow }
 }
@@ -87,12 +87,12 @@ fn double(text: &str) -> String {
     quoted
 }
 
-/// What YAML does not allow as it is, or takes for the end of a line.
+/// Characters that YAML does not allow unescaped, or treats as a line end.
 fn needs_escape(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether a text without quotes is read as this very text.
+/// Whether the unquoted text is read as the same text.
 pub fn is_plain(text: &str, place: Place) -> bool {
     let begins_as_other = text.starts_with(|c: char| {
         matches!(
@@ -125,7 +125,7 @@ pub fn is_plain(text: &str, place: Place) -> bool {
         || text.contains(" #")
         || text.contains(needs_escape)
         || (place != Place::Block && text.contains([',', '[', ']', '{', '}', ':', '#']));
-    // All kinds of blanks, since readers differ in what they trim.
+    // All kinds of whitespace, since readers differ in what they trim.
     text.trim() == text
         && !text.is_empty()
         && place != Place::Json
@@ -134,7 +134,7 @@ pub fn is_plain(text: &str, place: Place) -> bool {
         && !is_other_type(text)
 }
 
-/// Whether some reader of YAML takes this for a number, a checkbox or nothing.
+/// Whether some YAML reader takes the text for a number, a boolean or null.
 fn is_other_type(text: &str) -> bool {
     const WORDS: [&str; 11] =
         ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "nan"];
@@ -143,14 +143,14 @@ fn is_other_type(text: &str) -> bool {
         || (looks_like_number(text) && !looks_like_date(text))
 }
 
-/// Numbers of YAML 1.1 too: `1_000`, `0b1`, `12:30`, and more digits than fit.
+/// Also YAML 1.1 numbers: `1_000`, `0b1`, `12:30`, and numbers with too many digits.
 fn looks_like_number(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or(text);
     digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && digits.chars().all(|c| c.is_ascii_hexdigit() || "xXoO_.,:+-".contains(c))
 }
 
-/// `2026-11-21` and `2026-11-21T10:30:00`: dates stand without quotes, as Obsidian writes them.
+/// `2026-11-21` and `2026-11-21T10:30:00`: dates stay unquoted, as Obsidian writes them.
 fn looks_like_date(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     matches!(&*shape, "0000-00-00" | "0000-00-00T00:00" | "0000-00-00T00:00:00")

@@ -1,4 +1,4 @@
-//! Every value of a YAML text, however deep, with the keys it belongs to.
+//! Every value of a YAML text at any depth, with its keys.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,21 @@ use saphyr_parser::{Event, Parser};
 /// A value that is neither a list nor a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scalar {
-    /// The keys above it, joined by dots; empty where there is none.
+    /// The keys above it, joined by dots; empty without any.
     pub key: String,
-    /// What it says, unquoted.
+    /// The unquoted value.
     pub value: String,
-    /// Its first line, from 1.
+    /// The 1-based first line.
     pub line: usize,
 }
 
-/// The scalars of a YAML text, keys too (as values without a key of their own); `None` if it is
-/// no YAML, or repeats a list or a mapping by an alias.
+/// The scalars of a YAML text, with keys as values without a key of their own; `None` if it is not
+/// YAML, or an alias repeats a list or mapping.
 pub fn read(yaml: &str) -> Option<Vec<Scalar>> {
     let mut scalars = Vec::new();
     let mut anchors: HashMap<usize, String> = HashMap::new();
-    // Of each open list or mapping: whether it is a mapping, and the key of the value being read.
+    // For each open list or mapping: whether it is a mapping, and the key of the value being
+    // parsed.
     let mut open: Vec<(bool, Option<String>)> = Vec::new();
     for event in Parser::new_from_str(yaml) {
         let (event, span) = event.ok()?;
@@ -31,7 +32,7 @@ pub fn read(yaml: &str) -> Option<Vec<Scalar>> {
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 open.pop();
-                // What has ended was the value of a key.
+                // The ended value belonged to a key.
                 if let Some((true, key)) = open.last_mut() {
                     *key = match key.take() {
                         Some(_) => None,

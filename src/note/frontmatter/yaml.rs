@@ -1,4 +1,4 @@
-//! From YAML events to properties with their places. Values follow YAML 1.2's core schema.
+//! Converts YAML events to properties with positions. Values follow YAML 1.2's core schema.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use super::{FrontmatterError, MAX_BYTES, Property};
 use crate::note::link::{Link, Quotes};
 use crate::note::markdown;
 
-/// Values in one block, those that aliases repeat counted each time.
+/// The most values in one block; values repeated by aliases count each time.
 const MAX_VALUES: usize = 20_000;
 
-/// Lists and mappings inside each other.
+/// The deepest nesting of lists and mappings.
 const MAX_DEPTH: usize = 64;
 
 /// An open list or mapping.
@@ -25,20 +25,20 @@ enum Open {
 struct Reader<'t> {
     text: &'t str,
     yaml: Range<usize>,
-    /// Byte offsets of the block's characters, where they are not the same as their numbers.
+    /// Byte offsets of the block's characters, unless they equal the character indices.
     offsets: Option<Vec<usize>>,
-    /// Each with its anchor and the byte it begins at.
+    /// Each with its anchor and its first byte.
     open: Vec<(Open, usize, usize)>,
     anchors: HashMap<usize, Value>,
     values: usize,
     properties: Vec<Property>,
-    /// The key of the property being read.
+    /// The key of the property being parsed.
     key: Option<(String, Range<usize>)>,
-    /// Where the items of the list that is its value stand.
+    /// The positions of the items of its list value.
     items: Vec<Range<usize>>,
 }
 
-/// Reads the properties in `yaml`, and the links in their values.
+/// Reads the properties in `yaml`, and adds the links in their values to `links`.
 pub(super) fn read(
     text: &str,
     yaml: Range<usize>,
@@ -90,7 +90,7 @@ impl Reader<'_> {
                     Open::Mapping(map, _) => Value::Object(map),
                 };
                 self.keep(anchor, &value)?;
-                // The parser's place of a closing bracket goes on to the end of its line.
+                // The parser's position of a closing bracket extends to the end of the line.
                 let closes = self.text[at.start..].starts_with([']', '}']);
                 let end = if closes { at.start + 1 } else { at.end };
                 let end = start + self.text[start..end.max(start)].trim_end().len();
@@ -192,7 +192,7 @@ impl Reader<'_> {
                     map.insert(key, value);
                 }
             }
-            // The whole document: the mapping itself, or nothing at all.
+            // The document itself: the mapping, or nothing.
             None if value.is_null() || value.is_object() => {}
             None => return Err(FrontmatterError::NotAMapping),
         }
@@ -210,8 +210,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The place of a scalar up to its closing quote: the parser's goes on to the end of the line,
-    /// a comment there included.
+    /// The position of a scalar up to its closing quote: the parser's position extends to the end
+    /// of the line, comments included.
     fn quoted(&self, at: Range<usize>, style: ScalarStyle) -> Range<usize> {
         let mut inside = marks(&self.text[at.clone()]) + 1;
         let raw = &self.text.as_bytes()[at.clone()];
@@ -228,8 +228,8 @@ impl Reader<'_> {
         at
     }
 
-    /// The link that is all of a scalar on one line, which says `value`: in quotes, or below `|` or
-    /// `>`, where it stands as it is.
+    /// The link that is the whole value of a one-line scalar: quoted, or in a block scalar below
+    /// `|` or `>`, where it is unquoted.
     fn link(&self, at: &Range<usize>, style: ScalarStyle, value: &str) -> Option<Link> {
         let raw = self.text.get(at.clone())?;
         let (quotes, mark) = match style {
@@ -243,7 +243,7 @@ impl Reader<'_> {
             ScalarStyle::Plain => return None,
         };
         let marks = marks(raw);
-        // The parser's place goes on to a comment behind the value.
+        // The parser's position includes a comment after the value.
         let inside = raw[marks..].strip_prefix(mark)?;
         let inside = &inside[..closing_quote(inside, quotes)?];
         let start = at.start + marks + 1 + (inside.len() - inside.trim_start().len());
@@ -278,8 +278,8 @@ impl Reader<'_> {
     }
 }
 
-/// Bytes of an anchor and a type (`&a`, `!!str`) before a scalar, which the parser's place begins
-/// with, and of the blanks behind them.
+/// The number of bytes of an anchor and a tag (`&a`, `!!str`) before a scalar, with the spaces
+/// after them; the parser's position includes these.
 pub(in crate::note) fn marks(raw: &str) -> usize {
     let mut rest = raw;
     while rest.starts_with(['&', '!']) {
@@ -289,7 +289,7 @@ pub(in crate::note) fn marks(raw: &str) -> usize {
     raw.len() - rest.len()
 }
 
-/// Where the quote stands that closes a scalar.
+/// The position of the closing quote.
 fn closing_quote(inside: &str, quotes: Quotes) -> Option<usize> {
     let bytes = inside.as_bytes();
     let mut at = 0;
@@ -318,8 +318,8 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     }
 }
 
-/// What an unquoted scalar means.
-pub(super) fn plain(text: &str) -> Value {
+/// The value of an unquoted scalar.
+pub(in crate::note) fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => return Value::Bool(true),
@@ -351,7 +351,7 @@ fn number(text: &str) -> Option<Value> {
         if let Ok(value) = plain.parse::<i64>() {
             return Some(value.into());
         }
-        // More digits than a number keeps: an id, which has to stay what it is.
+        // An integer too large for a number is an id and must stay unchanged.
         return None;
     }
     let value: f64 = text.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Unfolds the alternates `{a,b}` of a glob into plain patterns.
+//! Expands the alternatives `{a,b}` of a glob into plain patterns.
 
 use super::{MAX_ALTERNATIVES, MAX_DEPTH};
 
@@ -7,21 +7,22 @@ enum Part<'a> {
     OneOf(Vec<Vec<Part<'a>>>),
 }
 
-/// What braces mean that hold one choice alone: that choice, or themselves.
+/// The meaning of braces around a single choice: that choice, or literal braces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lone {
     Choice,
     Text,
 }
 
-/// Every pattern that the braces stand for; `None` if they are too many or too deep.
+/// Every pattern that the braces expand to; `None` if there are too many or they are nested too
+/// deep.
 pub fn expand(pattern: &str, lone: Lone) -> Option<Vec<String>> {
     let partners = partners(pattern);
     let parts = parse(pattern, 0, &partners, 0, lone)?;
     (count(&parts) <= MAX_ALTERNATIVES).then(|| unfold(&parts))
 }
 
-/// For each byte that opens a brace with a partner, where that partner is.
+/// For each byte that opens a matched brace, the offset of its partner.
 fn partners(pattern: &str) -> Vec<Option<usize>> {
     let mut partners = vec![None; pattern.len()];
     let mut open = Vec::new();
@@ -39,7 +40,7 @@ fn partners(pattern: &str) -> Vec<Option<usize>> {
     partners
 }
 
-/// Reads `text`, which starts at byte `base` of the pattern.
+/// Parses `text`, which starts at byte `base` of the pattern.
 fn parse<'a>(
     text: &'a str,
     base: usize,
@@ -86,7 +87,7 @@ fn parse<'a>(
     Some(parts)
 }
 
-/// How many patterns there will be, before any is made.
+/// The number of patterns, computed before any is built.
 fn count(parts: &[Part<'_>]) -> usize {
     parts.iter().fold(1, |product: usize, part| match part {
         Part::Text(_) => product,

@@ -1,19 +1,20 @@
-//! Globs as `list_files` and `search_files` take them.
+//! The globs of `list_files` and `search_files`.
 //!
-//! `*` is any run within a segment, `**` as a whole segment is any number of segments, `?` one
-//! character, `{a,b}` one of several. `[` and `]` are themselves, since note names hold them. There
-//! is no escape: `\` is `/`, as in every path. A brace without its partner is itself; two around one
-//! choice alone (`{draft}`) can be meant either way ([`Glob::with_lone_braces`]).
+//! `*` matches any run within a component, `**` as a whole component any number of components, `?`
+//! one character, `{a,b}` one of several. `[` and `]` are literal, since note names contain them.
+//! There is no escape: `\` is `/`, as in every path. An unmatched brace is literal; braces around a
+//! single choice (`{draft}`) can be meant either way ([`Glob::with_lone_braces`]).
 //!
-//! Case, Unicode form and kinds of space do not count: literal text goes through
-//! [`fold_key`], and is compared with a path that went through it too.
+//! Matching ignores case, Unicode form and kinds of space: literal text and paths both go through
+//! [`fold_key`].
 //!
-//! Matching is greedy with one point of return per level (a star in a segment, a `**` among the
-//! segments), so it costs at most pattern × path; alternates are unfolded beforehand, up to a cap.
+//! Matching is greedy with one backtracking point per level (a star in a component, a `**` among
+//! the components), so it costs at most pattern × path; alternatives are expanded beforehand, up to
+//! a limit.
 //!
-//! What a glob says of every path that it means ([`Glob::prefix`], [`Glob::name`],
-//! [`Glob::name_beginning`], [`Glob::ending`], [`Glob::needle`], [`Glob::depth`]) lets whoever has a
-//! hundred thousand paths look at few of them.
+//! The properties that all matching paths share ([`Glob::prefix`], [`Glob::name`],
+//! [`Glob::name_beginning`], [`Glob::ending`], [`Glob::needle`], [`Glob::depth`]) let a caller with
+//! a hundred thousand paths test only a few.
 
 mod braces;
 mod wild;
@@ -27,23 +28,23 @@ use crate::note::fold::fold_key;
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 1024;
 
-/// The most patterns that the braces of one glob may unfold to.
+/// The most patterns that one glob may expand to.
 pub const MAX_ALTERNATIVES: usize = 256;
 
 /// The deepest nesting of braces.
 const MAX_DEPTH: usize = 16;
 
-/// A glob ready to match paths.
+/// A parsed glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     alternatives: Vec<Vec<Segment>>,
     has_slash: bool,
 }
 
-/// Why a text is no glob.
+/// Why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
-    /// Nothing to match.
+    /// The pattern has nothing to match.
     #[error("the pattern is empty")]
     Empty,
     /// Longer than [`MAX_PATTERN_BYTES`].
@@ -52,7 +53,7 @@ pub enum GlobError {
         /// Its length in bytes.
         bytes: usize,
     },
-    /// The braces stand for more than [`MAX_ALTERNATIVES`] patterns, or are nested too deep.
+    /// The braces expand to more than [`MAX_ALTERNATIVES`] patterns, or are nested too deep.
     #[error("the braces in `{pattern}` stand for more than {MAX_ALTERNATIVES} patterns")]
     TooManyAlternatives {
         /// The pattern as given.
@@ -67,7 +68,7 @@ pub enum GlobError {
 }
 
 impl GlobError {
-    /// The stable word for this failure.
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::InvalidPattern
     }
@@ -91,22 +92,22 @@ enum Segment {
     AnyDepth,
     /// A component without wildcards.
     Exact(String),
-    /// A component with some.
+    /// A component with wildcards.
     Wild(Wild),
 }
 
 impl Glob {
-    /// Takes a glob as a person or a model writes it. A leading `/` or `./`, a trailing `/` and
-    /// empty segments do not count.
+    /// Parses a glob as a person or a model writes it. Ignores a leading `/` or `./`, a trailing
+    /// `/` and empty components.
     ///
     /// # Errors
-    /// An empty or overlong pattern, braces that stand for too many patterns, a `..` segment.
+    /// An empty or too long pattern, braces that expand to too many patterns, a `..` component.
     pub fn parse(pattern: &str) -> Result<Self, GlobError> {
         Self::read(pattern, Lone::Choice)
     }
 
-    /// The same with braces around one choice alone as themselves: `{draft}.md`, `{{date}}`. `None`
-    /// where there are no such braces.
+    /// Like [`Glob::parse`], but braces around a single choice are literal: `{draft}.md`,
+    /// `{{date}}`. `None` if there are no such braces.
     ///
     /// # Errors
     /// As [`Glob::parse`].
@@ -129,7 +130,7 @@ impl Glob {
                 match text {
                     "" | "." => {}
                     ".." => return Err(GlobError::Climbs { pattern: pattern.to_owned() }),
-                    // `**/**` says no more than `**`.
+                    // `**/**` means the same as `**`.
                     "**" if segments.last() == Some(&Segment::AnyDepth) => {}
                     "**" => segments.push(Segment::AnyDepth),
                     text => segments.push(segment(text)),
@@ -146,28 +147,28 @@ impl Glob {
         Ok(Self { alternatives, has_slash })
     }
 
-    /// What means the entry of this name in the listed folder alone; no character is a wildcard.
+    /// Matches the entry with this name directly in the listed folder; no character is a wildcard.
     pub fn of_name(name: &str) -> Self {
         let alternatives = vec![vec![Segment::Exact(fold_key(name))]];
         Self { alternatives, has_slash: true }
     }
 
-    /// Whether `folded_path` is meant: a path below the folder that is listed, `/` between
-    /// components, already through [`fold_key`]. A trailing `**` asks for at least one component:
-    /// `a/**` is all below `a`, not `a`.
+    /// Whether `folded_path` matches: a path below the listed folder, `/` between components,
+    /// already through [`fold_key`]. A trailing `**` requires at least one component: `a/**`
+    /// matches everything below `a`, not `a`.
     pub fn matches(&self, folded_path: &str) -> bool {
         !folded_path.is_empty()
             && self.alternatives.iter().any(|segments| match_path(segments, folded_path))
     }
 
-    /// Whether any alternative has more than one segment, or it is a name's ([`Glob::of_name`]). Without, the glob speaks of the listed
-    /// folder's own entries (or, as `**`, of all).
+    /// Whether any alternative has more than one component, or the glob is that of a name
+    /// ([`Glob::of_name`]). Otherwise the glob matches only entries of the listed folder (or, as
+    /// `**`, everything).
     pub fn has_slash(&self) -> bool {
         self.has_slash
     }
 
-    /// The folded path of the folder below which everything lies that this glob means; empty where
-    /// nothing is known of it.
+    /// The folded path of the folder that contains all matches; empty if unknown.
     pub fn prefix(&self) -> String {
         let [segments] = &self.alternatives[..] else { return String::new() };
         let exact = segments[..segments.len() - 1].iter().map_while(|segment| match segment {
@@ -177,14 +178,14 @@ impl Glob {
         exact.collect::<Vec<_>>().join("/")
     }
 
-    /// Whether it means everything below the folder of its [`Glob::prefix`], and nothing else.
+    /// Whether the glob matches exactly what lies below its [`Glob::prefix`].
     pub fn is_all_below_prefix(&self) -> bool {
         let [segments] = &self.alternatives[..] else { return false };
         let Some((Segment::AnyDepth, above)) = segments.split_last() else { return false };
         above.iter().all(|segment| matches!(segment, Segment::Exact(_)))
     }
 
-    /// The folded last component of every path that this glob means; `None` where that is open.
+    /// The folded last component of all matches; `None` if it varies.
     pub fn name(&self) -> Option<&str> {
         let [segments] = &self.alternatives[..] else { return None };
         match segments.last() {
@@ -193,8 +194,7 @@ impl Glob {
         }
     }
 
-    /// The folded text with which the last component of every path begins that this glob means; empty
-    /// if there is none.
+    /// The folded text with which the last component of every match begins; empty if there is none.
     pub fn name_beginning(&self) -> &str {
         let mut beginnings = self.alternatives.iter().map(|segments| match segments.last() {
             Some(Segment::Exact(name)) => name.as_str(),
@@ -205,8 +205,8 @@ impl Glob {
         beginnings.fold(first, common_beginning)
     }
 
-    /// The ending by which alone this glob tells what it means, at any depth: `.md` of `**/*.md`.
-    /// Empty for `**`, which means everything.
+    /// The ending that alone decides on a match, at any depth: `.md` for `**/*.md`. Empty for `**`,
+    /// which matches everything.
     pub fn ending(&self) -> Option<&str> {
         let [segments] = &self.alternatives[..] else { return None };
         match &segments[..] {
@@ -216,7 +216,7 @@ impl Glob {
         }
     }
 
-    /// The longest folded text that stands in every path this glob means; empty if there is none.
+    /// The longest folded text that every match contains; empty if there is none.
     pub fn needle(&self) -> &str {
         let [segments] = &self.alternatives[..] else { return "" };
         let texts = segments.iter().flat_map(|segment| match segment {
@@ -227,7 +227,7 @@ impl Glob {
         texts.max_by_key(|text| text.len()).unwrap_or_default()
     }
 
-    /// How many components a path has that this glob means; `None` if that is open.
+    /// The number of components of all matches; `None` if it varies.
     pub fn depth(&self) -> Option<usize> {
         let depth = self.alternatives.first()?.len();
         let fixed = |segments: &Vec<Segment>| {
@@ -236,7 +236,7 @@ impl Glob {
         self.alternatives.iter().all(fixed).then_some(depth)
     }
 
-    /// The same glob with `**/` before it: at any depth.
+    /// The same glob at any depth, with `**/` before it.
     pub fn anywhere(&self) -> Self {
         let deepen = |segments: &Vec<Segment>| match segments.first() {
             Some(Segment::AnyDepth) => segments.clone(),
@@ -246,7 +246,7 @@ impl Glob {
     }
 }
 
-/// Reads one segment, folding the literal text between the wildcards.
+/// Parses one component and folds the literal text between the wildcards.
 fn segment(text: &str) -> Segment {
     match text.contains(['*', '?']) {
         true => Segment::Wild(Wild::parse(text)),
@@ -256,10 +256,10 @@ fn segment(text: &str) -> Segment {
 
 fn match_path(pattern: &[Segment], path: &str) -> bool {
     if let [Segment::AnyDepth, segment] = pattern {
-        // Whatever is above, so that only the last component counts.
+        // Only the last component counts, whatever is above.
         return match_segment(segment, path.rfind('/').map_or(path, |slash| &path[slash + 1..]));
     }
-    // `left` is what is still to match; `None` once the last component is taken.
+    // `left` is the rest to match; `None` once the last component is consumed.
     let (mut at, mut left) = (0, Some(path));
     let mut retry: Option<(usize, &str)> = None;
     loop {
@@ -283,8 +283,8 @@ fn match_path(pattern: &[Segment], path: &str) -> bool {
             }
             _ => {}
         }
-        // The last `**` takes one component more. Going back further cannot help: whatever an
-        // earlier one could reach, this one can too.
+        // The last `**` consumes one more component. Backtracking further cannot help: this `**`
+        // can reach whatever an earlier one could.
         let Some((after, from)) = retry else { return false };
         let Some(below) = first(from).1 else { return false };
         retry = Some((after, below));
@@ -293,13 +293,13 @@ fn match_path(pattern: &[Segment], path: &str) -> bool {
     }
 }
 
-/// What of `a` stands at the beginning of `b`, too.
+/// The part of `a` with which `b` begins too.
 fn common_beginning<'a>(a: &'a str, b: &str) -> &'a str {
     let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
     &a[..alike.map(|(character, _)| character.len_utf8()).sum()]
 }
 
-/// The first component and what comes below it.
+/// The first component and the rest.
 fn first(path: &str) -> (&str, Option<&str>) {
     match path.split_once('/') {
         Some((name, below)) => (name, Some(below)),

@@ -1,10 +1,10 @@
-//! One segment of a glob that has wildcards: texts and `?` between stars.
+//! One component of a glob with wildcards: text and `?` between stars.
 
 use memchr::memmem;
 
 use crate::note::fold::fold_key;
 
-/// A segment with `*` or `?`, as the parts between its stars.
+/// A component with `*` or `?`, split at its stars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wild {
     /// None of them is empty.
@@ -14,20 +14,20 @@ pub struct Wild {
     open_end: bool,
 }
 
-/// What stands between two stars.
+/// The part between two stars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part(Vec<Unit>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Unit {
-    /// This folded text; not empty.
+    /// Folded text, never empty.
     Text(String),
-    /// One character.
+    /// Any one character.
     One,
 }
 
 impl Wild {
-    /// Reads a segment, folding the text between the wildcards.
+    /// Parses a component and folds the text between the wildcards.
     pub fn parse(text: &str) -> Self {
         let parts = text.split('*').map(Part::parse).filter(|part| !part.0.is_empty());
         Self {
@@ -37,7 +37,7 @@ impl Wild {
         }
     }
 
-    /// Whether a folded name fits.
+    /// Whether a folded name matches.
     pub fn matches(&self, name: &str) -> bool {
         let (mut rest, mut parts) = (name, &self.parts[..]);
         if !self.open_start
@@ -55,7 +55,7 @@ impl Wild {
             let Some(before) = last.strip_end(rest) else { return false };
             (rest, parts) = (before, others);
         }
-        // Each as far to the left as it goes: what comes after has the more room.
+        // Each part takes the leftmost place, which leaves the most room for the rest.
         parts.iter().all(|part| match part.after_first(rest) {
             Some(after) => {
                 rest = after;
@@ -65,12 +65,12 @@ impl Wild {
         })
     }
 
-    /// Whether there is no star in it.
+    /// Whether it has no star.
     fn is_one_part(&self) -> bool {
         self.parts.len() == 1
     }
 
-    /// The text with which a name has to begin; empty if that is open.
+    /// The text with which every match begins; empty if it varies.
     pub fn beginning(&self) -> &str {
         match self.parts.first().and_then(|part| part.0.first()) {
             Some(Unit::Text(text)) if !self.open_start => text,
@@ -78,7 +78,7 @@ impl Wild {
         }
     }
 
-    /// The text that is all it asks of a name's end.
+    /// The ending, if it alone decides on a match.
     pub fn ending(&self) -> Option<&str> {
         match (&self.parts[..], self.open_start, self.open_end) {
             ([], true, _) => Some(""),
@@ -90,7 +90,7 @@ impl Wild {
         }
     }
 
-    /// The texts in it.
+    /// The literal texts in it.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flat_map(|part| &part.0).filter_map(|unit| match unit {
             Unit::Text(text) => Some(text.as_str()),
@@ -109,12 +109,12 @@ impl Part {
         Self(units)
     }
 
-    /// What follows this part at the beginning of `text`.
+    /// The rest of `text` after this part at its beginning.
     fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
         strip(&self.0, text)
     }
 
-    /// What stands before this part at the end of `text`.
+    /// The rest of `text` before this part at its end.
     fn strip_end<'t>(&self, text: &'t str) -> Option<&'t str> {
         self.0.iter().rev().try_fold(text, |text, unit| match unit {
             Unit::Text(literal) => text.strip_suffix(literal.as_str()),
@@ -125,7 +125,7 @@ impl Part {
         })
     }
 
-    /// What follows the first place in `text` where this part stands.
+    /// The rest of `text` after the first occurrence of this part.
     fn after_first<'t>(&self, text: &'t str) -> Option<&'t str> {
         let Some((Unit::Text(first), others)) = self.0.split_first() else {
             let mut starts = text.char_indices().map(|(at, _)| &text[at..]);
@@ -135,7 +135,7 @@ impl Part {
         if others.is_empty() {
             return first_place.map(|at| &text[at + first.len()..]);
         }
-        // Places that overlap count too.
+        // Overlapping places count too.
         let mut from = 0;
         loop {
             let at = from + memmem::find(&text.as_bytes()[from..], first.as_bytes())?;

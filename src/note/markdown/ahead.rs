@@ -1,12 +1,12 @@
-//! How far scans look ahead of where reading is, counted where tests run: a scan that every opener
-//! of a text repeats makes the whole quadratic, and one note would hold up everything.
+//! Counts, in tests, how far scans look ahead: a scan that every opener of a text repeats makes
+//! parsing quadratic, and one such note would block everything.
 
 #[cfg(test)]
 thread_local! {
     static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts steps of a scan that may be taken again over the same bytes.
+/// Counts steps of a scan that could be repeated over the same bytes.
 #[inline]
 pub(in crate::note) fn count(steps: usize) {
     #[cfg(test)]
@@ -15,7 +15,7 @@ pub(in crate::note) fn count(steps: usize) {
     let _ = steps;
 }
 
-/// The steps that this thread has taken since it asked last.
+/// The steps of this thread since the last call.
 #[cfg(test)]
 pub(in crate::note) fn steps() -> usize {
     STEPS.with(|all| all.replace(0))

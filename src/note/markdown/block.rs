@@ -1,15 +1,15 @@
-//! From lines to pieces of prose: leaves out fenced and indented code, math and HTML blocks, and
-//! knows headings and tables. After CommonMark and GFM where Obsidian says nothing else.
+//! Splits lines into pieces of prose: skips fenced and indented code, math and HTML blocks, and
+//! recognises headings and tables. Follows CommonMark and GFM unless Obsidian differs.
 
 use std::ops::Range;
 
 use super::inline::{self, Found, Place};
 use super::{BlockId, Heading, ahead};
 
-/// List marks looked for in one line.
+/// The most list marks parsed in one line.
 const MAX_MARKS: usize = 16;
 
-/// What is being left out.
+/// The kind of block being skipped.
 #[derive(Clone, Copy)]
 enum Skip {
     Fence {
@@ -21,7 +21,7 @@ enum Skip {
     Math {
         quotes: usize,
     },
-    /// Until a line that holds this, in any case.
+    /// Until a line that contains this text, ignoring case.
     Html(&'static str),
     /// Until a blank line.
     HtmlBlock,
@@ -31,17 +31,16 @@ struct Walk<'t, 'f> {
     text: &'t str,
     found: &'f mut Found,
     skip: Option<Skip>,
-    /// Columns at which the content of the open list items begins, outermost first: each is larger
-    /// than the one before.
+    /// The content columns of the open list items, outermost first, strictly increasing.
     lists: Vec<usize>,
-    /// Lines of the open paragraph, container marks left out before the first.
+    /// The lines of the open paragraph; the first one without container marks.
     paragraph: Vec<Range<usize>>,
     quotes: usize,
-    /// Where the last `$$` stands: nothing opens after it.
+    /// The position of the last `$$`: nothing opens after it.
     last_math: usize,
 }
 
-/// Finds the prose of `text` from `start` on and what is in it.
+/// Finds the prose of `text` from `start` on and its content.
 pub(super) fn walk(text: &str, start: usize, found: &mut Found) {
     let last_math = text.rfind("$$").unwrap_or(0);
     let mut walk = Walk {
@@ -78,7 +77,7 @@ impl Walk<'_, '_> {
             return;
         }
         if quotes != self.quotes {
-            // A line without the mark may still go on with a quoted paragraph.
+            // A line without the mark can still continue a quoted paragraph.
             if quotes > self.quotes || self.paragraph.is_empty() {
                 self.flush();
                 self.lists.clear();
@@ -95,7 +94,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Counts up to `limit` quote marks from the line's start; says where they end.
+    /// Counts up to `limit` quote marks from the line's start; returns their number and end.
     fn quote_marks(&self, line: &Range<usize>, limit: usize) -> (usize, usize) {
         let bytes = self.text.as_bytes();
         let (mut quotes, mut at) = (0, line.start);
@@ -113,7 +112,7 @@ impl Walk<'_, '_> {
         (quotes, at)
     }
 
-    /// Columns of the blanks from `at` on, and where they end.
+    /// The columns of the whitespace from `at` on, and its end.
     fn indent(&self, at: usize, end: usize) -> (usize, usize) {
         let mut column = 0;
         for (offset, byte) in self.text.as_bytes()[at..end].iter().enumerate() {
@@ -126,7 +125,7 @@ impl Walk<'_, '_> {
         (column, end)
     }
 
-    /// Whether the line belongs to what is left out; ends it where it is over.
+    /// Whether the line belongs to the skipped block; ends the block at its last line.
     fn skipped(
         &mut self,
         quotes: usize,
@@ -170,8 +169,7 @@ impl Walk<'_, '_> {
         true
     }
 
-    /// The column at which the content begins of the innermost open item that `column` is in; 0 if
-    /// it is in none.
+    /// The content column of the innermost open item that contains `column`; 0 if there is none.
     fn item_at(&self, column: usize) -> usize {
         let outer = self.lists.partition_point(|content| {
             ahead::count(1);
@@ -180,7 +178,7 @@ impl Walk<'_, '_> {
         outer.checked_sub(1).map_or(0, |at| self.lists[at])
     }
 
-    /// A line outside all that is left out.
+    /// A line outside skipped blocks.
     fn open(&mut self, indent: usize, mut line: Range<usize>) {
         if self.paragraph.is_empty() {
             while self.lists.last().is_some_and(|content| indent < *content) {
@@ -202,7 +200,7 @@ impl Walk<'_, '_> {
             column += width + if far { 1 } else { blanks };
             self.lists.push(column);
             if far {
-                // Nothing in the item yet, or indented code.
+                // The item is still empty, or this is indented code.
                 return;
             }
             line.start = after;
@@ -215,12 +213,12 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A line's content behind all container marks.
+    /// The content of a line after all container marks.
     fn content(&mut self, column: usize, line: Range<usize>) {
         let rest = &self.text[line.clone()];
         if let Some((mark, length)) = fence(rest) {
             self.flush();
-            // A fence left of an item's content is not in that item.
+            // A fence left of an item's content is not part of that item.
             let indent = self.item_at(column);
             self.skip = Some(Skip::Fence { mark, length, quotes: self.quotes, indent });
         } else if rest.starts_with("$$") && !rest[2..].contains("$$") && self.last_math >= line.end
@@ -250,7 +248,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Ends the paragraph and reads what is in it.
+    /// Ends the paragraph and parses it.
     fn flush(&mut self) {
         let lines = std::mem::take(&mut self.paragraph);
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
@@ -279,7 +277,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     start..start + inside.trim().len()
 }
 
-/// Bytes of a list marker at the start, without the blanks behind it.
+/// The length of a list marker at the start, without the spaces after it.
 fn list_mark(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -291,14 +289,14 @@ fn list_mark(text: &str) -> Option<usize> {
     matches!(bytes.get(width), None | Some(b' ' | b'\t')).then_some(width)
 }
 
-/// The mark and length of a fence that opens here.
+/// The character and length of a fence that opens here.
 fn fence(text: &str) -> Option<(u8, usize)> {
     let mark = *text.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = text.bytes().take_while(|byte| *byte == mark).count();
     (length >= 3 && (mark == b'~' || !text[length..].contains('`'))).then_some((mark, length))
 }
 
-/// The level of an ATX heading and its text.
+/// The level and text of an ATX heading.
 fn atx(text: &str) -> Option<(u8, Range<usize>)> {
     let level = text.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &text[level..];
@@ -313,7 +311,7 @@ fn atx(text: &str) -> Option<(u8, Range<usize>)> {
     Some((level as u8, start..start + inside.len()))
 }
 
-/// The level of the underline of a heading.
+/// The level of a setext underline.
 fn setext(text: &str) -> Option<u8> {
     let line = text.trim_end();
     match line.as_bytes().first() {
@@ -331,7 +329,7 @@ fn is_rule(text: &str) -> bool {
         && text.bytes().filter(|byte| *byte == mark).count() >= 3
 }
 
-/// What HTML block opens here (CommonMark's seven kinds).
+/// The HTML block that opens here (CommonMark's seven kinds).
 fn html(text: &str, begins: bool) -> Option<Skip> {
     const VERBATIM: [(&str, &str); 4] = [
         ("script", "</script>"),
@@ -380,7 +378,7 @@ fn contains_ignoring_case(text: &str, what: &str) -> bool {
     text.as_bytes().windows(what.len()).any(|window| window.eq_ignore_ascii_case(what.as_bytes()))
 }
 
-/// The id that a block's last line ends with.
+/// The id at the end of a block's last line.
 fn block_id(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     let inside = text[line.clone()].trim_end();
     let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
@@ -391,7 +389,7 @@ fn block_id(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     (length > 0 && parted).then_some(end - length..end)
 }
 
-/// Which of a paragraph's lines is the header of a table: the one above a delimiter row.
+/// The line of a paragraph that is the header of a table: the one above a delimiter row.
 fn table(text: &str, lines: &[Range<usize>]) -> Option<usize> {
     let row = |at: usize| text[lines[at].clone()].trim();
     let delimits = |line: &str| {

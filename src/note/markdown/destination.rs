@@ -1,25 +1,25 @@
-//! What stands between the parentheses of a Markdown link.
+//! Parses the parentheses of a Markdown link.
 
 use std::ops::Range;
 
 use super::ahead;
 
-/// Parentheses inside a bare destination, at most this deep (as cmark has it).
+/// The deepest nesting of parentheses in a bare destination (as in cmark).
 const MAX_DEPTH: usize = 32;
 
 /// The parts of `(destination "title")`.
 pub(super) struct Destination {
     /// The destination, without `<` and `>`.
     pub range: Range<usize>,
-    /// Whether it stands between `<` and `>`.
+    /// Whether it is between `<` and `>`.
     pub angle: bool,
     /// The title, without its quotes.
     pub title: Option<Range<usize>>,
-    /// Behind the closing parenthesis.
+    /// The offset after the closing parenthesis.
     pub end: usize,
 }
 
-/// Reads what begins with the `(` at `open`, as far as `end`.
+/// Parses the parentheses that open at `open`, up to `end`.
 pub(super) fn read(text: &str, open: usize, end: usize) -> Option<Destination> {
     let bytes = &text.as_bytes()[..end];
     let mut at = blanks(bytes, open + 1);
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str, open: usize, end: usize) -> Option<Destination> {
     (bytes.get(at) == Some(&b')')).then_some(Destination { range, angle, title, end: at + 1 })
 }
 
-/// Behind the blanks from `at` on, one newline among them at most.
+/// The offset after the whitespace from `at` on, with at most one newline in it.
 fn blanks(bytes: &[u8], mut at: usize) -> usize {
     let mut newlines = 0;
     while let Some(byte) = bytes.get(at) {
@@ -87,8 +87,8 @@ fn bare(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     (depth == 0).then_some(start..at)
 }
 
-/// A title's text. No opener of its kind stands in it (CommonMark has it so for parentheses, and a
-/// quote closes): so each byte is looked at once for each kind, however many begin and none ends.
+/// The text of a title. It contains no opener of its kind (CommonMark says so for parentheses, and
+/// a quote closes), so each byte is read once for each kind, however many begin and none ends.
 fn title(bytes: &[u8], open: usize, close: u8) -> Option<Range<usize>> {
     let mut at = open + 1;
     loop {

@@ -1,5 +1,4 @@
-//! What is in a piece of prose: links, tags, and the marks of comments. Code spans, math and HTML
-//! are passed over.
+//! Finds links, tags and comment marks in a piece of prose. Skips code spans, math and HTML.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,21 +7,21 @@ use super::{BlockId, Heading, TagAt, ahead, destination};
 use crate::note::link::{Encoding, Link, LinkKind};
 use crate::note::tag;
 
-/// The longest HTML tag or autolink that is looked for, in bytes.
+/// The longest HTML tag or autolink, in bytes.
 const MAX_TAG: usize = 2048;
 
-/// Everything found so far. Line numbers are filled in at the end.
+/// The results so far. Line numbers are filled in at the end.
 #[derive(Default)]
 pub(super) struct Found {
     pub links: Vec<Link>,
     pub headings: Vec<Heading>,
     pub blocks: Vec<BlockId>,
     pub tags: Vec<TagAt>,
-    /// Where `%%` stands, and in which piece of prose.
+    /// The positions of `%%`, with the number of the piece of prose.
     pub percents: Vec<(usize, usize)>,
 }
 
-/// Where a piece of prose stands.
+/// The context of a piece of prose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Prose,
@@ -39,20 +38,20 @@ struct Reader<'t, 'f> {
     range: Range<usize>,
     place: Place,
     found: &'f mut Found,
-    /// For each run of backticks, where the next run of its length begins.
+    /// For each run of backticks, the start of the next run with the same length.
     ticks: HashMap<usize, usize>,
-    /// Where inline math can end, ascending.
+    /// The positions where inline math can end, ascending.
     math_ends: Vec<usize>,
     brackets: Vec<Bracket>,
-    /// Openers below this number may only be images any more: links hold no links.
+    /// Openers with a lower index can only be images: links contain no links.
     links_below: usize,
-    /// Where an unescaped `!` stands.
+    /// The position of an unescaped `!`.
     bang: Option<usize>,
-    /// Where the last HTML comment ends: none begins behind it.
+    /// The end of the last HTML comment: none begins after it.
     last_comment: usize,
 }
 
-/// Reads `range` of `text`.
+/// Parses `range` of `text`.
 pub(super) fn read(text: &str, range: Range<usize>, place: Place, found: &mut Found) {
     let mut reader = Reader {
         ticks: tick_pairs(text, &range),
@@ -69,7 +68,7 @@ pub(super) fn read(text: &str, range: Range<usize>, place: Place, found: &mut Fo
     reader.run();
 }
 
-/// The one link that is all of `range`, as a property's value has to be.
+/// The link that fills all of `range`, as required of a property's value.
 pub fn single_link(text: &str, range: Range<usize>) -> Option<Link> {
     if text.get(range.clone())?.contains('\n') {
         return None;
@@ -168,7 +167,7 @@ impl Reader<'_, '_> {
         at + 1
     }
 
-    /// The wikilink whose first bracket stands at `at`.
+    /// The wikilink whose first bracket is at `at`.
     fn wikilink(&self, at: usize, banged: bool) -> Option<Link> {
         let inner = self.inner(at + 2)?;
         let text = &self.text[inner.clone()];
@@ -199,19 +198,16 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// What stands between `[[` and `]]` of one line.
+    /// The content between `[[` and `]]` on one line.
     fn inner(&self, start: usize) -> Option<Range<usize>> {
         let bytes = &self.text.as_bytes()[..self.range.end];
-        let (mut at, mut open) = (start, 0_usize);
+        let mut at = start;
         loop {
             ahead::count(1);
             match (bytes.get(at)?, bytes.get(at + 1)) {
                 (b'\n', _) | (b'[', Some(b'[')) => return None,
-                (b'[', _) => open += 1,
-                // `[[a#[^1]]]`: the first bracket closes the one inside.
-                (b']', Some(b']')) if open > 0 && bytes.get(at + 2) == Some(&b']') => open -= 1,
+                // Closes at the first `]]`: `[[a#b [c]]]` leads to `a#b [c`, as in Obsidian.
                 (b']', Some(b']')) => return Some(start..at),
-                (b']', _) => open = open.saturating_sub(1),
                 _ => {}
             }
             at += 1;
@@ -281,7 +277,7 @@ fn run(text: &str, at: usize, end: usize, mark: u8) -> usize {
     text.as_bytes()[at..end].iter().take_while(|byte| **byte == mark).count()
 }
 
-/// For each run of backticks, where the next run of its length begins.
+/// For each run of backticks, the start of the next run with the same length.
 fn tick_pairs(text: &str, range: &Range<usize>) -> HashMap<usize, usize> {
     let mut runs = Vec::new();
     let mut at = range.start;
@@ -300,7 +296,8 @@ fn tick_pairs(text: &str, range: &Range<usize>) -> HashMap<usize, usize> {
     pairs
 }
 
-/// Where a `$` can end inline math: behind no blank, before no digit, not doubled, not escaped.
+/// The positions where a `$` can end inline math: not after whitespace, not before a digit, not
+/// doubled, not escaped.
 fn math_ends(text: &str, range: &Range<usize>) -> Vec<usize> {
     let bytes = &text.as_bytes()[..range.end];
     let mut ends = Vec::new();
@@ -317,7 +314,7 @@ fn math_ends(text: &str, range: &Range<usize>) -> Vec<usize> {
     ends
 }
 
-/// Bytes of the HTML tag that `text` begins with.
+/// The length of the HTML tag with which `text` begins.
 pub(super) fn html_tag(text: &str) -> Option<usize> {
     let bytes = &text.as_bytes()[..text.len().min(MAX_TAG)];
     let mut at = 1 + usize::from(bytes.get(1) == Some(&b'/'));
@@ -355,9 +352,9 @@ pub(super) fn html_tag(text: &str) -> Option<usize> {
     }
 }
 
-/// Bytes of the autolink (`<https://…>`, `<a@b.c>`) that `text` begins with.
+/// The length of the autolink (`<https://…>`, `<a@b.c>`) with which `text` begins.
 fn autolink(text: &str) -> Option<usize> {
-    // Not beyond the next one that may begin.
+    // Not beyond the start of the next possible one.
     let ends = |byte: &u8| matches!(byte, b'>' | b'<') || byte.is_ascii_whitespace();
     let bytes = &text.as_bytes()[1..text.len().min(MAX_TAG)];
     let length = bytes.iter().position(ends);

@@ -1,6 +1,6 @@
-//! Line numbers of offsets asked for in ascending order.
+//! Line numbers of ascending offsets.
 
-/// Counts newlines once, however many offsets are asked for.
+/// Counts each newline once, however many offsets are requested.
 pub(super) struct Lines<'a> {
     text: &'a [u8],
     at: usize,
@@ -12,7 +12,7 @@ impl<'a> Lines<'a> {
         Self { text: text.as_bytes(), at: 0, line: 1 }
     }
 
-    /// The line of `offset`, from 1. Offsets must not go down.
+    /// The 1-based line of `offset`. Offsets must not decrease.
     pub fn of(&mut self, offset: usize) -> usize {
         let passed = self.text.get(self.at..offset).unwrap_or_default();
         self.line += passed.iter().filter(|byte| **byte == b'\n').count();

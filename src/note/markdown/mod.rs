@@ -1,12 +1,12 @@
-//! What Obsidian indexes of a note: its links, headings, block ids, tags and frontmatter, each with
-//! the bytes it stands in.
+//! Reads what Obsidian indexes of a note: links, headings, block ids, tags and frontmatter, with
+//! their byte ranges.
 //!
-//! Not a renderer: only as much of Markdown is read as decides what is prose and what is code,
-//! math or HTML, in which nothing counts. One pass over the lines (`block`) finds the prose, one
-//! over each piece of it (`inline`) what is in it. Cost is linear in the text.
+//! Not a renderer: it parses only as much Markdown as is needed to tell prose from code, math and
+//! HTML, in which nothing counts. One pass over the lines (`block`) finds the prose, and one over
+//! each piece of prose (`inline`) finds its content. The cost is linear in the text.
 //!
-//! In reading order: this page, `block`, `inline`, `destination`; `ahead` counts for the tests that
-//! it stays so.
+//! In reading order: this file, `block`, `inline`, `destination`; `ahead` counts steps so that
+//! tests can check the linear cost.
 
 pub(super) mod ahead;
 mod block;
@@ -29,16 +29,16 @@ pub struct Heading {
     pub level: u8,
     /// Its text, without the marks around it.
     pub text: Range<usize>,
-    /// Its line, from 1.
+    /// 1-based line.
     pub line: usize,
 }
 
-/// A name that a block was given with `^id`.
+/// The id that `^id` gives to a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
     /// The id, without `^`.
     pub id: Range<usize>,
-    /// Its line, from 1.
+    /// 1-based line.
     pub line: usize,
 }
 
@@ -47,30 +47,28 @@ pub struct BlockId {
 pub struct TagAt {
     /// Its name, without `#`.
     pub name: Range<usize>,
-    /// Its line, from 1.
+    /// 1-based line.
     pub line: usize,
 }
 
-/// What a note holds, in the order of the text. Ranges are bytes of the text given, each on
-/// character boundaries.
+/// The content of a note in text order. Ranges are bytes of the text, on character boundaries.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
-    /// Its properties, if it begins with any.
+    /// The frontmatter, if there is any.
     pub frontmatter: Option<Frontmatter>,
-    /// Where the body begins, behind byte-order mark and frontmatter.
+    /// The start of the body, after byte-order mark and frontmatter.
     pub body: usize,
-    /// Every link, those to other places than the vault included. A link may stand inside the text
-    /// of another.
+    /// Every link, external ones included. A link may lie inside the text of another.
     pub links: Vec<Link>,
     /// Every heading.
     pub headings: Vec<Heading>,
     /// Every block id.
     pub blocks: Vec<BlockId>,
-    /// Every tag of the body; those of the frontmatter are in its properties.
+    /// Every tag of the body; the tags of the frontmatter are in its properties.
     pub tags: Vec<TagAt>,
 }
 
-/// Reads a note. Never fails: what cannot be understood is prose.
+/// Parses a note. Never fails: anything that is not understood is prose.
 pub fn read(text: &str) -> Document {
     let mut document = Document::default();
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
@@ -104,8 +102,8 @@ fn number_lines(text: &str, document: &mut Document) {
     document.tags.iter_mut().for_each(|tag| tag.line = lines.of(tag.name.start));
 }
 
-/// Pairs the `%%` that were met and marks the links between them. One that begins its line may
-/// close anywhere below, or never; one inside a line closes in the same piece of prose or is none.
+/// Pairs the `%%` marks and flags the links between them. A mark at the beginning of a line can
+/// close anywhere below, or never; one inside a line must close in the same piece of prose.
 fn comments(text: &str, found: &mut inline::Found) {
     let marks = std::mem::take(&mut found.percents);
     let mut spans: Vec<Range<usize>> = Vec::new();
@@ -130,7 +128,7 @@ fn comments(text: &str, found: &mut inline::Found) {
     }
 }
 
-/// Whether only blanks stand before `at` in its line, a few of them at most.
+/// Whether only a few spaces precede `at` in its line.
 fn begins_line(text: &str, at: usize) -> bool {
     let before = text.as_bytes()[..at].iter().rev().take(64);
     let other = before.copied().find(|byte| !matches!(byte, b' ' | b'\t' | b'>'));

@@ -1,7 +1,5 @@
 //! Dates within a name, as numbers in one order: year, month, day.
 
-use super::numbers::is_digits;
-
 pub(super) const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -23,6 +21,10 @@ pub(super) fn month(word: &str) -> Option<u32> {
     let names = |name: &&str| **name == *word || (is_short && name.starts_with(word));
     let at = MONTHS.iter().position(names)?;
     u32::try_from(at + 1).ok()
+}
+
+pub(super) fn is_digits(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The words with each month that stands beside a day or a year in digits, year first.

@@ -19,9 +19,9 @@ pub enum Day {
 }
 
 /// Words around a day that say that its note is meant.
-const AROUND: [&str; 14] = [
-    "the", "my", "daily", "on", "for", "of", "note", "notes", "page", "journal", "entry", "log",
-    "from", "s",
+const AROUND: [&str; 15] = [
+    "the", "my", "daily", "on", "for", "of", "note", "notes", "page", "journal", "diary", "entry",
+    "log", "from", "s",
 ];
 
 /// The day that `text` names, seen from `today`; `None` for what names none, or none alone.
@@ -58,7 +58,9 @@ fn of(said: &[&str], today: NaiveDate) -> Option<Day> {
     let since = |day: Weekday| u64::from(today.weekday().days_since(day));
     let number = |word: &str| word.parse::<u32>().ok();
     match *said {
-        ["today"] => Some(Day::Sure(today)),
+        ["today"] | ["tonight"] | ["this", "morning" | "afternoon" | "evening"] => {
+            Some(Day::Sure(today))
+        }
         ["yesterday"] => back(1),
         ["tomorrow"] => ahead(1),
         ["day", "before", "yesterday"] => back(2),
@@ -116,6 +118,8 @@ mod tests {
         };
         for (said, day) in [
             ("today", "2026-11-22"),
+            ("this morning's journal", "2026-11-22"),
+            ("my diary for today", "2026-11-22"),
             ("Yesterday's note", "2026-11-21"),
             ("tomorrow", "2026-11-23"),
             ("the day before yesterday", "2026-11-20"),

@@ -13,18 +13,20 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Words kept of one name.
-const MAX_WORDS: usize = 64;
+pub const MAX_WORDS: usize = 64;
 
 /// What often begins a name without being said, and is often said where no name begins with it.
 const ARTICLES: [&str; 3] = ["the", "a", "an"];
 
 /// Words that are said around a name and tell nothing of it.
-const FILLERS: [&str; 54] = [
+const FILLERS: [&str; 82] = [
     "the", "my", "our", "a", "an", "that", "this", "of", "for", "on", "in", "to", "with", "from",
     "at", "by", "about", "and", "or", "is", "it", "note", "notes", "file", "page", "document",
     "doc", "folder", "called", "named", "titled", "open", "show", "read", "find", "get", "go",
     "me", "please", "um", "uh", "er", "where", "what", "which", "one", "md", "slash", "dot", "der",
-    "die", "das", "le", "la",
+    "die", "das", "le", "la", "can", "could", "would", "will", "you", "i", "im", "id", "we", "us",
+    "let", "lets", "want", "need", "look", "looking", "see", "tell", "give", "bring", "pull", "up",
+    "okay", "ok", "hey", "hmm", "erm", "uhm",
 ];
 
 /// The words of a name, as they are said. No more than 64.
@@ -68,6 +70,20 @@ pub fn is_article(word: &str) -> bool {
 /// Whether a word is said around names, rather than in them.
 pub fn is_filler(word: &str) -> bool {
     FILLERS.contains(&word)
+}
+
+/// A word without the ending of a verb, for words that differ in that alone: `buying`, `planned`, `baking`. No
+/// word by itself: `bak` stands for `bake` and `baking`.
+pub fn stem(word: &str) -> &str {
+    let stem = ["ing", "ed", "e"].into_iter().find_map(|end| word.strip_suffix(end));
+    let Some(stem) = stem.filter(|stem| stem.len() >= 3) else { return word };
+    match stem.as_bytes() {
+        // "planned"
+        [.., a, b] if a == b && stem.len() > 3 && !matches!(b, b'l' | b's') => {
+            &stem[..stem.len() - 1]
+        }
+        _ => stem,
+    }
 }
 
 /// A word without the ending of its plural, where it has one: `tomatoes`, `shanties`, `shelves`.
@@ -257,6 +273,11 @@ mod tests {
             ("boatRegister", "boat register"),
             ("5th Avenue", "fifth avenue"),
             ("1905", "nineteen oh five"),
+            ("v0.6.7", "version oh point six point seven"),
+            ("2023-09-12", "september twelve twenty twenty three"),
+            ("2026-11-20", "november twenty twenty twenty six"),
+            ("march 2026", "march twenty twenty six"),
+            ("the one about boats", "the one about boats"),
             ("v1.05", "version one point oh five"),
             ("14.03.2026", "march fourteenth 2026"),
             ("21 rules", "twenty-one rules"),
@@ -278,6 +299,7 @@ mod tests {
             ("v1.05", "v1.5"),
             ("My plan", "Our plan"),
             ("bed one", "bed"),
+            ("the one ring", "the ring"),
         ] {
             assert_ne!(key(&words(one)), key(&words(other)), "{one} and {other}");
         }
@@ -321,6 +343,22 @@ mod tests {
             ("heroes", "hero"),
         ] {
             assert_eq!(singular(plural), one, "{plural}");
+        }
+    }
+
+    #[test]
+    fn verbs_lose_their_ending() {
+        for (one, other) in [
+            ("buying", "buy"),
+            ("planned", "plan"),
+            ("baking", "bake"),
+            ("calling", "called"),
+            ("importing", "import"),
+        ] {
+            assert_eq!(stem(one), stem(other), "{one} and {other}");
+        }
+        for (one, other) in [("ring", "r"), ("red", "r"), ("bed", "bing"), ("sting", "sted")] {
+            assert_ne!(stem(one), stem(other), "{one} and {other}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Numbers in words, ordinals, decades and versions, as digits.
 
+use super::dates::{self, is_digits};
+
 /// A word that is a number, or a part of one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -68,7 +70,10 @@ pub(super) fn in_digits(words: Vec<String>) -> Vec<String> {
     let mut at = 0;
     while at < words.len() {
         let word = &*words[at];
-        if let Some((number, decade, next)) = spoken(&words, at) {
+        if is_pronoun(&words, at) {
+            found.push(word.to_owned());
+            at += 1;
+        } else if let Some((number, decade, next)) = spoken(&words, at) {
             found.push(number.to_string());
             found.extend(decade.then(|| "s".to_owned()));
             at = next;
@@ -90,8 +95,13 @@ pub(super) fn in_digits(words: Vec<String>) -> Vec<String> {
     versions(found)
 }
 
-pub(super) fn is_digits(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether a word is the "one" of "the one about compost".
+fn is_pronoun(words: &[String], at: usize) -> bool {
+    const AFTER: [&str; 10] =
+        ["about", "on", "with", "called", "named", "from", "for", "where", "that", "which"];
+    words[at] == "one"
+        && at.checked_sub(1).is_some_and(|at| matches!(&*words[at], "the" | "that" | "this"))
+        && word(words, at + 1).is_some_and(|next| AFTER.contains(&next))
 }
 
 /// The number that begins at a word, whether it is a decade, and the place after it.
@@ -110,7 +120,9 @@ fn spoken(words: &[String], at: usize) -> Option<(u64, bool, usize)> {
             return Some((value * 100 + unit, false, next + 2));
         }
         // "nineteen eighty four", "twenty twenty six"
-        if let Some(rest) = small(words, next).filter(|rest| (10..100).contains(&rest.value)) {
+        if let Some(rest) = small(words, next).filter(|rest| (10..100).contains(&rest.value))
+            && !is_day(words, at, next)
+        {
             return Some((value * 100 + rest.value, rest.decade, rest.next));
         }
     }
@@ -138,6 +150,14 @@ fn spoken(words: &[String], at: usize) -> Option<(u64, bool, usize)> {
         }
     }
     Some((value, false, next))
+}
+
+/// Whether the number from `at` to `next` is the day in "september twelve twenty twenty three".
+fn is_day(words: &[String], at: usize, next: usize) -> bool {
+    let follows_month = at.checked_sub(1).is_some_and(|at| dates::month(&words[at]).is_some());
+    let is_year = |number: u64| (1000..3000).contains(&number);
+    follows_month
+        && spoken(words, next).is_some_and(|(number, decade, _)| !decade && is_year(number))
 }
 
 /// A number below a hundred, or a bare "hundred" or "thousand".
@@ -217,8 +237,12 @@ fn versions(words: Vec<String>) -> Vec<String> {
             "oh" | "o" if follows_number && words[..at].last().is_some_and(is_point) => {
                 found.push("0".to_owned());
             }
+            // "oh point six"
+            "oh" | "o" if words.get(at + 1).is_some_and(is_point) && is_number(at + 2) => {
+                found.push("0".to_owned());
+            }
             "no" | "nr" | "number" | "num" if is_number(at + 1) => {}
-            "version" | "ver" if is_number(at + 1) => found.push("v".to_owned()),
+            "version" | "ver" if is_number(at + 1) || is_oh(at + 1) => found.push("v".to_owned()),
             _ => found.push(word.clone()),
         }
     }

@@ -56,7 +56,9 @@ impl BlastRadius {
     /// that is not limited.
     fn in_hour<T>(&self, call: &Call, with: impl FnOnce(&mut Bucket, Duration) -> T) -> Option<T> {
         let scope = call.caller.scope;
-        if self.hour_files == 0 || scope.is_person() || call.turn.is_some() {
+        // Of rules the layer `standing` counts the files.
+        let is_free = scope.is_person() || scope == Scope::Rule;
+        if self.hour_files == 0 || is_free || call.turn.is_some() {
             return None;
         }
         let now = (self.clock)();
@@ -95,7 +97,7 @@ impl Layer for BlastRadius {
         let counts = |one: &&Effect| !(moves && one.action == Action::Write);
         let files = effects.iter().filter(|one| counts(one) && !is_folder(one));
         let files: usize = files.map(|one| one.files).sum();
-        if self.files > 0 && files > self.files {
+        if self.files > 0 && files > self.files && call.caller.scope != Scope::Rule {
             ask(format!("it changes {files} files at once"), true);
         }
         let moved = moved(effects);

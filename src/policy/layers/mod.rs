@@ -6,6 +6,7 @@ mod input;
 mod paths;
 mod permission;
 mod rate;
+mod standing;
 
 use super::call::{Call, Effect, Verdict};
 use super::settings::Settings;
@@ -47,9 +48,10 @@ pub const TIME_LIMIT: &str = "time_limit";
 
 /// The names of all layers in their order. `calls` carries out those that act and do not only
 /// decide.
-pub const ALL: [&str; 11] = [
+pub const ALL: [&str; 12] = [
     EXISTS,
     "permission",
+    "standing",
     "rate",
     "input",
     "paths",
@@ -65,6 +67,7 @@ pub const ALL: [&str; 11] = [
 pub(super) fn of(settings: &Settings, rules: &Rules, clock: &Clock) -> Vec<Box<dyn Layer>> {
     let all: Vec<Box<dyn Layer>> = vec![
         Box::new(permission::Permissions(settings.clone())),
+        Box::new(standing::Standing),
         Box::new(rate::Rate::new(settings, clock.clone())),
         Box::new(input::Input),
         Box::new(paths::Paths),

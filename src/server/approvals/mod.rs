@@ -273,21 +273,22 @@ impl Approvals {
             let asked = state.waiting.get(&number).is_some_and(|waiting| asker.is_asked(waiting));
             asked && (asker.own.is_none() || acp::may_choose(&option_id))
         };
-        let Some(name) = asker.filter(may).map(|asker| asker.name.clone()) else { return };
-        drop(state);
+        let Some(asker) = asker.filter(may) else { return };
         let words = meta.unwrap_or_default().vault.words;
-        self.decide(number, &option_id, &name, &words, Some(connection));
+        let (program, is_client) = (asker.name.clone(), asker.own.is_some());
+        drop(state);
+        let by = Answerer { program, words, is_client };
+        self.decide(number, &option_id, by, Some(connection));
     }
 
-    /// Decides a question in the name of a person who uses `program`, and tells everyone but `except`
-    /// that it needs no answer any more; whether a call waited for it. `None` where no such question
-    /// waits, or it cannot be answered so.
+    /// Decides a question as `by` has answered it, and tells everyone but `except` that it needs no answer
+    /// any more; whether a call waited for it. `None` where no such question waits, or it cannot be
+    /// answered so.
     pub fn decide(
         &self,
         number: i64,
         option: &str,
-        program: &str,
-        words: &str,
+        by: Answerer,
         except: Option<u64>,
     ) -> Option<bool> {
         let mut state = lock(&self.0);
@@ -298,7 +299,7 @@ impl Approvals {
             "allow_always" => Decision::Always,
             _ => Decision::Reject,
         };
-        let by = Answerer { program: program.to_owned(), words: spoken(words) };
+        let by = Answerer { words: spoken(&by.words), ..by };
         let waiting = state.waiting.remove(&number)?;
         state.withdraw(number, &waiting, except);
         let Waiting { key, kept, calls, left, .. } = waiting;

@@ -45,7 +45,7 @@ fn client() -> Arc<Outbox> {
 }
 
 fn said(by: &str, words: &str) -> Answerer {
-    Answerer { program: by.to_owned(), words: words.to_owned() }
+    Answerer { words: words.to_owned(), ..Answerer::from(by) }
 }
 
 fn numbers(approvals: &Approvals) -> Vec<i64> {
@@ -82,12 +82,12 @@ async fn while_somebody_is_shown_it_a_question_outlives_its_call_and_does_not_la
     let waits = tokio::time::timeout(Duration::from_secs(59), &mut same).await;
     assert!(waits.is_err());
     assert_eq!(
-        approvals.decide(7, "reject_once", "later", "only\n the old ones", None),
+        approvals.decide(7, "reject_once", said("later", "only\n the old ones"), None),
         Some(true)
     );
     assert_eq!(same.await, (Decision::Reject, said("later", "only the old ones")));
     assert_eq!(put(&first).await["params"]["requestId"], "permission-7");
-    assert_eq!(approvals.decide(7, "allow_once", "first", "", None), None);
+    assert_eq!(approvals.decide(7, "allow_once", said("first", ""), None), None);
     assert!(numbers(&approvals).is_empty());
 }
 
@@ -111,7 +111,7 @@ async fn where_nobody_is_there_it_waits_its_time_for_somebody() {
     assert_eq!(numbers(&approvals), [1]);
     pass(2).await;
     assert!(numbers(&approvals).is_empty());
-    assert_eq!(approvals.decide(1, "allow_once", "chat", "", None), None);
+    assert_eq!(approvals.decide(1, "allow_once", said("chat", ""), None), None);
 
     // A call that waits for somebody to come hears that nobody did.
     let stays = Patience { limit: None, for_somebody: true };
@@ -127,17 +127,21 @@ async fn a_later_answer_is_good_once_in_its_time_and_for_its_own_call() {
     let waits = |question| (Decision::Pending { question, shown: false }, Answerer::default());
     assert_eq!(ask(1, "a").await, waits(1));
     assert_eq!(ask(2, "a").await, waits(1));
-    assert_eq!(approvals.decide(1, "allow_always", "cli", "", None), None, "it is not offered");
-    assert_eq!(approvals.decide(1, "allow_once", "cli", "", None), Some(false));
+    assert_eq!(
+        approvals.decide(1, "allow_always", said("cli", ""), None),
+        None,
+        "it is not offered"
+    );
+    assert_eq!(approvals.decide(1, "allow_once", said("cli", ""), None), Some(false));
     pass(599).await;
     assert_eq!(ask(3, "b").await, waits(3));
     assert_eq!(ask(4, "a").await, (Decision::Once, said("cli", "")));
     assert_eq!(ask(5, "a").await, waits(5), "it was good once");
 
-    approvals.decide(5, "allow_once", "cli", "", None);
+    approvals.decide(5, "allow_once", said("cli", ""), None);
     pass(601).await;
     assert_eq!(ask(6, "a").await, waits(6), "it was good for its time");
-    approvals.decide(6, "reject_once", "cli", "no", None);
+    approvals.decide(6, "reject_once", said("cli", "no"), None);
     assert_eq!(ask(7, "a").await, (Decision::Reject, said("cli", "no")));
 }
 
@@ -147,7 +151,7 @@ async fn a_yes_lets_one_of_the_calls_go_on_that_wait() {
     approvals.join(1, &client(), "chat");
     let (first, second) =
         (approvals.ask(asked(1, "a"), MINUTE), approvals.ask(asked(2, "a"), MINUTE));
-    assert_eq!(approvals.decide(1, "allow_once", "chat", "", None), Some(true));
+    assert_eq!(approvals.decide(1, "allow_once", said("chat", ""), None), Some(true));
     assert_eq!(first.await, (Decision::Anew, Answerer::default()));
     assert_eq!(second.await, (Decision::Once, said("chat", "")));
     assert_eq!(

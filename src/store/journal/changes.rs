@@ -109,6 +109,15 @@ impl Changes {
         })
     }
 
+    /// The number of a turn's change set, if anything of it was done and is not taken back by an error or a crash.
+    pub fn done_in_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
+        self.0.read(|connection| {
+            let query = "SELECT change_set.id FROM change_set JOIN operation ON operation.change_set = change_set.id
+                         WHERE change_set.turn = ?1 AND operation.state = 'applied' LIMIT 1";
+            Ok(connection.query_row(query, [turn], |row| row.get(0)).optional()?)
+        })
+    }
+
     /// One change set.
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
         self.0.read(|connection| {
@@ -138,6 +147,11 @@ impl Changes {
         let met = "step.kind = ?1 AND step.id > ?3 AND \
                    (step.path = ?2 OR ?2 >= step.path || '/' AND ?2 < step.path || '0')";
         self.steps_where(met, &[&kind, &path, &after])
+    }
+
+    /// All moves that were done after the step `after`, in order.
+    pub fn moves_after(&self, after: i64) -> Result<Vec<StepRow>, StoreError> {
+        self.steps_where("step.kind = 'move' AND step.id > ?1", &[&after])
     }
 
     /// The last move that led to this path or a folder above it, before the step `before`.

@@ -13,6 +13,7 @@ mod resources;
 use std::sync::LazyLock;
 
 pub use likely::{Likely, likely};
+pub use prompts::template_folder;
 
 use super::{Definition, Registry};
 

@@ -99,10 +99,7 @@ fn templates(
     context: &Context,
     settings: &DailyNotes,
 ) -> Result<Vec<(String, VaultPath)>, ToolError> {
-    let folder = settings.templates.as_deref();
-    let found = folder.map(|folder| context.vault.resolve(folder, Want::Folder));
-    // As in Obsidian, a folder that is not there holds none.
-    let Some(Ok(Found { path: folder, .. })) = found else { return Ok(Vec::new()) };
+    let Some(folder) = folder_of(context, settings) else { return Ok(Vec::new()) };
     let glob = parse_glob("**/*.md")?;
     let wanted = Wanted { folder: &folder, glob: &glob, kind: Some(Kind::File) };
     let catalogue = context.vault.catalogue();
@@ -118,6 +115,18 @@ fn templates(
         named.extend(name.map(|name| (name, path)));
     }
     Ok(named)
+}
+
+/// The folder whose notes are prompts; as in Obsidian, one that is not there holds none.
+fn folder_of(context: &Context, settings: &DailyNotes) -> Option<VaultPath> {
+    let found = context.vault.resolve(settings.templates.as_deref()?, Want::Folder);
+    found.ok().map(|found| found.path)
+}
+
+/// The folder of templates, where there is one. May block.
+#[must_use]
+pub fn template_folder(context: &Context) -> Option<VaultPath> {
+    folder_of(context, &context.vault.daily_notes().ok()?)
 }
 
 /// Fills a prompt.

@@ -192,33 +192,6 @@ pub(super) fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "not a regular file")
 }
 
-/// Renames without replacing and makes the new name durable; where that fails the thing goes back,
-/// so that an error means that it never moved.
-pub(super) fn rename_durably(
-    from: &Folder,
-    name: Name,
-    to: &Folder,
-    to_name: Name,
-) -> io::Result<()> {
-    rename_new(from, name, to, to_name)?;
-    to.sync().inspect_err(|_| {
-        let _ = rename_new(to, to_name, from, name);
-    })
-}
-
-/// As [`rename_durably`], and that the old name is gone is durable, too.
-pub(super) fn rename_durably_in_both(
-    from: &Folder,
-    name: Name,
-    to: &Folder,
-    to_name: Name,
-) -> io::Result<()> {
-    rename_durably(from, name, to, to_name)?;
-    from.sync().inspect_err(|_| {
-        let _ = rename_new(to, to_name, from, name);
-    })
-}
-
 /// Renames without replacing, as surely as the file system can.
 pub(super) fn rename_new(from: &Folder, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
     match from.rename_new(name, to, to_name) {

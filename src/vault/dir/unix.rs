@@ -296,6 +296,51 @@ impl Folder {
         }
     }
 
+    /// This folder by a handle of its own, to which nothing is known yet of what could not be written.
+    pub fn reopen(&self) -> io::Result<Self> {
+        Ok(Self(fs::openat(&self.0, ".", FOLDER, Mode::empty())?))
+    }
+
+    /// Makes all that was written to this file system durable, whoever wrote it.
+    ///
+    /// # Errors
+    /// As the system says of what could not be written since this handle was opened.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        return Ok(chaos::step("sync file system", || fs::syncfs(&self.0))?);
+        #[cfg(not(target_os = "linux"))]
+        self.sync()
+    }
+
+    /// Whether [`Self::sync_file_system`] tells of content that could not be written: Linux does from 5.8 on.
+    pub fn tells_lost_writes() -> bool {
+        static TELLS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        *TELLS.get_or_init(|| {
+            let system = rustix::system::uname();
+            let release = system.release().to_string_lossy();
+            let mut numbers = release.split(['.', '-']).map_while(|number| number.parse().ok());
+            let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+            cfg!(target_os = "linux") && version >= (5_u32, 8_u32)
+        })
+    }
+
+    /// Whether this file system is known to bring changes of names to the disk in the order in which they
+    /// are made: those with a journal, and those that copy on write.
+    #[cfg(target_os = "linux")]
+    pub fn keeps_order(&self) -> bool {
+        // Magic numbers of statfs(2): ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, and tmpfs, which has no disk.
+        let orderly =
+            [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x2fc1_2fc1, 0x0102_1994];
+        fs::fstatfs(&self.0).is_ok_and(|found| orderly.contains(&(found.f_type as u32)))
+    }
+
+    /// Whether this file system is known to bring changes of names to the disk in the order in which they
+    /// are made: here none is.
+    #[cfg(not(target_os = "linux"))]
+    pub fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Why events cannot be trusted here, if this lies on a network or user-space file system.
     #[cfg(target_os = "linux")]
     pub fn remote_file_system(&self) -> Option<&'static str> {

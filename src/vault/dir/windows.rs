@@ -228,6 +228,26 @@ impl Folder {
         Ok(())
     }
 
+    /// This folder by a handle of its own.
+    pub fn reopen(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
+    /// The system makes names durable by itself; files are synced one by one.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The system has no sync of a whole file system.
+    pub fn tells_lost_writes() -> bool {
+        false
+    }
+
+    /// Nothing has to wait for a sync here.
+    pub fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Why events cannot be trusted here, if this lies on another machine.
     pub fn remote_file_system(&self) -> Option<&'static str> {
         let place = self.place.as_os_str().to_string_lossy();

@@ -18,7 +18,9 @@ use super::dir::{Meta, read_cached};
 use super::error::VaultError;
 use super::glance;
 use super::locks::lock;
-use super::obsidian::{self, ActiveNote, DailyNotes, ObsidianSettings, SettingsFile};
+use super::obsidian::{
+    self, ActiveNote, DailyNotes, ObsidianSettings, PropertyTypes, SettingsFile,
+};
 use super::revision::Revision;
 use super::view::View;
 use super::watch::Watcher;
@@ -59,6 +61,11 @@ impl Reader {
     /// What Obsidian's settings say now.
     pub fn obsidian(&self) -> ObsidianSettings {
         lock(&self.obsidian).settings(self.root())
+    }
+
+    /// Which types the user assigned to properties, as Obsidian's settings say now.
+    pub fn property_types(&self) -> Arc<PropertyTypes> {
+        lock(&self.obsidian).types(self.root())
     }
 
     /// The note open in Obsidian as its workspace file has it.
@@ -154,10 +161,18 @@ impl Reader {
     /// # Errors
     /// As [`Self::open_file`]; [`VaultError::TooLarge`] above [`Watcher::max_file_bytes`].
     pub fn read(&self, path: &VaultPath) -> Result<FileContent, VaultError> {
+        self.read_within(path, self.max_file_bytes())
+    }
+
+    /// The same with a limit of the caller's, in bytes.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`]; [`VaultError::TooLarge`] above `limit`.
+    pub fn read_within(&self, path: &VaultPath, limit: u64) -> Result<FileContent, VaultError> {
         let patience = Instant::now() + Duration::from_secs(1);
         loop {
             let (file, meta) = self.open_file(path)?;
-            let content = self.read_open(path, file, meta)?;
+            let content = self.read_open(path, file, meta, limit)?;
             // Of another size than a moment before: read in the middle of being written.
             let whole = content.bytes.len() as u64 == content.meta.size;
             let believed = whole && !just_emptied(&content.meta);
@@ -177,8 +192,8 @@ impl Reader {
         path: &VaultPath,
         file: File,
         meta: Meta,
+        limit: u64,
     ) -> Result<FileContent, VaultError> {
-        let limit = self.max_file_bytes();
         let too_large = |size| VaultError::TooLarge { path: path.clone(), size, limit };
         if meta.size > limit {
             return Err(too_large(meta.size));

@@ -35,6 +35,7 @@ pub use staged::{Saved, Staged};
 
 use super::content::Before;
 use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_stay, rename_new};
+use super::durable::{Durable, Together};
 use super::error::VaultError;
 use super::locks::lock;
 use super::read::{Reader, just_emptied};
@@ -75,6 +76,7 @@ impl OldText {
 pub struct Writer {
     vault: Reader,
     trash: Trash,
+    durable: Arc<Durable>,
     /// The folders of staged writes, each opened once.
     folders: Mutex<HashMap<FileId, Weak<Folder>>>,
 }
@@ -90,7 +92,16 @@ impl Deref for Writer {
 
 impl Writer {
     pub(super) fn new(vault: Reader) -> Self {
-        Self { trash: Trash::new(vault.clone()), vault, folders: Mutex::default() }
+        let durable = Arc::<Durable>::default();
+        let trash = Trash::new(vault.clone(), Arc::clone(&durable));
+        Self { vault, trash, durable, folders: Mutex::default() }
+    }
+
+    /// Makes all changes from here on durable together, at each [`Together::sync`], where the file system
+    /// allows it; `files`: about how many files will be written. The caller has recorded what it intends, and
+    /// can tell after a power cut how far it came.
+    pub fn together(&self, files: usize) -> Together<'_> {
+        self.durable.together(files)
     }
 
     /// The vault it writes to.
@@ -148,7 +159,7 @@ impl Writer {
         let (folder, name) = self.root().open_parent(path).map_err(failed("open the folder of"))?;
         let target = self.target(path, &folder, name, before)?;
         let folder = self.shared(folder).map_err(failed("open the folder of"))?;
-        Staged::write(path, folder, content, target, before, temp)
+        Staged::write(path, folder, content, target, (before, temp), &self.durable)
     }
 
     /// The handle that other staged writes have of this folder already, or else this one.
@@ -219,12 +230,12 @@ impl Writer {
 
     /// As [`Staged::commit`].
     pub fn commit(&self, staged: &mut Staged) -> Result<Saved, VaultError> {
-        staged.commit(&self.vault)
+        staged.commit(&self.vault, &self.durable)
     }
 
     /// As [`Staged::revert`].
     pub fn revert(&self, staged: Staged) -> Result<(), VaultError> {
-        staged.revert(&self.vault)
+        staged.revert(&self.vault, &self.durable)
     }
 
     /// As [`Staged::finish`].
@@ -265,7 +276,7 @@ impl Writer {
             match folder.create_folder(name) {
                 Ok(()) => {
                     made.push(here.clone());
-                    folder.sync().map_err(failed("make durable"))?;
+                    self.durable.names(&folder).map_err(failed("make durable"))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(VaultError::io("make the folder", &here, error)),
@@ -289,7 +300,7 @@ impl Writer {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
             Err(error) => return Err(failed(error)),
         }
-        if let Err(error) = folder.sync() {
+        if let Err(error) = self.durable.names(&folder) {
             // An error means that nothing was removed.
             let _ = folder.create_folder(name);
             return Err(failed(error));
@@ -322,7 +333,7 @@ impl Writer {
             return Err(VaultError::Stale { path: path.clone(), current: found });
         }
         folder.remove_file(temp).map_err(failed)?;
-        folder.sync().map_err(failed)?;
+        self.durable.names(&folder).map_err(failed)?;
         self.vault.forget(path);
         Ok(())
     }
@@ -367,7 +378,8 @@ impl Writer {
                 });
             }
         }
-        if let Err(error) = to_folder.sync().and_then(|()| from_folder.sync()) {
+        let durable = &self.durable;
+        if let Err(error) = durable.names(&to_folder).and_then(|()| durable.names(&from_folder)) {
             // An error means that nothing was moved.
             let back = rename_new(&to_folder, to_name, &from_folder, from_name);
             if back.is_err() && is_alias(&from_folder, to, from) {
@@ -421,7 +433,7 @@ impl Writer {
         let (folder, name) = self.root().open_parent(aside).map_err(failed)?;
         let (to_folder, to_name) = self.root().open_parent(to).map_err(failed)?;
         rename_new(&folder, name, &to_folder, to_name).map_err(failed)?;
-        to_folder.sync().map_err(failed)?;
+        self.durable.names(&to_folder).map_err(failed)?;
         self.vault.forget_unfinished(aside);
         self.vault.recheck(to);
         Ok(())

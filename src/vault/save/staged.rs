@@ -13,6 +13,7 @@ use crate::chaos;
 use crate::note::path::VaultPath;
 use crate::vault::content::{Before, FileContent};
 use crate::vault::dir::{Folder, Kind, Meta, Name, copy_attributes, must_stay, rename_new};
+use crate::vault::durable::Durable;
 use crate::vault::error::VaultError;
 use crate::vault::read::Reader;
 use crate::vault::recovery::{LATE, Late, Rescued};
@@ -85,14 +86,14 @@ enum State {
 }
 
 impl Staged {
-    /// Writes `content` beside its target, durable but not yet in place.
+    /// Writes `content` beside its target, durable once `durable` has made it so, and not yet in place.
     pub(super) fn write(
         path: &VaultPath,
         folder: Arc<Folder>,
         content: &[u8],
         target: Option<(File, Meta, Revision)>,
-        before: &Before,
-        temp: &str,
+        (before, temp): (&Before, &str),
+        durable: &Durable,
     ) -> Result<Self, VaultError> {
         let way = match &target {
             None => Way::New,
@@ -122,13 +123,14 @@ impl Staged {
             // What replaces a private note is never readable by others, not even for a moment.
             let private = staged.target.is_some();
             let mut file = staged.folder.create_new(Name::new(&staged.temp)?, private)?;
-            chaos::step("write a file", || file.write_all(content))?;
-            if let Some(target) = &mut staged.target
-                && let Some(old) = target.file.take()
-            {
-                copy_attributes(&old, &file, &target.meta)?;
-            }
-            chaos::step("sync a file", || file.sync_all())
+            let target = &mut staged.target;
+            durable.content(&staged.folder, &mut file, |file| {
+                chaos::step("write a file", || file.write_all(content))?;
+                match target.as_mut().and_then(|target| Some((target.file.take()?, &target.meta))) {
+                    Some((old, meta)) => copy_attributes(&old, file, meta),
+                    None => Ok(()),
+                }
+            })
         })();
         if let Err(error) = written {
             staged.discard();
@@ -163,22 +165,26 @@ impl Staged {
     /// [`VaultError::Stale`] if the file changed since it was staged, [`VaultError::Busy`] if it
     /// keeps changing; the file then holds what the other program wrote. As the system says if the
     /// change could not be made or made durable: it was taken back then.
-    pub fn commit(&mut self, vault: &Reader) -> Result<Saved, VaultError> {
+    pub(super) fn commit(
+        &mut self,
+        vault: &Reader,
+        durable: &Durable,
+    ) -> Result<Saved, VaultError> {
         let placed = match self.way {
             Way::New => self.commit_new(),
-            Way::Exchange | Way::Replace => self.commit_exchange(vault),
+            Way::Exchange | Way::Replace => self.commit_exchange(vault, durable),
             Way::InPlace => self.commit_in_place(vault),
         };
         if let Err(error) = placed {
             // A look that failed after the new text was in place: an error means nothing changed.
             if self.state == State::Committed {
-                self.take_back(vault)?;
+                self.take_back(vault, durable)?;
             }
             return Err(error);
         }
-        if let Err(error) = self.folder.sync() {
+        if let Err(error) = durable.names(&self.folder) {
             // Never tried again on what may have been dropped: the old version goes back.
-            self.take_back(vault)?;
+            self.take_back(vault, durable)?;
             return Err(VaultError::io("make durable", &self.path, error));
         }
         if let Ok(meta) = vault.folder().stat_at(&self.path) {
@@ -197,14 +203,14 @@ impl Staged {
         Ok(())
     }
 
-    fn commit_exchange(&mut self, vault: &Reader) -> Result<(), VaultError> {
+    fn commit_exchange(&mut self, vault: &Reader, durable: &Durable) -> Result<(), VaultError> {
         let path = self.path.clone();
         let (temp, name) = (self.temp.clone(), self.path.clone());
         let (temp, name) = names(&temp, &name)?;
         match self.folder.exchange(temp, &self.folder, name) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                return self.commit_replacing(vault);
+                return self.commit_replacing(vault, durable);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(vault.gone_since(&path));
@@ -280,7 +286,7 @@ impl Staged {
     }
 
     /// For file systems that cannot exchange names.
-    fn commit_replacing(&mut self, vault: &Reader) -> Result<(), VaultError> {
+    fn commit_replacing(&mut self, vault: &Reader, durable: &Durable) -> Result<(), VaultError> {
         let path = self.path.clone();
         let failed = |error| VaultError::io("write", &path, error);
         let (temp, name) = (self.temp.clone(), self.path.clone());
@@ -305,7 +311,7 @@ impl Staged {
         }
         old.seek(SeekFrom::Start(0)).map_err(failed)?;
         self.copy = Some(vault.recovery.rescue_text(&path, old, "late").map_err(failed)?);
-        self.take_back(vault)?;
+        self.take_back(vault, durable)?;
         Err(VaultError::Stale { path, current: Some(late) })
     }
 
@@ -370,11 +376,11 @@ impl Staged {
     /// # Errors
     /// As the system says, or [`VaultError::Stale`] if another program has written since; its
     /// text stays.
-    pub fn revert(mut self, vault: &Reader) -> Result<(), VaultError> {
-        self.take_back(vault)
+    pub(super) fn revert(mut self, vault: &Reader, durable: &Durable) -> Result<(), VaultError> {
+        self.take_back(vault, durable)
     }
 
-    fn take_back(&mut self, vault: &Reader) -> Result<(), VaultError> {
+    fn take_back(&mut self, vault: &Reader, durable: &Durable) -> Result<(), VaultError> {
         if self.state == State::Committed {
             let path = self.path.clone();
             let failed = |error| VaultError::io("restore", &path, error);
@@ -412,7 +418,7 @@ impl Staged {
         }
         self.copy.take().into_iter().for_each(|copy| copy.remove(&vault.recovery));
         self.discard();
-        let synced = self.folder.sync();
+        let synced = durable.names(&self.folder);
         vault.recheck(&self.path);
         synced.map_err(|error| VaultError::io("make durable", &self.path, error))
     }

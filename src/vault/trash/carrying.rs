@@ -4,9 +4,8 @@
 use std::io::{self, BufRead, Read};
 
 use crate::chaos;
-use crate::vault::dir::{
-    Folder, Kind, Name, copy_attributes, not_regular, rename_durably, rename_new,
-};
+use crate::vault::dir::{Folder, Kind, Name, copy_attributes, not_regular, rename_new};
+use crate::vault::durable::{Durable, rename_durably};
 use crate::vault::revision::Revision;
 use crate::vault::temp::temp_name;
 
@@ -44,7 +43,7 @@ pub(super) fn copy_back(
     (to, to_name): (&Folder, Name),
 ) -> io::Result<()> {
     let copied = copy((from, name), (to, temp));
-    let done = copied.and_then(|()| rename_durably(to, temp, to, to_name));
+    let done = copied.and_then(|()| rename_durably(&Durable::default(), (to, temp), (to, to_name)));
     done.inspect_err(|_| remove_copy((to, temp), (from, name), Part::Beginning))
 }
 

@@ -6,12 +6,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::vault::dir::{Folder, Name};
+use crate::vault::durable::Durable;
 
 /// Moves `name` out of `folder`, which lies at `place`, into the trash.
 ///
 /// # Errors
 /// Why it was not moved, to follow "because"; it is where it was then.
-pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<PathBuf>, String> {
+pub(super) fn put(
+    _: &Durable,
+    folder: &Folder,
+    name: Name,
+    place: &Path,
+) -> Result<Option<PathBuf>, String> {
     let before = folder.stat(name).map_err(|error| error.to_string())?;
     trash::delete(place).map_err(|error| format!("the system's trash refused: {error}"))?;
     match folder.stat(name) {

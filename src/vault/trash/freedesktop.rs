@@ -6,25 +6,32 @@
 //! trash folder at the root of another disk may lie inside the vault, and a home folder that does
 //! not exist is made and "works".
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::numbered;
 use crate::note::path::MAX_NAME_BYTES;
-use crate::vault::dir::{Folder, Name, rename_durably};
+use crate::vault::dir::{Folder, Name};
+use crate::vault::durable::{Durable, rename_durably};
 
 /// Moves `name` out of `folder` into the trash, which remembers that it was at `place`.
 ///
 /// # Errors
 /// Why it was not moved, to follow "because"; it is where it was then.
-pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<PathBuf>, String> {
+pub(super) fn put(
+    durable: &Durable,
+    folder: &Folder,
+    name: Name,
+    place: &Path,
+) -> Result<Option<PathBuf>, String> {
     let trash = trash_for(folder)?;
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::CrossesDevices => "the system's trash lies on another disk".to_owned(),
         _ => format!("the system's trash refused: {error}"),
     };
-    move_in(folder, name, place, &trash).map(Some).map_err(refused)
+    move_in(durable, (folder, name), place, &trash).map(Some).map_err(refused)
 }
 
 /// Where the trash for what lies in `folder` is, whether or not it has been made.
@@ -83,7 +90,12 @@ fn parts(trash: &Path) -> io::Result<(Folder, Folder)> {
     Ok((part("files")?, part("info")?))
 }
 
-fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Result<PathBuf> {
+fn move_in(
+    durable: &Durable,
+    (folder, name): (&Folder, Name),
+    place: &Path,
+    trash: &Path,
+) -> io::Result<PathBuf> {
     let (files, info) = parts(trash)?;
     for number in 1..10_000 {
         let free = numbered(name.as_str(), number);
@@ -98,11 +110,11 @@ fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Resul
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         };
-        let moved = description
-            .write_all(describe(place).as_bytes())
-            .and_then(|()| description.sync_all())
-            .and_then(|()| info.sync())
-            .and_then(|()| rename_durably(folder, name, &files, to));
+        let write = |file: &mut File| file.write_all(describe(place).as_bytes());
+        let moved = durable
+            .content(&info, &mut description, write)
+            .and_then(|()| durable.names(&info))
+            .and_then(|()| rename_durably(durable, (folder, name), (&files, to)));
         match moved {
             Ok(()) => return Ok(trash.join("files").join(&free)),
             Err(error) => {
@@ -146,7 +158,7 @@ mod tests {
             let place = vault.join("übung 100%.md");
             std::fs::write(&place, text).expect("written");
             let name = Name::new("übung 100%.md").expect("a name");
-            move_in(&handle, name, &place, &trash).expect("moved");
+            move_in(&Durable::default(), (&handle, name), &place, &trash).expect("moved");
             assert!(!place.exists());
         }
         let read = |path: &str| std::fs::read_to_string(trash.join(path)).expect("there");

@@ -19,9 +19,8 @@ use std::sync::Arc;
 pub use trashed::{InTrash, Keeping, Trashed};
 
 use super::content::Before;
-use super::dir::{
-    Folder, Kind, Meta, Name, files_in, rename_durably, rename_durably_in_both, sync_folder,
-};
+use super::dir::{Folder, Kind, Meta, Name, files_in, sync_folder};
+use super::durable::{Durable, rename_durably, rename_durably_in_both};
 use super::error::VaultError;
 use super::obsidian::TrashOption;
 use super::read::Reader;
@@ -51,11 +50,12 @@ pub fn make_system_trash(trash: &Path) -> io::Result<()> {
 /// The trashes that what is deleted goes to, and the ways back; part of a [`Writer`](super::Writer).
 pub struct Trash {
     vault: Reader,
+    durable: Arc<Durable>,
 }
 
 impl Trash {
-    pub(super) fn new(vault: Reader) -> Self {
-        Self { vault }
+    pub(super) fn new(vault: Reader, durable: Arc<Durable>) -> Self {
+        Self { vault, durable }
     }
 
     fn root(&self) -> Arc<Opened> {
@@ -93,13 +93,15 @@ impl Trash {
                 Trashed::Kept { place: self.keep(path, &folder, name, keeping)? }
             }
             TrashOption::Local => self.to_local(path, &folder, name, None)?,
-            TrashOption::System => match system::put(&folder, name, &self.vault.place_of(path)) {
-                Ok(place) => Trashed::System { place },
-                Err(reason) => self.to_local(path, &folder, name, Some(reason))?,
-            },
+            TrashOption::System => {
+                match system::put(&self.durable, &folder, name, &self.vault.place_of(path)) {
+                    Ok(place) => Trashed::System { place },
+                    Err(reason) => self.to_local(path, &folder, name, Some(reason))?,
+                }
+            }
             TrashOption::None => Trashed::Kept { place: self.keep(path, &folder, name, keeping)? },
         };
-        let synced = folder.sync();
+        let synced = self.durable.names(&folder);
         self.vault.forget(path);
         if let Err(error) = synced {
             // It is in the trash, where a power cut can only bring it back.
@@ -126,7 +128,7 @@ impl Trash {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(failed(error)),
         };
-        let synced = if made { root.sync() } else { Ok(()) };
+        let synced = if made { self.durable.names(&root) } else { Ok(()) };
         let moved =
             synced.map_err(failed).and_then(|()| self.to_free_name(path, folder, name, trash_name));
         if made && moved.is_err() {
@@ -149,7 +151,7 @@ impl Trash {
         for number in 1..10_000_u32 {
             let free = numbered(path.name(), number);
             let to = Name::new(&free).map_err(failed)?;
-            match rename_durably(folder, name, &trash, to) {
+            match rename_durably(&self.durable, (folder, name), (&trash, to)) {
                 Ok(()) => {
                     let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{free}"));
                     return Ok(path.expect("two names make a path"));
@@ -176,7 +178,7 @@ impl Trash {
         sync_folder(&self.vault.recovery.kept_folder()).map_err(failed)?;
         let kept = Folder::open_root(&above).map_err(failed)?;
         let place = above.join(path.name());
-        let done = match rename_durably(folder, name, &kept, name) {
+        let done = match rename_durably(&self.durable, (folder, name), (&kept, name)) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 carry_over((folder, name), aside, (&kept, name))
             }
@@ -359,7 +361,7 @@ impl Trash {
             .map_err(failed)?;
         let name = Name::new(&name).map_err(failed)?;
         let (folder, to_name) = self.root().open_parent(to).map_err(failed)?;
-        match rename_durably_in_both(&from, name, &folder, to_name) {
+        match rename_durably_in_both(&self.durable, (&from, name), (&folder, to_name)) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 let temp = Name::new(temp).map_err(failed)?;
                 copy_back((&from, name), temp, (&folder, to_name)).map_err(failed)?;
@@ -391,7 +393,7 @@ impl Trash {
             .map_err(failed)?;
         let to_name = Name::new(&to_name).map_err(failed)?;
         let (folder, name) = self.root().open_parent(path).map_err(failed)?;
-        rename_durably_in_both(&folder, name, &to, to_name).map_err(failed)?;
+        rename_durably_in_both(&self.durable, (&folder, name), (&to, to_name)).map_err(failed)?;
         self.vault.forget(path);
         Ok(())
     }
@@ -413,7 +415,7 @@ impl Trash {
         let is_hidden = is_temp_name(copy.name());
         let part = if is_hidden { Part::Beginning } else { Part::Whole };
         remove_copy((&folder, copy_name), (&kept, Name::new(&name).map_err(failed)?), part);
-        folder.sync().map_err(failed)?;
+        self.durable.names(&folder).map_err(failed)?;
         let is_gone = folder.stat(copy_name).is_err();
         match (is_gone, is_hidden) {
             (true, true) => self.vault.forget_unfinished(copy),

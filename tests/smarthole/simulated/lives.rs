@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use vault_steward::agent::entry::Said;
+use vault_steward::agent::entry::UserMessage;
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, TurnSettings};
 use vault_steward::daemon::voice::Voice;
@@ -284,7 +284,7 @@ impl Parts {
     /// Somebody types into the same conversation.
     async fn type_something(&self) {
         let number = 9_000 + u32::try_from(self.world.below(900)).unwrap();
-        let said = Said {
+        let said = UserMessage {
             number: 0,
             to: None,
             text: request(number),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::entry::{Entry, UserMessage};
 use vault_steward::agent::memory::StoredMemory;
-use vault_steward::agent::ports::{Arrival, Kept, Leftovers, Memory, MemoryError};
+use vault_steward::agent::ports::{Leftovers, Memory, MemoryError, Routing, StoredTurn};
 use vault_steward::agent::turn::End;
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::Usage;
@@ -19,7 +19,7 @@ pub struct Forgets {
 type Answer<T> = Result<T, MemoryError>;
 
 impl Memory for Forgets {
-    fn ended(&self, turn: TurnId) -> Answer<Kept> {
+    fn ended(&self, turn: TurnId) -> Answer<StoredTurn> {
         if self.world.troubles(|trouble| trouble.forgets, 2) {
             let message = "it cannot be read now".to_owned();
             return Err(MemoryError::Broken { message, hint: None });
@@ -29,15 +29,15 @@ impl Memory for Forgets {
         ended
     }
 
-    fn receive(&self, said: &Said) -> Answer<(i64, Option<TurnId>)> {
+    fn receive(&self, said: &UserMessage) -> Answer<(i64, Option<TurnId>)> {
         self.memory.receive(said)
     }
 
-    fn arrive(&self, said: &Said) -> Answer<Arrival> {
+    fn arrive(&self, said: &UserMessage) -> Answer<Routing> {
         self.memory.arrive(said)
     }
 
-    fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Arrival> {
+    fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Routing> {
         self.memory.go_on(to, notice, received)
     }
 

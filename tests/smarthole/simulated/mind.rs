@@ -1,17 +1,18 @@
 //! A model that goes by what it is given alone, a tool that changes a list, and the rest of what an
 //! agent works with.
 
+use futures_util::future::BoxFuture;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use vault_steward::agent::called::Called;
+use vault_steward::agent::call_result::CallResult;
 use vault_steward::agent::ports::{
-    Answer, Audience, Later, Model, Models, Place, Told, Toolbox, Wanted,
+    CallOutcome, CallRequest, Model, Models, Toolbox, TurnUpdate, UpdateSink, VaultContext,
 };
-use vault_steward::agent::prompt::Moment;
+use vault_steward::agent::prompt::Situation;
 use vault_steward::agent::turn::Changes;
 use vault_steward::daemon::voice::Voice;
 use vault_steward::llm::{
@@ -158,7 +159,7 @@ impl Models for Mind {
         Some(Model { provider: Arc::new(self.clone()), window: 10_000_000 })
     }
 
-    fn advice(&self) -> Later<String> {
+    fn advice(&self) -> BoxFuture<'static, String> {
         Box::pin(std::future::ready("there is no model".to_owned()))
     }
 
@@ -230,7 +231,7 @@ impl Toolbox for Mind {
         Arc::new([("add".to_owned(), true), ("look".to_owned(), false)].into())
     }
 
-    fn call(&self, wanted: Wanted, _: Cancel) -> Later<Answer> {
+    fn call(&self, wanted: CallRequest, _: Cancel) -> BoxFuture<'static, CallOutcome> {
         let (world, life) = (Arc::clone(&self.world), Arc::clone(&self.life));
         Box::pin(async move {
             let ToolArgs::Object(arguments) = &wanted.call.args else { panic!("{wanted:?}") };
@@ -257,7 +258,10 @@ impl Toolbox for Mind {
                 }
             };
             let is_error = text == "nothing was changed";
-            Answer::Done(Called { is_error, ..Called::done(text.to_owned(), Value::Null) })
+            CallOutcome::Done(CallResult {
+                is_error,
+                ..CallResult::done(text.to_owned(), Value::Null)
+            })
         })
     }
 }
@@ -269,8 +273,8 @@ pub struct Tells {
     pub voice: Arc<OnceLock<Weak<Voice>>>,
 }
 
-impl Audience for Tells {
-    fn tell(&self, told: Told) {
+impl UpdateSink for Tells {
+    fn tell(&self, told: TurnUpdate) {
         if let Some(voice) = self.voice.get().and_then(Weak::upgrade) {
             voice.hear(&told);
         }
@@ -280,14 +284,14 @@ impl Audience for Tells {
 /// A vault in which nothing happens.
 pub struct Nowhere;
 
-impl Place for Nowhere {
+impl VaultContext for Nowhere {
     fn vault(&self) -> String {
         "Notes".to_owned()
     }
 
-    fn moment(&self, _: vault_steward::conversation::ConversationId, _: Scope) -> Moment {
+    fn moment(&self, _: vault_steward::conversation::ConversationId, _: Scope) -> Situation {
         let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00").unwrap();
-        Moment { now, active_note: None, as_of: None, news: Vec::new() }
+        Situation { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
     fn note(&self, _: &str, _: Scope) -> Option<(String, String)> {

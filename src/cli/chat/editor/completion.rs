@@ -1,4 +1,4 @@
-//! What the line editor knows: commands, the names of notes, lines that go on.
+//! The helper of the line editor: completes commands and note names, and detects continued lines.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,17 +15,17 @@ use super::super::names::Names;
 use super::super::safe;
 use super::goes_on;
 
-/// Names offered at a time.
+/// The most names offered at a time.
 const MAX_OFFERED: usize = 50;
 
-/// Helps with the line that is being typed.
+/// Completes and highlights the edited line.
 #[derive(Debug)]
 pub struct Assistant {
-    /// What can be completed after `[[`.
+    /// The names to complete after `[[`.
     pub names: Names,
-    /// Whether something stands in the line, or stood in it a moment ago.
+    /// Whether the line holds text, or held some a moment ago.
     pub typed: Arc<AtomicBool>,
-    /// Whether the prompt may look like more than text.
+    /// Whether the prompt may have styles.
     pub styled: bool,
 }
 
@@ -45,7 +45,7 @@ impl Completer for Assistant {
     }
 }
 
-/// What the word before `at` may become, and where it begins.
+/// The completions of the word before `at`, and the offset where it begins.
 fn complete(line: &str, at: usize, names: &[String]) -> (usize, Vec<Pair>) {
     let before = &line[..at];
     if let Some(typed) = before.strip_prefix('/').filter(|typed| !typed.contains(' ')) {
@@ -61,7 +61,7 @@ fn complete(line: &str, at: usize, names: &[String]) -> (usize, Vec<Pair>) {
     };
     let typed = before[open + 2..].to_lowercase();
     let leaf = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
-    // Those whose name begins so come first, then those that have it anywhere in their path.
+    // Names that begin with the text come first, then paths that contain it.
     let begins = names.iter().filter(|name| leaf(name).starts_with(&typed));
     let holds = names
         .iter()

@@ -1,4 +1,4 @@
-//! The line that is typed: edited, completed, remembered. On a thread of its own, since waiting for
+//! The line editor: editing, completion and history. Runs on a thread of its own, since waiting for
 //! a key blocks.
 
 use std::io;
@@ -18,38 +18,38 @@ mod system;
 #[path = "unix.rs"]
 mod system;
 
-/// What came of a line.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// It was entered.
+    /// A line was entered.
     Line(String),
-    /// Ctrl-C; whether there was something in the line.
+    /// Ctrl-C; whether the line held text.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there it comes as a signal"))]
     Interrupted {
-        /// It was not empty.
+        /// The line was not empty.
         had_text: bool,
     },
     /// Ctrl-D, or the terminal is gone.
     End,
 }
 
-/// What the thread that reads lines is given.
+/// The inputs of the editor's thread.
 struct Desk {
-    /// A file that remembers what was typed.
+    /// The history file.
     history: PathBuf,
-    /// What can be completed.
+    /// The names for completion.
     names: Names,
-    /// Whether looks may be shown.
+    /// Whether styles may be shown.
     styled: bool,
-    /// A line is wanted, behind this prompt.
+    /// Requests for a line, with the prompt.
     prompts: mpsc::Receiver<String>,
-    /// Where it goes.
+    /// Receives the lines.
     told: UnboundedSender<Typed>,
-    /// Lines to write above it.
+    /// Lines to print above the edited one.
     to_print: mpsc::Receiver<String>,
 }
 
-/// The editor. It reads a line when it is asked to, and never else.
+/// The line editor. Reads a line only on request.
 pub struct Editor {
     wanted: mpsc::Sender<String>,
     lines: UnboundedReceiver<Typed>,
@@ -58,7 +58,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// Starts it; what is typed is remembered in the file `history`.
+    /// Starts the editor with the history file `history`.
     ///
     /// # Errors
     /// The terminal cannot be used.
@@ -70,7 +70,7 @@ impl Editor {
         Ok(Self { wanted, lines, printer, reading: false })
     }
 
-    /// Whether a line is being typed: then nothing but [`Editor::print`] may write.
+    /// Whether a line is being typed; only [`Editor::print`] may write then.
     pub fn is_reading(&self) -> bool {
         self.reading
     }
@@ -82,26 +82,26 @@ impl Editor {
         }
     }
 
-    /// Waits for the line that is being read. Given up in between, it loses nothing.
+    /// Waits for the requested line. Cancel-safe.
     pub async fn line(&mut self) -> Typed {
         let typed = self.lines.recv().await.unwrap_or(Typed::End);
         self.reading = false;
         typed
     }
 
-    /// Writes whole lines above the one that is being typed.
+    /// Prints whole lines above the edited one.
     pub fn print(&self, lines: String) {
-        // Where the terminal is gone nobody reads it.
+        // If the terminal is gone, nobody reads it.
         let _ = self.printer.send(lines);
     }
 }
 
-/// What was typed, the marks that made lines go on taken out.
+/// The typed text without the marks that continue lines.
 fn joined(typed: &str) -> String {
     typed.replace("\\\n", "\n")
 }
 
-/// Whether the next line belongs to it too.
+/// Whether the next line continues this one.
 fn goes_on(text: &str) -> bool {
     text.len() - text.trim_end_matches('\\').len() == 1
 }

@@ -1,4 +1,4 @@
-//! Where a property's lines are, and what they become.
+//! Finds the lines of a property and edits them.
 
 use std::ops::Range;
 
@@ -8,27 +8,27 @@ use super::super::scalar::{Place, Style, spell};
 use super::super::{Frontmatter, Property, find};
 use super::{PropertyError, list};
 
-/// A block whose properties could be read.
+/// A block whose properties were read without error.
 pub(super) struct Block<'t> {
     pub text: &'t str,
     found: &'t Frontmatter,
     properties: &'t [Property],
     pub eol: &'static str,
-    /// All of it is `{…}`: YAML in one piece, or JSON.
+    /// Whether the whole block is `{…}`: one flow mapping, or JSON.
     braces: bool,
 }
 
-/// Where the parts of a property lie that is on lines of its own.
+/// The positions of a block-style property.
 pub(super) struct Lines {
-    /// Where its first line begins.
+    /// The start of its first line.
     pub start: usize,
-    /// Behind the colon.
+    /// The offset after the colon.
     pub colon: usize,
-    /// Where its value ends, what trails it on the line not included.
+    /// The end of its value, without anything that trails it on the line.
     pub end: usize,
-    /// Whether its value begins on a line below its key.
+    /// Whether its value begins on a line below the key.
     pub below: bool,
-    /// The blanks before its key.
+    /// The indentation of its key.
     pub indent: Range<usize>,
 }
 
@@ -50,7 +50,7 @@ impl<'t> Block<'t> {
         self.found.yaml.end < self.found.range.end
     }
 
-    /// The text with a new property behind the others.
+    /// The text with a new property after the others.
     pub fn add(&self, name: &str, value: &Value) -> Result<String, PropertyError> {
         if self.braces {
             let pair = format!("{}: {}", json(&name.into()), json(value));
@@ -79,7 +79,7 @@ impl<'t> Block<'t> {
         Ok(self.with(self.found.yaml.end..self.found.yaml.end, &lines))
     }
 
-    /// The text with another value for the property at `place`.
+    /// The text with a new value for the property at `place`.
     pub fn set(&self, place: usize, value: &Value) -> Result<String, PropertyError> {
         let property = &self.properties[place];
         let old = &self.text[property.at.clone()];
@@ -116,7 +116,7 @@ impl<'t> Block<'t> {
         Ok(self.with(lines.colon..end, &format!("{}{newline}{new}", rest)))
     }
 
-    /// Puts a value that fits behind the colon there.
+    /// Writes a one-line value after the colon.
     fn set_inline(&self, property: &Property, lines: &Lines, value: &Value) -> String {
         let style = Style::of(&self.text[property.at.clone()]);
         let spelt = spell(value, style, Place::Block);
@@ -134,7 +134,7 @@ impl<'t> Block<'t> {
         self.with(lines.colon..lines.end, &format!("{lead}{spelt}"))
     }
 
-    /// The text without the property at `place`; without the block if nothing is left in it.
+    /// The text without the property at `place`; without the block if it was the last one.
     pub fn remove(&self, place: usize) -> Result<String, PropertyError> {
         let property = &self.properties[place];
         let cut = if self.braces {
@@ -167,7 +167,7 @@ impl<'t> Block<'t> {
         }
     }
 
-    /// The lines of the value of a property that has them below its key.
+    /// The lines of a value that begins below its key.
     fn value_lines(&self, property: &Property, lines: &Lines) -> Range<usize> {
         line_start(self.text, property.at.start)..line_end(self.text, lines.end)
     }
@@ -185,14 +185,14 @@ impl<'t> Block<'t> {
             return Err(odd(&property.name));
         }
         let value = &text[property.at.clone()];
-        // The mark of a text in lines of its own, which is no part of its place.
+        // The indicator of a block scalar is not part of the parser's position.
         let behind = &text[colon..line_end(text, colon)];
         let is_marked = behind.trim_start().starts_with(['|', '>']);
         if value.trim().is_empty() || property.at.start < colon {
             let end = colon + if is_marked { behind.trim_end().len() } else { 0 };
             return Ok(Lines { start, colon, end, below: false, indent });
         }
-        // Comments that stand no deeper than the key are the next property's.
+        // Comments indented no deeper than the key belong to the next property.
         let mut end = property.at.start + value.trim_end().len();
         while let Some(last) = text[property.at.start..end].rfind('\n') {
             let line = &text[property.at.start + last + 1..end];
@@ -208,11 +208,10 @@ impl<'t> Block<'t> {
         Ok(Lines { start, colon, end, below, indent })
     }
 
-    /// How far the block's lists are indented below their keys; as Obsidian does it if there are
-    /// none.
+    /// The indentation of the block's lists below their keys; without lists, Obsidian's.
     fn list_indent(&self) -> &'t str {
         let indents = self.properties.iter().filter_map(|property| {
-            // A value that is empty has no line of its own.
+            // An empty value has no line of its own.
             let lines = self.lines(property).ok().filter(|lines| lines.below)?;
             let first = &self.text[line_start(self.text, property.at.start)..lines.end];
             let deep = first.len() - first.trim_start_matches(' ').len();
@@ -227,7 +226,7 @@ impl<'t> Block<'t> {
     }
 }
 
-/// A new property's lines.
+/// The lines of a new property.
 pub(super) fn property_lines(
     indent: &str,
     name: &str,
@@ -235,7 +234,7 @@ pub(super) fn property_lines(
     list_indent: &str,
     eol: &str,
 ) -> String {
-    // Stricter than the place asks for, since a colon in a key misleads the eye.
+    // Stricter than YAML requires, since a colon in a key misleads the reader.
     let name = spell(&name.into(), Style::Plain, Place::Flow);
     match value {
         Value::Array(items) if !items.is_empty() => {
@@ -263,7 +262,7 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Behind the newline of the line that `at` is in.
+/// The offset after the newline of the line with byte `at`.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }

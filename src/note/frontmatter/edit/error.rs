@@ -1,36 +1,36 @@
-//! Why a property cannot be changed.
+//! The errors of property edits.
 
 use super::super::FrontmatterError;
 use super::MAX_NAME_BYTES;
 
-/// Why a property cannot be changed. The note's name is the caller's to add.
+/// Why a property cannot be changed. Callers add the note's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PropertyError {
-    /// What is there cannot be read, so it is not known what would stay.
+    /// The block cannot be read, so that its other properties could be lost.
     #[error("its properties cannot be read: {0}")]
     Unreadable(FrontmatterError),
-    /// The block has no end.
+    /// The block is not closed.
     #[error("its properties begin with `---` and no second `---` ends them")]
     Unclosed,
-    /// No property can be called so.
+    /// The name is not allowed for a property.
     #[error("`{name}` is no name for a property: {reason}")]
     Name {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// Two properties answer to the name.
+    /// Two properties match the name.
     #[error("`{name}` could be either of `{first}` and `{second}`")]
     Several {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// One spelling.
         first: String,
         /// Another.
         second: String,
     },
-    /// A value that Obsidian has no property for.
+    /// A value that Obsidian's properties cannot hold.
     #[error("the value for `{name}` {reason}")]
     Value {
         name: String,

@@ -1,4 +1,4 @@
-//! A property that is a list: the items that stay keep their lines, and the comments on them.
+//! Edits list properties: the items that stay keep their lines and comments.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use super::super::scalar::{Place, Style, spell};
 
 /// A line of a block list.
 pub(super) enum Segment<'t> {
-    /// The item of this number.
+    /// The item with this index.
     Item(usize, &'t str),
     /// A comment or an empty line.
     Other(&'t str),
 }
 
-/// The lines of a block list; `None` if an item takes several, or is a list or mapping itself.
+/// The lines of a block list; `None` if an item takes several lines, or is a list or mapping.
 pub(super) fn segments<'t>(text: &'t str, property: &Property) -> Option<Vec<Segment<'t>>> {
     let values = property.value.as_array()?;
     let mut next = 0;
@@ -36,7 +36,7 @@ pub(super) fn segments<'t>(text: &'t str, property: &Property) -> Option<Vec<Seg
     (next == values.len()).then_some(segments)
 }
 
-/// The lines of a list that holds `items` now: those that were there stay, in their order.
+/// The lines of a list that now holds `items`: existing items keep their lines, in their order.
 pub(super) fn merged(
     segments: &[Segment<'_>],
     property: &Property,
@@ -83,7 +83,7 @@ fn push_line(new: &mut String, line: &str, eol: &str) {
     }
 }
 
-/// What is no item among these lines.
+/// The lines that are not items.
 pub(super) fn comments(segments: &[Segment<'_>]) -> String {
     let others = segments.iter().filter_map(|segment| match segment {
         Segment::Other(line) => Some(*line),
@@ -92,7 +92,7 @@ pub(super) fn comments(segments: &[Segment<'_>]) -> String {
     others.collect()
 }
 
-/// New lines, one an item.
+/// New lines, one per item.
 pub(super) fn lines(indent: &str, items: &[Value], eol: &str) -> String {
     let line = |item: &Value| {
         let spelt = spell(item, Style::Plain, Place::Block);
@@ -102,7 +102,7 @@ pub(super) fn lines(indent: &str, items: &[Value], eol: &str) -> String {
     items.iter().map(line).collect()
 }
 
-/// A list between brackets; items that were there are spelt as they were.
+/// A list between brackets; existing items keep their spelling.
 pub(super) fn inline(text: &str, property: &Property, items: &[Value]) -> String {
     let old = property.value.as_array().map(Vec::as_slice).unwrap_or_default();
     let was = |item: &Value| {

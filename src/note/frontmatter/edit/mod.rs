@@ -1,12 +1,12 @@
-//! Changing properties as text: the lines of one property change, every other byte stays.
+//! Edits properties in the text: only the lines of the changed property change, every other byte
+//! stays.
 //!
-//! Comments, order, quotes, indentation and line endings are the note's own. What was made is read
-//! again before it is given back: it has to hold exactly the properties it should, so whatever
-//! this page does not foresee (anchors, odd layouts) ends as an error and never as damage. What
-//! cannot be read is never repaired.
+//! Comments, order, quotes, indentation and line endings are preserved. The result is parsed again
+//! and must hold exactly the expected properties, so anything unforeseen (anchors, odd layouts)
+//! ends in an error and never in damage. Unreadable frontmatter is never repaired.
 //!
-//! In reading order: this page, `value` (what a property may hold), `block` (where a property's
-//! lines are), `list`.
+//! In reading order: this file, `value` (allowed values), `block` (the lines of a property),
+//! `list`.
 
 mod block;
 mod error;
@@ -22,35 +22,35 @@ use crate::note::fold::fold_key;
 use crate::note::text::Eol;
 use block::Block;
 
-/// The longest name a property may be given, in bytes.
+/// The longest name of a new property, in bytes.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// One property's new state.
+/// The new state of one property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PropertyChange {
-    /// Its name; a property that is there is found whatever its case, and keeps its spelling.
+    /// The name. An existing property is matched ignoring case and keeps its spelling.
     pub name: String,
-    /// Its value; `None` takes it away.
+    /// The value; `None` removes the property.
     pub value: Option<Value>,
 }
 
-/// What came of it.
+/// The result of an edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edited {
     /// The whole new text.
     pub text: String,
-    /// The properties that have another value now, as they are spelt.
+    /// The changed properties, as they are spelt.
     pub set: Vec<String>,
-    /// Those that are gone.
+    /// The removed properties.
     pub removed: Vec<String>,
-    /// Those that were so already, or were not there to be removed.
+    /// The properties that already had the value, or did not exist to be removed.
     pub unchanged: Vec<String>,
 }
 
-/// Changes properties of a note's text, in the order given.
+/// Changes properties of a note's text, in the given order.
 ///
 /// # Errors
-/// [`PropertyError`]; all changes are made or none.
+/// [`PropertyError`]; either all changes are made or none.
 pub fn apply(text: &str, changes: &[PropertyChange]) -> Result<Edited, PropertyError> {
     let mut edited = Edited { text: text.to_owned(), ..Edited::default() };
     for change in changes {
@@ -61,7 +61,7 @@ pub fn apply(text: &str, changes: &[PropertyChange]) -> Result<Edited, PropertyE
     Ok(edited)
 }
 
-/// Makes one change, with the value as it is given: tags are not checked, nothing becomes a list.
+/// Makes one change with the exact value: checks no tags, turns nothing into a list.
 ///
 /// # Errors
 /// [`PropertyError`]
@@ -74,7 +74,7 @@ pub(in crate::note) fn apply_exactly(
     Ok(edited)
 }
 
-/// Makes one change; `edited` stays as it is if it cannot be made.
+/// Makes one change; leaves `edited` unchanged on an error.
 fn one(edited: &mut Edited, name: &str, wanted: Option<Value>) -> Result<(), PropertyError> {
     let text = &edited.text;
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
@@ -126,7 +126,7 @@ fn properties(found: Option<&Frontmatter>) -> Result<&[Property], PropertyError>
     }
 }
 
-/// Which property is meant: the one spelt so, else the one that differs only in case.
+/// The property with this exact name, otherwise the one that differs only in case.
 fn position(properties: &[Property], name: &str) -> Result<Option<usize>, PropertyError> {
     if let Some(exact) = properties.iter().position(|property| property.name == name) {
         return Ok(Some(exact));
@@ -143,7 +143,7 @@ fn position(properties: &[Property], name: &str) -> Result<Option<usize>, Proper
     }
 }
 
-/// The text with a block of one property before it.
+/// The text with a new block of one property before it.
 fn made(text: &str, start: usize, name: &str, wanted: &Value) -> Result<String, PropertyError> {
     let mut lines = text[start..].lines();
     let opens = lines.next().is_some_and(|line| line.trim_end() == "---");
@@ -156,7 +156,7 @@ fn made(text: &str, start: usize, name: &str, wanted: &Value) -> Result<String, 
     Ok(format!("{}---{eol}{lines}---{eol}{}", &text[..start], &text[start..]))
 }
 
-/// Reads what was made; an error says what is not as it should be.
+/// Parses the result; the error says what is wrong with it.
 pub(in crate::note) fn check(
     new: &str,
     start: usize,

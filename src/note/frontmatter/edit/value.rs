@@ -1,4 +1,4 @@
-//! What a property may be called and may hold.
+//! The allowed names and values of properties.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use super::{MAX_NAME_BYTES, PropertyError};
 use crate::note::fold::fold_key;
 use crate::note::tag;
 
-/// Properties that Obsidian takes for lists, whatever stands there.
+/// Properties that Obsidian always treats as lists.
 const LISTS: [&str; 3] = ["tags", "aliases", "cssclasses"];
 
-/// The name, if a property can have it.
+/// The name, if it is allowed.
 pub(super) fn checked_name(name: &str) -> Result<&str, PropertyError> {
     let reason = match name {
         _ if name.trim().is_empty() => "it is empty",
@@ -24,7 +24,7 @@ pub(super) fn checked_name(name: &str) -> Result<&str, PropertyError> {
     Err(PropertyError::Name { name: name.escape_debug().to_string(), reason })
 }
 
-/// The value as it will be read again: what must be a list is one, and tags are tags.
+/// The value as it will be read back: list properties become lists, tags are checked.
 pub(super) fn normal(name: &str, value: &Value) -> Result<Value, PropertyError> {
     let fault = |reason: String| PropertyError::Value { name: name.to_owned(), reason };
     let key = fold_key(name);
@@ -67,7 +67,7 @@ pub(super) fn normal(name: &str, value: &Value) -> Result<Value, PropertyError> 
     Ok(tags.into())
 }
 
-/// The tags of one text, parted by commas or blanks as they are where they are read.
+/// The tags of a text, separated by commas or spaces as in reading.
 fn tags_in(text: &str) -> Value {
     let tags = text.split([',', ' ', '\t', '\n']).filter(|tag| !tag.is_empty());
     tags.map(|tag| Value::String(tag.to_owned())).collect()

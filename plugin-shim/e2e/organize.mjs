@@ -1,0 +1,209 @@
+// Plans and jobs: looked at, applied in part, taken back.
+import assert from "node:assert/strict";
+import { appendFile, mkdir } from "node:fs/promises";
+import path from "node:path";
+import { Stage, done, picture, say, until } from "./stage.mjs";
+
+/** Notes on vegetables go to a folder of their own, an old note to the trash; one of them, whose path is taken, stays. */
+const ITEMS = [
+  { path: "Garden/Plants/Tomato.md", to: "Kitchen/Vegetables/Tomato.md", tag: ["kitchen"] },
+  { path: "Garden/Plants/Broad bean.md", to: "Kitchen/Vegetables/Broad beans.md", set: { status: "filed" } },
+  { path: "Garden/Compost.md", to: "Garden/Notes.md" },
+  { path: "Old poem.md", trash: true },
+];
+
+/** A plan stands in a card; what is ticked in it is applied, links follow, and the job is taken back as a whole. */
+export async function a_plan_is_looked_at_applied_and_undone(set) {
+  const stage = await Stage.set(set);
+  await stage.daemon.command("mode", "ask");
+  const tab = await stage.open();
+  const before = await stage.daemon.read("Journal/2026/2026-11-08.md");
+  stage.model.next((turn) => turn.call("plan_changes", { items: ITEMS }), (turn) => turn.text("Here is what I would do."));
+  await say(tab, "Tidy the vegetables");
+  await tab.locator(".vs-list").getByText("Here is what I would do.").waitFor();
+  await done(tab);
+  const card = tab.locator(".vs-card");
+  await card.getByText("Plan 1 for 4 files").waitFor();
+  const names = await card.locator(".vs-plan-folder").allInnerTexts();
+  assert.ok(names.includes("Garden/Plants → Kitchen/Vegetables") && names.includes("Vault folder: to the trash"), names.join("\n"));
+  assert.equal(await card.locator(".vs-risk.is-high").first().innerText(), "1 high risk");
+  const apply = card.getByRole("button", { name: /^Apply \d/ });
+  const all = await apply.innerText();
+  await picture(tab, "plan-light");
+
+  // By keyboard alone, from the box to the button.
+  await card.getByRole("checkbox", { name: "Old poem.md", exact: true }).focus();
+  await tab.keyboard.press("Space");
+  await until("count", () => apply.innerText(), (text) => text === `Apply ${Number(all.split(" ")[1]) - 1}`);
+  await apply.focus();
+  await tab.keyboard.press("Enter");
+  await tab.locator(".page-dialog").getByRole("button", { name: "Apply" }).click();
+  await card.getByText(/^Done: \d items$/).waitFor();
+  assert.match(await stage.daemon.read("Kitchen/Vegetables/Tomato.md"), /kitchen/);
+  assert.match(await stage.daemon.read("Kitchen/Vegetables/Broad beans.md"), /status: filed/);
+  await stage.daemon.read("Old poem.md");
+  await picture(tab, "job-done-light");
+
+  // It stands there still when the conversation is loaded anew.
+  await stage.close(tab);
+  const narrow = await stage.open({ width: 300, dark: true });
+  const again = narrow.locator(".vs-card");
+  await again.getByText(/^Done: \d items$/).waitFor();
+  assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= 300));
+  await picture(narrow, "job-done-narrow-dark");
+  await again.getByRole("button", { name: "Undo this job" }).click();
+  await narrow.locator(".page-dialog").getByRole("button", { name: "Undo" }).click();
+  await again.getByText(/^Undone: \d items$/).waitFor();
+  assert.equal(await stage.daemon.read("Journal/2026/2026-11-08.md"), before);
+  await assert.rejects(stage.daemon.read("Kitchen/Vegetables/Tomato.md"));
+  await stage.close(narrow);
+  await stage.strike();
+}
+
+/** A large plan shows ten of each folder; one that is dropped cannot be applied any more. */
+export async function a_large_plan_is_dropped(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ dark: true });
+  const items = Array.from({ length: 24 }, (_, at) => `Clippings ${at % 2}/Clipping ${at}.md`).map((path) => ({ path, to: `Archive/${path}` }));
+  stage.model.next(
+    (turn) => {
+      for (const { path } of items) turn.call("write_file", { path, content: "x\n" });
+    },
+    (turn) => turn.call("plan_changes", { items }),
+    (turn) => turn.text("Shall I?"),
+  );
+  await say(tab, "Archive the clippings");
+  const card = tab.locator(".vs-card");
+  await card.getByRole("button", { name: "Apply 24 changes of plan 1" }).waitFor();
+  await done(tab);
+  assert.equal(await card.locator(".vs-row").count(), 20);
+  await card.getByRole("button", { name: "Show 2 more of Clippings 0 → Archive/Clippings 0" }).click();
+  assert.equal(await card.locator(".vs-row").count(), 22);
+  await picture(tab, "plan-large-dark");
+  await card.getByRole("button", { name: "Drop plan 1" }).click();
+  await card.getByText("Dropped. Nothing was changed.").waitFor();
+  assert.equal(await card.getByRole("button").count(), 0);
+  await stage.daemon.read("Clippings 0/Clipping 0.md");
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** Where the agent applies a plan, the question shows all of it in an outline, and the job stands at the agent's call. */
+export async function the_agent_applies_a_plan_when_it_may(set) {
+  const stage = await Stage.set(set);
+  await stage.daemon.command("mode", "ask");
+  const tab = await stage.open();
+  const rules = `version: 1
+rules:
+  - name: Books that were read
+    in: [Reading/Books]
+    when: status == "done" || rating > 0
+    do: [{ tag: [read] }, { move: Archive/Books }]
+  - name: Other books
+    in: [Reading/Books]
+    do: [{ tag: [unread] }]
+`;
+  stage.model.next(
+    (turn) => turn.call("plan_changes", { rules }),
+    (turn, request) => {
+      const identity = /identity ([0-9a-f]{64})/.exec(JSON.stringify(request.messages))?.[1];
+      turn.call("apply_plan", { plan: 1, identity });
+    },
+    (turn) => turn.text("The books are filed."),
+  );
+  await say(tab, "File my books");
+  const question = tab.locator(".vs-approval");
+  await question.waitFor();
+  const outline = await question.locator(".vs-outline").innerText();
+  assert.match(outline, /Reading\/Books/);
+  const plan = tab.getByRole("group", { name: "Plan 1" });
+  await plan.locator("summary", { hasText: "Why" }).first().click();
+  await plan.locator(".vs-plan-why").getByText(/Books that were read: (yes|no)/).first().waitFor();
+  await picture(tab, "plan-asked-light");
+  await question.getByRole("button", { name: "Allow once" }).click();
+  await tab.locator(".vs-list").getByText("The books are filed.").waitFor();
+  await done(tab);
+  const job = tab.getByRole("group", { name: "Job 1" });
+  await job.getByText(/^Done: \d items$/).waitFor();
+  await plan.getByText(/^Done: \d items$/).waitFor();
+  await picture(tab, "job-agent-light");
+  await job.getByRole("button", { name: "Undo this job" }).click();
+  await tab.locator(".page-dialog").getByRole("button", { name: "Undo" }).click();
+  await job.getByText(/^Undone: \d items$/).waitFor();
+  await plan.getByText(/^Undone: \d items$/).waitFor();
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** A job whose daemon is killed between two pieces is interrupted, gone on with and taken back. */
+export async function a_killed_job_is_resumed_and_undone(set) {
+  const NOTES = 200;
+  const stage = await Stage.set(set);
+  const { daemon } = stage;
+  await daemon.stop();
+  await appendFile(daemon.settings, "[organize]\natomic_items = 5\n");
+  await mkdir(path.join(daemon.vault, "In"));
+  const text = (at) => `[[n${(at + 1) % NOTES}]]\n`;
+  for (let at = 0; at < NOTES; at++) await daemon.write(`In/n${at}.md`, text(at));
+  await daemon.start();
+  const tab = await stage.open();
+  const rules = "rules:\n  - name: Out\n    in: [In]\n    do: [{ tag: [moved] }, { move: Out/Deep }]\n";
+  stage.model.next((turn) => turn.call("plan_changes", { rules }), (turn) => turn.text("Planned."));
+  await say(tab, "Move them out");
+  await tab.locator(".vs-list").getByText("Planned.").waitFor();
+  await done(tab);
+  const card = tab.locator(".vs-card");
+  const agree = (name) => tab.locator(".page-dialog").getByRole("button", { name }).click();
+  await card.getByRole("button", { name: `Apply ${NOTES} changes of plan 1` }).click();
+  await agree("Apply");
+  await card.getByText(/^Running: [1-9]\d* of 200 items$/).waitFor();
+  assert.equal(await card.getByRole("button", { name: "Stop before the next part" }).count(), 1);
+  await picture(tab, "job-running-light");
+  await daemon.stop("SIGKILL");
+  await daemon.start();
+  const words = card.getByText(/^Interrupted after [1-9]\d* of 200 items$/);
+  await words.waitFor({ timeout: 30_000 });
+  await picture(tab, "job-interrupted-light");
+  await card.getByRole("button", { name: "Resume: apply what is left" }).click();
+  await agree("Apply");
+  await card.getByText(`Done: ${NOTES} items`).waitFor({ timeout: 60_000 });
+  assert.match(await daemon.read("Out/Deep/n7.md"), /moved/);
+  await card.getByRole("button", { name: "Undo this job" }).click();
+  await agree("Undo");
+  await card.getByText(`Undone: ${NOTES} items`).waitFor({ timeout: 60_000 });
+  for (let at = 0; at < NOTES; at++) assert.equal(await daemon.read(`In/n${at}.md`), text(at));
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** Suggested names are chosen in a card, become a plan, and are applied there; links follow. */
+export async function suggested_names_become_a_plan(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ dark: true });
+  const notes = ["draft one", "untitled 3"];
+  stage.model.next(
+    (turn) => {
+      for (const [at, name] of notes.entries()) turn.call("write_file", { path: `Drafts/${name}.md`, content: `# A shelf for jars ${at}\n\ntext\n` });
+      turn.call("write_file", { path: "Drafts index.md", content: "See [[untitled 3]].\n" });
+    },
+    (turn) => turn.call("suggest_names", { paths: ["Drafts"], convention: "{Title Words}" }),
+    (turn) => turn.text("Some ideas."),
+  );
+  await say(tab, "Name my drafts");
+  await tab.locator(".vs-list").getByText("Some ideas.").waitFor();
+  await done(tab);
+  const card = tab.getByRole("group", { name: "Suggested names" });
+  await picture(tab, "names-dark");
+  const chosen = await card.getByLabel("New name of untitled 3").locator("option").first().innerText();
+  assert.match(chosen, /\.md$/);
+  await card.getByRole("checkbox", { name: "Rename draft one" }).uncheck();
+  await card.getByRole("button", { name: "Plan 1 rename" }).click();
+  const plan = card.getByRole("group", { name: "Plan 1" });
+  await plan.getByRole("button", { name: "Apply 1 change of plan 1" }).click();
+  await plan.getByText("Done: 1 item").waitFor();
+  await picture(tab, "names-planned-dark");
+  assert.match(await stage.daemon.read(`Drafts/${chosen}`), /A shelf for jars 1/);
+  assert.match(await stage.daemon.read("Drafts index.md"), new RegExp(chosen.replace(/\.md$/, "")));
+  await stage.close(tab);
+  await stage.strike();
+}

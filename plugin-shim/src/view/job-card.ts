@@ -1,0 +1,168 @@
+/** A job: how far it is, what stops it, and the way back. */
+
+import { append, box, clear, element, setText, show } from "./dom";
+import { canUndo, type Job, jobWords } from "./plans";
+import { errorData, messageOf, structured } from "./agreed";
+import type { Card } from "./lazy";
+import { iconOf, type Parts, setWords, textButton } from "./part";
+import { counted } from "./format";
+import type { ToolsCallResult } from "../protocol";
+import { said } from "../call-error";
+
+/** Files that a list of reasons names at first. */
+const NAMED = 10;
+
+/** The state of a job with its buttons. */
+export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): void } {
+  const { jobs } = parts;
+  const root = box(parts.root, "vs-job");
+  const words = element(root, "span", { class: "vs-job-words", attributes: { role: "status" } });
+  const progress = element(root, "div", { class: "vs-progress", attributes: { role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0 } });
+  const why = element(root, "div", { class: "vs-aside", attributes: { dir: "auto" } });
+  const buttons = box(root, "vs-job-buttons");
+  const told = resultView(root);
+  append(root, box(root, "vs-job-line", box(root, "vs-job-text", words, why), buttons), progress, told.root);
+  let job: Job;
+  let isBusy = false;
+
+  const button = (text: string, label: string, class_: string, press: () => void): HTMLButtonElement => {
+    const made = textButton(buttons, text, class_);
+    made.setAttribute("aria-label", label);
+    made.addEventListener("click", press);
+    buttons.append(made);
+    return made;
+  };
+  const stop = button("Stop", "Stop before the next part", "", () => {
+    stop.disabled = true;
+    jobs.stop(job.plan);
+  });
+  const resume = button("Resume", "Resume: apply what is left", "mod-cta", () => {
+    const { plan, identity = "", total, done } = job;
+    void act(() => jobs.apply({ plan, identity, job: job.job }, total - done));
+  });
+  const undo = button("Undo", "Undo this job", "", () => void act(() => jobs.undo(job.job)));
+  const leave = button("Leave", "Leave it as it is", "", () => jobs.leave(job.job));
+
+  const act = async (call: () => Promise<ToolsCallResult | null>): Promise<void> => {
+    isBusy = true;
+    told.clear();
+    draw();
+    try {
+      const result = await call();
+      if (result) told.tell(result);
+    } catch (error) {
+      told.fail(said(error));
+    } finally {
+      isBusy = false;
+      draw();
+    }
+  };
+
+  const draw = (): void => {
+    const { state, done, total, failure, texts_kept = true } = job;
+    const isRunning = state === "running";
+    setText(words, jobWords(job));
+    show(progress, isRunning);
+    progress.setAttribute("aria-valuemax", String(total));
+    progress.setAttribute("aria-valuenow", String(done));
+    progress.style.setProperty("--vs-share", String(done / Math.max(total, 1)));
+    const lost = done > 0 && !texts_kept && state !== "undone" ? "The journal no longer has all texts, so it cannot be undone." : "";
+    const reason = isRunning || state === "completed" || !failure ? "" : failure;
+    setWords(why, [reason, lost].filter((part) => part !== "").join(" "));
+    show(why, why.textContent !== "");
+    const isOpen = state === "interrupted" && !jobs.isLeft(job.job);
+    if (!isRunning) stop.disabled = false;
+    show(stop, isRunning && jobs.canStop(job.plan));
+    show(resume, isOpen && job.identity !== undefined);
+    show(undo, canUndo(job));
+    show(leave, isOpen);
+    for (const one of [resume, undo, leave]) one.disabled = isBusy;
+  };
+  return {
+    root,
+    update(next) {
+      job = next;
+      draw();
+    },
+  };
+}
+
+/** The card of a job where its plan is not shown. */
+export function jobCard(parts: Parts, job: number): Card {
+  const root = element(parts.root, "section", { class: "vs-card", attributes: { role: "group", "aria-label": `Job ${job}` } });
+  const title = element(root, "span", { class: "vs-card-title", attributes: { dir: "auto" } });
+  const state = jobState(parts);
+  root.append(box(root, "vs-card-head", iconOf(parts, "folder"), title), state.root);
+  const draw = (): void => {
+    const known = parts.jobs.get(job);
+    show(root, known !== undefined);
+    if (!known) return;
+    setText(title, `Job ${job}${known.summary ? `: ${known.summary}` : ""}`);
+    state.update(known);
+  };
+  const end = parts.jobs.on(draw);
+  draw();
+  return { root, end };
+}
+
+/** What an answer says that a person should know: why it failed, and which files were left out. */
+export function resultView(near: Node): {
+  root: HTMLElement;
+  clear(): void;
+  tell(result: ToolsCallResult): void;
+  fail(text: string, ...more: Node[]): void;
+} {
+  const root = element(near, "div", { class: "vs-card-problem", attributes: { role: "alert" } });
+  show(root, false);
+  const fail = (text: string, ...more: Node[]): void => {
+    clear(root);
+    const words = element(root, "div", { attributes: { dir: "auto" } });
+    setWords(words, text);
+    append(root, words, ...more);
+    show(root, true);
+  };
+  return {
+    root,
+    fail,
+    clear() {
+      clear(root);
+      show(root, false);
+    },
+    tell(result) {
+      if (result.isError) {
+        fail(messageOf(result));
+        return;
+      }
+      const { skipped, blocked, notes = [], edited = [] } = structured(result) as Partial<Record<"skipped" | "blocked", Reason[]> & Record<"notes" | "edited", string[]>>;
+      const left = [...(skipped ?? []), ...(blocked ?? [])];
+      const told = [...notes];
+      if (edited.length > 0) told.push(`${counted(edited.length, "note")} edited since, and changed as planned.`);
+      if (left.length > 0) told.push(`${counted(left.length, "file")} left as it was:`);
+      if (told.length > 0) fail(told.join("\n"), ...(left.length > 0 ? [reasons(root, left)] : []));
+    },
+  };
+}
+
+/** A file that was left out, and why. */
+interface Reason {
+  path: string;
+  reason: string;
+}
+
+/** The files of a plan that no longer fit the vault, by the error that says so. */
+export function staleOf(result: ToolsCallResult): Reason[] {
+  const { stale } = errorData(result) as { stale?: Reason[] };
+  return Array.isArray(stale) ? stale : [];
+}
+
+/** Files with reasons, as a list. */
+export function reasons(near: Node, files: Reason[]): HTMLElement {
+  const list = element(near, "ul", { class: "vs-reasons" });
+  for (const { path, reason } of files.slice(0, NAMED)) {
+    const line = element(list, "li", { attributes: { dir: "auto" } });
+    setWords(line, `${path}: ${reason}`);
+    list.append(line);
+  }
+  if (files.length > NAMED) list.append(element(list, "li", { text: `and ${files.length - NAMED} more` }));
+  return list;
+}

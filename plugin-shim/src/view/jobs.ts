@@ -1,0 +1,165 @@
+/** The jobs that the daemon knows, kept true by its events. */
+
+import { CallError } from "../call-error";
+import type { Chat, CallGiven } from "./chat";
+import type { Connection, Unsubscribe } from "../connection";
+import type { Host } from "../host";
+import { callAgreed } from "./agreed";
+import { counted } from "./format";
+import type { Job } from "./plans";
+import type { Scope } from "./scope";
+import type { ToolsCallResult } from "../protocol";
+
+/** Milliseconds that a job may take to answer: it is told of by events meanwhile. */
+const LONGEST = 6 * 60 * 60 * 1_000;
+
+/** What a plan is applied with. */
+export interface Applied extends CallGiven {
+  plan: number;
+  identity: string;
+}
+
+export class Jobs {
+  readonly #jobs = new Map<number, Job>();
+  readonly #heard = new Set<() => void>();
+  /** What stops the calls of this view that apply plans, by the plan. */
+  readonly #stops = new Map<number, AbortController>();
+  /** Interrupted jobs that the person leaves as they are. */
+  readonly #left = new Set<number>();
+  #asked = 0;
+  #isAsking = false;
+
+  readonly #parts: { chat: Chat; host: Host };
+  readonly #connection: Connection;
+
+  constructor(parts: { chat: Chat; host: Host; connection: Connection; scope: Scope }) {
+    this.#parts = parts;
+    this.#connection = parts.connection;
+    const { connection, scope } = parts;
+    scope.add(connection.onSnapshot(() => void this.learn()));
+    scope.add(connection.on("_vault/job", ({ job, plan, state, done, total }) => {
+      this.#jobs.set(job, { ...this.#jobs.get(job), job, plan, state, done, total });
+      this.#tell();
+      // What it did is known once it stands; what is being told is older than this.
+      if (state !== "running" || this.#isAsking) void this.learn();
+    }));
+    // A job that nobody agreed to is none, and no event says so.
+    parts.chat.on(({ timeline, loaded }) => {
+      const isOver = (key: string): boolean => {
+        const entry = parts.chat.timeline.get(key);
+        return entry?.kind === "call" && entry.tool === "apply_plan" && ["completed", "failed"].includes(entry.status);
+      };
+      if (timeline && !loaded && [...timeline.keys].some(isOver)) void this.learn();
+    });
+    scope.add(() => this.#heard.clear());
+    if (connection.state.kind === "connected") void this.learn();
+  }
+
+  /** The newest first. */
+  get all(): Job[] {
+    return [...this.#jobs.values()].sort((one, other) => other.job - one.job);
+  }
+
+  get(job: number): Job | undefined {
+    return this.#jobs.get(job);
+  }
+
+  /** The last job of a plan. */
+  ofPlan(plan: number, identity: string): Job | undefined {
+    return this.all.find((job) => job.plan === plan && (job.identity ?? identity) === identity);
+  }
+
+  /** Hears when a job stands otherwise. */
+  on(heard: () => void): Unsubscribe {
+    this.#heard.add(heard);
+    return () => this.#heard.delete(heard);
+  }
+
+  #tell(): void {
+    this.#heard.forEach((heard) => heard());
+  }
+
+  /** Asks for the jobs. */
+  async learn(): Promise<void> {
+    const asked = ++this.#asked;
+    this.#isAsking = true;
+    try {
+      const { isError, structuredContent } = await this.#parts.chat.tool("list_jobs", {});
+      const { jobs } = (structuredContent ?? {}) as { jobs?: Job[] };
+      if (isError || asked !== this.#asked || !Array.isArray(jobs)) return;
+      this.#jobs.clear();
+      for (const job of jobs) this.#jobs.set(job.job, job);
+      this.#tell();
+    } catch {
+      this.#connection.missed();
+    } finally {
+      if (asked === this.#asked) this.#isAsking = false;
+    }
+  }
+
+  /** Whether the person has said that a job stays as it is. */
+  isLeft(job: number): boolean {
+    return this.#left.has(job);
+  }
+
+  leave(job: number): void {
+    this.#left.add(job);
+    this.#tell();
+  }
+
+  /** Whether a job of this plan can be stopped from here. */
+  canStop(plan: number): boolean {
+    return this.#stops.has(plan) || this.#isOfTurn(plan);
+  }
+
+  /** Whether the agent applies the plan in the turn that is shown. */
+  #isOfTurn(plan: number): boolean {
+    const { timeline } = this.#parts.chat;
+    if (timeline.standing.state === "idle") return false;
+    return timeline.last("call", ({ tool, status, input }) =>
+      tool === "apply_plan" && status === "in_progress" && (input as { plan?: unknown } | null)?.plan === plan,
+    ) !== undefined;
+  }
+
+  /** Has a job stop before its next piece. */
+  stop(plan: number): void {
+    const own = this.#stops.get(plan);
+    if (own) own.abort();
+    else this.#parts.chat.stop();
+  }
+
+  /** Applies a plan, or goes on with a job of it. Null where the person does not agree, and where its state says it all. */
+  async apply(given: Applied, files: number): Promise<ToolsCallResult | null> {
+    const stop = new AbortController();
+    this.#stops.set(given.plan, stop);
+    this.#tell();
+    const asks = { question: `Apply plan ${given.plan} to ${counted(files, "file")}?`, action: "Apply" };
+    try {
+      return await callAgreed(this.#parts, "apply_plan", given, asks, { signal: stop.signal, timeoutMs: LONGEST });
+    } catch (error) {
+      return withdrawn(error);
+    } finally {
+      this.#stops.delete(given.plan);
+      this.#tell();
+      void this.learn();
+    }
+  }
+
+  /** Takes a job back. Null where the person does not agree. */
+  async undo(job: number): Promise<ToolsCallResult | null> {
+    const asks = { question: `Undo job ${job}?`, action: "Undo" };
+    try {
+      return await callAgreed(this.#parts, "rollback_job", { job }, asks, { timeoutMs: LONGEST });
+    } catch (error) {
+      return withdrawn(error);
+    } finally {
+      void this.learn();
+    }
+  }
+}
+
+/** No answer, where the job itself says how far it came: it was stopped, or the connection was lost. */
+function withdrawn(error: unknown): null {
+  if (error instanceof CallError && ["cancelled", "disconnected"].includes(error.kind)) return null;
+  throw error;
+}

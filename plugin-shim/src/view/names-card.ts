@@ -1,0 +1,91 @@
+/** Names that files could have: one chosen for each, and a plan of those that are ticked. */
+
+import { box, element, setText, show } from "./dom";
+import { resultView } from "./job-card";
+import type { Card } from "./lazy";
+import type { Names } from "./outputs";
+import { counted, noteName, visible } from "./format";
+import { iconOf, type Parts, textButton } from "./part";
+import { planCard } from "./plan-card";
+import { said } from "../call-error";
+import { structured } from "./agreed";
+
+/** Files that are shown at first. */
+const SHOWN = 20;
+
+export function namesCard(parts: Parts, { files }: Names): Card {
+  const root = element(parts.root, "section", { class: "vs-card", attributes: { role: "group", "aria-label": "Suggested names" } });
+  const open = files.filter(({ suggestions }) => suggestions.length > 0);
+  const fit = files.filter(({ fits }) => fits).length;
+  const title = element(root, "span", { class: "vs-card-title", text: `New names for ${open.length} of ${counted(files.length, "file")}` });
+  const facts = box(root, "vs-plan-facts", fit > 0 && `${fit} fit as they are`);
+  const list = element(root, "ul", { class: "vs-rows vs-plan-group" });
+  const make = textButton(root, "", "mod-cta");
+  const told = resultView(root);
+  /** The path that each ticked file would have. */
+  const chosen = new Map<string, string>();
+  let plan: Card | null = null;
+  let number: number | undefined;
+
+  const draw = (): void => {
+    setText(make, `Plan ${counted(chosen.size, "rename")}`);
+    make.disabled = chosen.size === 0;
+  };
+  for (const { path, suggestions } of open) {
+    const label = visible(noteName(path));
+    const tick = element(root, "input", { class: "vs-plan-tick", attributes: { type: "checkbox", "aria-label": `Rename ${label}` } });
+    const name = element(root, "a", { class: "internal-link vs-link", text: label, attributes: { role: "link", tabindex: 0, dir: "auto", title: visible(path), "data-path": path } });
+    const select = element(root, "select", { class: "dropdown vs-names", attributes: { "aria-label": `New name of ${label}` } });
+    for (const { name: to, taken_by } of suggestions) select.append(element(select, "option", { text: visible(taken_by ? `${to} (taken)` : to) }));
+    const reason = box(root, "vs-plan-below");
+    const choose = (): void => {
+      const one = suggestions[select.selectedIndex] ?? suggestions[0];
+      if (tick.checked && one) chosen.set(path, one.to);
+      else chosen.delete(path);
+      select.title = visible(one?.name ?? "");
+      setText(reason, visible(`${one?.reason ?? ""}${one?.taken_by ? `; taken by ${one.taken_by}` : ""}`));
+      draw();
+    };
+    tick.checked = !suggestions[0]?.taken_by;
+    tick.addEventListener("change", choose);
+    select.addEventListener("change", choose);
+    choose();
+    const line = box(root, "vs-row-line", tick, element(root, "span", { class: "vs-plan-names" }, name, " → ", select));
+    const row = element(root, "li", { class: "vs-row" }, line, reason);
+    show(row, list.childElementCount < SHOWN);
+    list.append(row);
+  }
+  const more = textButton(root, `Show ${open.length - SHOWN} more`, "vs-more");
+  show(more, open.length > SHOWN);
+  more.addEventListener("click", () => {
+    for (const row of list.children) show(row as HTMLElement, true);
+    more.remove();
+  });
+  make.addEventListener("click", () => {
+    make.disabled = true;
+    told.clear();
+    const items = [...chosen].map(([path, to]) => ({ path, to }));
+    parts.chat.tool("plan_changes", { items, ...(number === undefined ? {} : { plan: number }) }).then(
+      (result) => {
+        draw();
+        if (result.isError) return told.tell(result);
+        const made = structured(result)["plan"] as number;
+        // The card of the same plan hears that it is another.
+        if (made === number) return;
+        number = made;
+        plan?.end();
+        plan?.root.remove();
+        plan = planCard(parts, made);
+        root.append(plan.root);
+      },
+      (error: unknown) => {
+        draw();
+        told.fail(said(error));
+      },
+    );
+  });
+  root.append(box(root, "vs-card-head", iconOf(parts, "pencil"), title), facts, list, more, told.root, box(root, "vs-answers", make));
+  show(make, open.length > 0);
+  draw();
+  return { root, end: () => plan?.end() };
+}

@@ -1,0 +1,38 @@
+/** Answers of tools that are drawn as cards. */
+
+/** A note: the value of each column, and the same as text. */
+export interface Row {
+  path: string;
+  cells: unknown[];
+  texts: string[];
+}
+
+export interface Group {
+  text: string;
+  count: number;
+}
+
+/** The answer of a query. */
+export interface Table {
+  columns: { key: string; title: string }[];
+  rows: Row[];
+  groups?: Group[] | null;
+  total: number;
+}
+
+/** Whether the answer of a tool is the table of a query. */
+export function isTable(output: unknown): output is Table {
+  const { columns, rows } = (output ?? {}) as Partial<Table>;
+  return Array.isArray(columns) && Array.isArray(rows);
+}
+
+/** What `suggest_names` answers. */
+export interface Names {
+  files: { path: string; fits: boolean; suggestions: { name: string; to: string; reason: string; taken_by?: string | null }[] }[];
+}
+
+/** Whether the answer of a tool is suggested names. */
+export function isNames(output: unknown): output is Names {
+  const { files } = (output ?? {}) as Partial<Names>;
+  return Array.isArray(files) && files.every((file) => Array.isArray(file?.suggestions));
+}

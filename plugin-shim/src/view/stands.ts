@@ -1,0 +1,60 @@
+/** How the conversation that is shown stands: everything that says so is drawn from here. Pure. */
+
+import type { Activeness } from "../activity";
+import type { Entry, Standing } from "./timeline";
+
+export type Kind = "away" | "waiting" | "working" | "failed" | "stopped" | "ended" | "done" | "none";
+
+export interface Stands {
+  kind: Kind;
+  /** A word or two; empty where there is nothing to say. */
+  text: string;
+  /** What stands below the conversation while something goes on; empty where nothing does. */
+  work: string;
+}
+
+/** What is known of the conversation. */
+export interface Known {
+  isConnected: boolean;
+  activeness: Activeness | null;
+  standing: Standing;
+  entries: Entry[];
+  isEnded: boolean;
+}
+
+export function standsOf({ isConnected, activeness, standing, entries, isEnded }: Known): Stands {
+  const { state, waiting } = standing;
+  if (!isConnected) return { kind: "away", text: "Disconnected", work: state === "idle" ? "" : "Interrupted: the daemon is not connected" };
+  if (activeness === "asking" || state === "requires_action") return { kind: "waiting", text: "Waiting for you", work: "Waiting for your approval" };
+  if (state === "running") return { kind: "working", text: "Working", work: "Working…" };
+  if (waiting) return { kind: "waiting", text: "Waiting for you", work: "" };
+  if (isEnded) return { kind: "ended", text: "Ended", work: "" };
+  const kind = outcomeOf(entries);
+  const text = { failed: "Failed", stopped: "Stopped", done: "Done", none: "" }[kind];
+  return { kind, text, work: "" };
+}
+
+/** How the last turn ended. */
+export function outcomeOf(entries: Entry[]): "failed" | "stopped" | "done" | "none" {
+  for (const entry of [...entries].reverse()) {
+    switch (entry.kind) {
+      case "changes":
+        continue;
+      case "end":
+        return entry.error === undefined && entry.stopReason === "cancelled" ? "stopped" : "failed";
+      case "notice":
+        // A turn that ended early is told again as a notice at its end.
+        if (entry.severity === "error") return "failed";
+        if (entry.severity === "warning" || entry.title === "stopped") return "stopped";
+        continue;
+      case "user":
+        if (entry.pending !== undefined) continue;
+        return "done";
+      case "agent":
+        return entry.message === "part" ? "stopped" : "done";
+      default:
+        return "done";
+    }
+  }
+  return entries.length === 0 ? "none" : "done";
+}

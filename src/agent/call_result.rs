@@ -1,0 +1,44 @@
+//! The result of a tool call, as the agent handles it.
+
+use serde_json::Value;
+
+use crate::tools::Learnt;
+
+/// The result of a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallResult {
+    /// The text for the model.
+    pub text: String,
+    /// The structured result for programs.
+    pub data: Value,
+    pub is_error: bool,
+    /// Updates to the model's read set.
+    pub learnt: Vec<Learnt>,
+    /// The files that the call changed, for people.
+    pub files: Vec<ChangedFile>,
+}
+
+/// A file that a call changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The path in the vault.
+    pub path: String,
+    /// The first line that differs, counted from 1.
+    pub line: Option<u32>,
+    /// The text before; `None` for a new file.
+    pub old: Option<String>,
+    /// The text after; `None` if the texts are too long to show, or not text.
+    pub new: Option<String>,
+}
+
+impl CallResult {
+    /// A failed call.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::done(text.into(), Value::Null) }
+    }
+
+    /// A result without read-set updates.
+    pub fn done(text: String, data: Value) -> Self {
+        Self { text, data, is_error: false, learnt: Vec::new(), files: Vec::new() }
+    }
+}

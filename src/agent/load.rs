@@ -1,0 +1,78 @@
+//! Loads the context at the start of a turn, and adds a notice of what is new.
+
+use super::context::{self, Context};
+use super::entry::Entry;
+use super::ports::MemoryError;
+use super::prompt::{self, Instructions};
+use super::shared::Shared;
+use super::turn_settings::TurnSettings;
+use crate::conversation::{ConversationId, TurnId};
+
+/// Loads a conversation's context and stores what is new. Returns the context and whether stored
+/// items are damaged. Blocks.
+///
+/// # Errors
+/// The conversation's entries cannot be read or added to.
+pub(super) fn load(
+    shared: &Shared,
+    conversation: ConversationId,
+    id: TurnId,
+    settings: &TurnSettings,
+) -> Result<(Context, bool), MemoryError> {
+    let (memory, place) = (&shared.ports.memory, &shared.ports.place);
+    let entries = memory.entries(conversation)?;
+    let is_damaged = entries.iter().any(Entry::is_of_damage);
+    let mut context = Context::of(entries);
+    let scope = context.scope();
+    if !context.has_opening() {
+        let note = match settings.instructions_note.trim() {
+            "" => None,
+            path => place.note(path, scope),
+        };
+        let opening = Entry::Opening {
+            system: prompt::system(&place.vault(), &Instructions::new(settings, note)),
+            tools: shared.ports.toolbox.specs(),
+        };
+        context.push(memory.keep_opening(conversation, opening)?);
+        let earlier = match place.shows_all(scope) {
+            true => memory.earlier(conversation)?,
+            false => Vec::new(),
+        };
+        if let Some(text) = prompt::earlier(&earlier) {
+            store(shared, conversation, id, &mut context, Entry::notice(text))?;
+        }
+    }
+    fill_missing(shared, conversation, id, &mut context)?;
+    let news = shared.told(conversation, &place.moment(conversation, scope));
+    if let Some(text) = news {
+        store(shared, conversation, id, &mut context, Entry::notice(text))?;
+    }
+    Ok((context, is_damaged))
+}
+
+/// Stores an entry and appends it to the context. Blocks.
+fn store(
+    shared: &Shared,
+    conversation: ConversationId,
+    turn: TurnId,
+    context: &mut Context,
+    entry: Entry,
+) -> Result<(), MemoryError> {
+    shared.ports.memory.append(conversation, turn, &entry)?;
+    context.push(entry);
+    Ok(())
+}
+
+/// Gives each call that an earlier turn left without a result the result "unknown".
+pub(super) fn fill_missing(
+    shared: &Shared,
+    conversation: ConversationId,
+    turn: TurnId,
+    context: &mut Context,
+) -> Result<(), MemoryError> {
+    for call in context.missing() {
+        let result = context::unknown(&call);
+        store(shared, conversation, turn, context, Entry::Result { result, learnt: Vec::new() })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Formulas that need each other, and so have no value.
+
+use std::collections::HashMap;
+
+use super::ast::{Expression, Node};
+use super::tree::visit;
+
+/// Circles of formulas, by number: each with its first one at both ends. Every formula that is in a circle is in one of
+/// these or needs one that is.
+pub(super) fn find(formulas: &[(&str, &Expression)]) -> Vec<Vec<usize>> {
+    let numbers: HashMap<&str, usize> =
+        formulas.iter().enumerate().map(|(number, (name, _))| (*name, number)).collect();
+    let needs: Vec<Vec<usize>> =
+        formulas.iter().map(|(_, formula)| needs(formula, &numbers)).collect();
+    let mut found = Vec::new();
+    let mut states = vec![State::New; formulas.len()];
+    for start in 0..formulas.len() {
+        // Depth first, without recursion: each formula on the way, and how many of its needs were looked at.
+        let mut way: Vec<(usize, usize)> = Vec::new();
+        if states[start] == State::New {
+            states[start] = State::OnTheWay;
+            way.push((start, 0));
+        }
+        while let Some((at, looked_at)) = way.last_mut() {
+            let (at, needed) = (*at, needs[*at].get(*looked_at).copied());
+            *looked_at += 1;
+            let Some(needed) = needed else {
+                states[at] = State::Done;
+                way.pop();
+                continue;
+            };
+            match states[needed] {
+                State::New => {
+                    states[needed] = State::OnTheWay;
+                    way.push((needed, 0));
+                }
+                State::OnTheWay => {
+                    let circle = way.iter().map(|(at, _)| *at).skip_while(|at| *at != needed);
+                    found.push(circle.chain([needed]).collect());
+                }
+                State::Done => {}
+            }
+        }
+    }
+    found
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    OnTheWay,
+    Done,
+}
+
+/// Which formulas one names.
+fn needs(formula: &Expression, numbers: &HashMap<&str, usize>) -> Vec<usize> {
+    let mut found = Vec::new();
+    visit(&formula.root, &mut |part| {
+        if let Node::Formula(name) = &part.node {
+            found.extend(numbers.get(&**name));
+        }
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}

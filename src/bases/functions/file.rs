@@ -1,0 +1,294 @@
+//! Methods and fields of files.
+
+use std::sync::Arc;
+
+use crate::note::markdown;
+
+use super::super::context::{Context, moment};
+use super::super::value::{FileId, Link, Outcome, Value};
+use super::{Code, Function, Param, Type, one, optional, repeated, text_of};
+
+const TEXT: &[Type] = &[Type::Text];
+/// Null leads nowhere: what `this` is where nobody said.
+const LINKED: &[Type] = &[Type::File, Type::Link, Type::Text, Type::Null];
+
+const fn field(
+    name: &'static str,
+    gives: Type,
+    help: &'static str,
+    code: fn(&mut Context<'_>, &Value, &[Value]) -> Outcome,
+) -> Function {
+    Function::field(Type::File, name, gives, help, code)
+}
+
+const fn method(
+    name: &'static str,
+    params: &'static [Param],
+    gives: Type,
+    help: &'static str,
+    code: Code,
+) -> Function {
+    Function::method(Type::File, name, params, gives, help, code)
+}
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    field(
+        "name",
+        Type::Text,
+        "Its name: of a note without .md, of another file with its extension.",
+        name,
+    ),
+    field("basename", Type::Text, "Its name without the extension.", basename),
+    field("path", Type::Text, "Its path from the top of the vault.", path),
+    field("folder", Type::Text, "The path of its folder; / at the top.", folder),
+    field("ext", Type::Text, "Its extension, without the point.", ext),
+    field("size", Type::Number, "Its size in bytes.", size),
+    field("ctime", Type::Date, "When it was made.", ctime),
+    field("mtime", Type::Date, "When it was last changed.", mtime),
+    field("properties", Type::Object, "All properties of the note.", properties),
+    field("tags", Type::List, "The tags of text and properties, without #.", tags),
+    field("links", Type::List, "The links of properties and text, embeds among them.", links),
+    field("embeds", Type::List, "The embeds of the text.", embeds),
+    field("backlinks", Type::List, "Links to the files that link to it, each once.", backlinks),
+    field("file", Type::File, "The file itself.", itself),
+    field("words", Type::Number, "How many words the note has.", words).extension(),
+    field("text", Type::Text, "The note's text, behind its properties.", text).extension(),
+    field("headings", Type::List, "The headings of the note, as texts.", headings).extension(),
+    method(
+        "asLink",
+        &[optional("display", &[Type::Any])],
+        Type::Link,
+        "A link to it, with another text to show.",
+        Code::Plain(as_link),
+    ),
+    method(
+        "hasLink",
+        &[one("otherFile", LINKED)],
+        Type::Bool,
+        "Whether it links to a file.",
+        Code::Plain(has_link),
+    ),
+    method(
+        "hasProperty",
+        &[one("name", TEXT)],
+        Type::Bool,
+        "Whether the note has a property.",
+        Code::Plain(has_property),
+    ),
+    method(
+        "hasTag",
+        &[repeated("values", TEXT)],
+        Type::Bool,
+        "Whether it has one of the tags, or a tag nested below one of them.",
+        Code::Plain(has_tag),
+    ),
+    method(
+        "inFolder",
+        &[one("folder", TEXT)],
+        Type::Bool,
+        "Whether it lies in a folder, or in one below it.",
+        Code::Plain(in_folder),
+    ),
+    method(
+        "similarity",
+        &[one("text", TEXT)],
+        Type::Number,
+        "How near its meaning is to a text, from 0 to 1.",
+        Code::Plain(similarity),
+    )
+    .extension(),
+];
+
+fn of(value: &Value) -> FileId {
+    match value {
+        Value::File(file) => *file,
+        _ => FileId(u32::MAX),
+    }
+}
+
+/// A path's last part.
+fn last(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// A path's folder; empty at the top.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// A file's name in front of its extension, and the extension.
+fn split(path: &str) -> (&str, &str) {
+    match last(path).rsplit_once('.') {
+        Some((stem, ext)) if !stem.is_empty() => (stem, ext),
+        _ => (last(path), ""),
+    }
+}
+
+fn name(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::text(shown_name(&context.source().path(of(value)))))
+}
+
+/// What `file.name` gives for a path.
+pub(in crate::bases) fn shown_name(path: &str) -> &str {
+    let (stem, ext) = split(path);
+    if ext.eq_ignore_ascii_case("md") { stem } else { last(path) }
+}
+
+fn basename(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::text(split(&context.source().path(of(value))).0))
+}
+
+fn path(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Text(context.source().path(of(value))))
+}
+
+fn folder(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let path = context.source().path(of(value));
+    Ok(Value::text(match parent(&path) {
+        "" => "/",
+        folder => folder,
+    }))
+}
+
+fn ext(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::text(split(&context.source().path(of(value))).1))
+}
+
+fn size(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Number(context.source().size(of(value)) as f64))
+}
+
+fn ctime(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(moment(context.source().created(of(value))))
+}
+
+fn mtime(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(moment(context.source().modified(of(value))))
+}
+
+fn properties(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Object(context.source().properties(of(value))))
+}
+
+fn tags(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let tags = context.source().tags(of(value));
+    context.made_list(tags.into_iter().map(Value::Text).collect())
+}
+
+fn links(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let links = context.source().links(of(value));
+    context.made_list(links.into_iter().map(displayed).collect())
+}
+
+fn embeds(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let embeds = context.source().embeds(of(value));
+    context.made_list(embeds.into_iter().map(displayed).collect())
+}
+
+/// A link of a text, which shows its target where it says nothing else: `[[Other#Section]]` as
+/// `Other > Section`, as Obsidian keeps it.
+fn displayed(link: Arc<Link>) -> Value {
+    if link.display.is_some() {
+        return Value::Link(link);
+    }
+    let parts = link.target.split('#').filter(|part| !part.is_empty());
+    let display = parts.collect::<Vec<_>>().join(" > ");
+    Value::Link(Arc::new(Link { display: Some(display.into()), ..Link::clone(&link) }))
+}
+
+fn backlinks(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let source = context.source();
+    let files = source.backlinks(of(value));
+    let link = |file| {
+        let path = source.path(file);
+        let display = Some(split(&path).0.into());
+        Value::Link(Arc::new(Link { target: path, display, from: None, is_external: false }))
+    };
+    context.made_list(files.into_iter().map(link).collect())
+}
+
+fn itself(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(value.clone())
+}
+
+fn text(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    match context.source().text(of(value)) {
+        Some(text) => context.made_text(text),
+        None => Ok(Value::Null),
+    }
+}
+
+fn words(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let Some(text) = context.source().text(of(value)) else { return Ok(Value::Null) };
+    context.charge(text.len() as u64 / 64)?;
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    Ok(Value::Number(text.split_whitespace().filter(is_word).count() as f64))
+}
+
+fn headings(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let Some(text) = context.source().text(of(value)) else { return Ok(Value::Null) };
+    context.charge(text.len() as u64 / 64)?;
+    let headings = markdown::read(&text).headings;
+    context
+        .made_list(headings.into_iter().map(|heading| Value::text(&text[heading.text])).collect())
+}
+
+fn as_link(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let display = match args.first() {
+        None | Some(Value::Null) => None,
+        Some(display) => Some(context.text(display)?.into()),
+    };
+    let target = context.source().path(of(value));
+    Ok(Value::Link(Arc::new(Link { target, display, from: None, is_external: false })))
+}
+
+fn has_link(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    Ok(Value::Bool(has_link_to(context, of(value), args.first())))
+}
+
+/// Whether a file links to another, which is said by itself, by a link or by a text: by where links lead, else by
+/// the linkpath as it is written.
+pub(super) fn has_link_to(context: &Context<'_>, file: FileId, to: Option<&Value>) -> bool {
+    let source = context.source();
+    let link = match to {
+        Some(Value::File(to)) => return source.links_to(file, *to),
+        Some(Value::Link(link)) => Arc::clone(link),
+        Some(Value::Text(text)) => Arc::new(Link::of_text(text, Some(file))),
+        _ => return false,
+    };
+    match context.compare().leads_to(&link) {
+        Some(to) => source.links_to(file, to),
+        None => source.links(file).iter().any(|other| other.path() == link.path()),
+    }
+}
+
+fn has_property(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let (source, file, name) = (context.source(), of(value), text_of(args, 0));
+    let Some(column) = source.column(name) else { return Ok(Value::Bool(false)) };
+    // A property without a value is there all the same.
+    let has = || source.properties(file).get(name).is_some();
+    Ok(Value::Bool(!matches!(source.property(file, column), Value::Null) || has()))
+}
+
+fn has_tag(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let (source, file) = (context.source(), of(value));
+    Ok(Value::Bool((0..args.len()).any(|at| source.has_tag(file, text_of(args, at)))))
+}
+
+fn in_folder(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let path = context.source().path(of(value));
+    Ok(Value::Bool(lies_in(&path, text_of(args, 0))))
+}
+
+/// Whether a path lies in a folder or below it. `/` is the top, in which everything lies.
+pub(super) fn lies_in(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_matches('/');
+    folder.is_empty()
+        || parent(path)
+            .strip_prefix(folder)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn similarity(_: &mut Context<'_>, _: &Value, _: &[Value]) -> Outcome {
+    Err("file.similarity() is not available yet".to_owned())
+}

@@ -1,0 +1,273 @@
+//! Methods of lists.
+
+use std::collections::HashSet;
+
+use super::super::ast::Expr;
+use super::super::context::{Context, Walk};
+use super::super::value::{Outcome, Value};
+use super::{Code, Function, Param, Type, number_of, one, optional, repeated, span, text_of};
+
+const ANY: &[Type] = &[Type::Any];
+const NUMBER: &[Type] = &[Type::Number];
+const PER_ELEMENT: &[Type] = &[Type::PerElement];
+
+const fn method(
+    name: &'static str,
+    params: &'static [Param],
+    gives: Type,
+    help: &'static str,
+    code: Code,
+) -> Function {
+    Function::method(Type::List, name, params, gives, help, code)
+}
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::field(Type::List, "length", Type::Number, "How many elements it has.", length),
+    method(
+        "contains",
+        &[one("value", ANY)],
+        Type::Bool,
+        "Whether an element equals the value.",
+        Code::Plain(contains),
+    ),
+    method(
+        "containsAll",
+        &[repeated("values", ANY)],
+        Type::Bool,
+        "Whether it has all of the values.",
+        Code::Plain(contains_all),
+    ),
+    method(
+        "containsAny",
+        &[repeated("values", ANY)],
+        Type::Bool,
+        "Whether it has one of the values.",
+        Code::Plain(contains_any),
+    ),
+    method(
+        "filter",
+        &[one("condition", PER_ELEMENT)],
+        Type::List,
+        "The elements for which the condition over value and index holds.",
+        Code::Lazy(filter),
+    ),
+    method(
+        "flat",
+        &[],
+        Type::List,
+        "The elements of the lists in it put in their place.",
+        Code::Plain(flat),
+    ),
+    method(
+        "isEmpty",
+        &[],
+        Type::Bool,
+        "Whether it has no elements, or is not there.",
+        Code::Plain(is_empty),
+    ),
+    method(
+        "join",
+        &[optional("separator", &[Type::Text])],
+        Type::Text,
+        "Its elements as one text.",
+        Code::Plain(join),
+    ),
+    method(
+        "map",
+        &[one("expression", PER_ELEMENT)],
+        Type::List,
+        "What the expression over value and index gives for each element.",
+        Code::Lazy(map),
+    ),
+    method("mean", &[], Type::Number, "The mean of the numbers in it.", Code::Plain(mean)),
+    method(
+        "reduce",
+        &[one("expression", PER_ELEMENT), optional("acc", ANY)],
+        Type::Any,
+        "One value: the expression over value, index and acc gives the next acc.",
+        Code::Lazy(reduce),
+    ),
+    method(
+        "reverse",
+        &[],
+        Type::List,
+        "Its elements from the last to the first.",
+        Code::Plain(reverse),
+    ),
+    method(
+        "slice",
+        &[one("start", NUMBER), optional("end", NUMBER)],
+        Type::List,
+        "From the element at start, counted from 0, up to end; below 0 from the end.",
+        Code::Plain(slice),
+    ),
+    method(
+        "sort",
+        &[],
+        Type::List,
+        "Its elements from the smallest to the largest.",
+        Code::Plain(sort),
+    ),
+    method("sum", &[], Type::Number, "The sum of the numbers in it.", Code::Plain(sum)),
+    method("unique", &[], Type::List, "Each element once.", Code::Plain(unique)),
+];
+
+fn elements(value: &Value) -> &[Value] {
+    match value {
+        Value::List(list) => list,
+        _ => &[],
+    }
+}
+
+fn length(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Number(elements(value).len() as f64))
+}
+
+/// Whether a list has a value, at a step for each element.
+fn has(context: &mut Context<'_>, list: &Value, value: &Value) -> Result<bool, String> {
+    context.charge(elements(list).len() as u64)?;
+    let compare = context.compare();
+    Ok(elements(list).iter().any(|element| compare.equal(element, value)))
+}
+
+fn contains(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
+    contains_any(context, list, &args[..args.len().min(1)])
+}
+
+fn contains_all(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
+    for value in args {
+        if !has(context, list, value)? {
+            return Ok(Value::Bool(false));
+        }
+    }
+    Ok(Value::Bool(true))
+}
+
+fn contains_any(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
+    for value in args {
+        if has(context, list, value)? {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
+}
+
+fn filter(walk: &mut dyn Walk<'_>, list: &Value, args: &[Expr]) -> Outcome {
+    let mut kept = Vec::new();
+    for (index, element) in elements(list).iter().enumerate() {
+        walk.context().charge(1)?;
+        if walk.of_element(&args[0], element, index, None).is_true() {
+            kept.push(element.clone());
+        }
+    }
+    walk.context().made_list(kept)
+}
+
+fn map(walk: &mut dyn Walk<'_>, list: &Value, args: &[Expr]) -> Outcome {
+    let mut made = Vec::new();
+    for (index, element) in elements(list).iter().enumerate() {
+        walk.context().charge(1)?;
+        made.push(walk.of_element(&args[0], element, index, None));
+    }
+    walk.context().made_list(made)
+}
+
+fn reduce(walk: &mut dyn Walk<'_>, list: &Value, args: &[Expr]) -> Outcome {
+    let mut acc = args.get(1).map_or(Value::Null, |first| walk.eval(first));
+    for (index, element) in elements(list).iter().enumerate() {
+        walk.context().charge(1)?;
+        acc = walk.of_element(&args[0], element, index, Some(acc));
+    }
+    Ok(acc)
+}
+
+fn flat(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
+    let mut made = Vec::new();
+    for element in elements(list) {
+        match element {
+            Value::List(inner) => made.extend_from_slice(inner),
+            element => made.push(element.clone()),
+        }
+    }
+    context.made_list(made)
+}
+
+fn is_empty(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Bool(value.is_empty()))
+}
+
+fn join(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
+    let separator = match args.first() {
+        None | Some(Value::Null) => ",",
+        Some(_) => text_of(args, 0),
+    };
+    let mut text = String::new();
+    for (at, element) in elements(list).iter().enumerate() {
+        text.push_str(if at > 0 { separator } else { "" });
+        context.compare().write(element, &mut text).map_err(|error| error.to_string())?;
+    }
+    context.made_text(text)
+}
+
+fn numbers(list: &Value) -> impl Iterator<Item = f64> + '_ {
+    elements(list).iter().filter_map(|element| match element {
+        Value::Number(number) => Some(*number),
+        _ => None,
+    })
+}
+
+fn mean(_: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
+    let count = numbers(list).count();
+    Ok(if count == 0 {
+        Value::Null
+    } else {
+        Value::Number(numbers(list).sum::<f64>() / count as f64)
+    })
+}
+
+fn sum(_: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
+    // From 0 and not from -0, which is what the iterator's own sum of nothing is.
+    Ok(Value::Number(numbers(list).fold(0.0, |sum, number| sum + number)))
+}
+
+fn reverse(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
+    context.made_list(elements(list).iter().rev().cloned().collect())
+}
+
+fn slice(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
+    let elements = elements(list);
+    let range = span(elements.len(), number_of(args, 0), number_of(args, 1));
+    context.made_list(elements[range].to_vec())
+}
+
+fn sort(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
+    let mut sorted = elements(list).to_vec();
+    context.charge(sorted.len() as u64 * 4)?;
+    let compare = context.compare();
+    sorted.sort_by(|a, b| compare.sorted(a, b));
+    context.made_list(sorted)
+}
+
+fn unique(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
+    let mut kept: Vec<Value> = Vec::new();
+    // What is written the same is the same; the rest is compared one by one.
+    let mut written: HashSet<String> = HashSet::new();
+    for element in elements(list) {
+        let is_new = match element {
+            Value::Text(_) | Value::Number(_) | Value::Link(_) | Value::Bool(_) | Value::Null => {
+                let text = context.text(element)?;
+                context.charge(1 + text.len() as u64 / 64)?;
+                written.insert(format!("{} {text}", element.type_name()))
+            }
+            other => {
+                context.charge(1 + kept.len() as u64)?;
+                let compare = context.compare();
+                !kept.iter().any(|known| compare.equal(known, other))
+            }
+        };
+        if is_new {
+            kept.push(element.clone());
+        }
+    }
+    context.made_list(kept)
+}

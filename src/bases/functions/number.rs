@@ -1,0 +1,78 @@
+//! Methods of numbers.
+
+use super::super::context::Context;
+use super::super::number_text;
+use super::super::value::{Outcome, Value};
+use super::{Code, Function, Type, number_of, one, optional};
+
+const NUMBER: &[Type] = &[Type::Number];
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::method(Type::Number, "abs", &[], Type::Number, "Without its sign.", Code::Plain(abs)),
+    Function::method(Type::Number, "ceil", &[], Type::Number, "Rounded up.", Code::Plain(ceil)),
+    Function::method(Type::Number, "floor", &[], Type::Number, "Rounded down.", Code::Plain(floor)),
+    Function::method(
+        Type::Number,
+        "isEmpty",
+        &[],
+        Type::Bool,
+        "Whether it is not there.",
+        Code::Plain(is_empty),
+    ),
+    Function::method(
+        Type::Number,
+        "round",
+        &[optional("digits", NUMBER)],
+        Type::Number,
+        "Rounded to whole numbers, or to as many decimal places as digits says; halves go up.",
+        Code::Plain(round),
+    ),
+    Function::method(
+        Type::Number,
+        "toFixed",
+        &[one("precision", NUMBER)],
+        Type::Text,
+        "As text with exactly as many decimal places as precision says.",
+        Code::Plain(to_fixed),
+    ),
+];
+
+fn of(value: &Value) -> f64 {
+    match value {
+        Value::Number(number) => *number,
+        _ => f64::NAN,
+    }
+}
+
+fn abs(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Number(of(value).abs()))
+}
+
+fn ceil(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Number(of(value).ceil()))
+}
+
+fn floor(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Number(of(value).floor()))
+}
+
+fn is_empty(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Bool(value.is_empty()))
+}
+
+fn round(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let number = of(value);
+    let digits = number_of(args, 0).map_or(0, |digits| digits as i32);
+    let factor = 10f64.powi(digits.clamp(-308, 308));
+    let rounded = number_text::rounded(number * factor) / factor;
+    // A number with so many digits that the factor is too much for it has none to be rounded.
+    Ok(Value::Number(if rounded.is_finite() { rounded } else { number }))
+}
+
+fn to_fixed(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let places = number_of(args, 0).unwrap_or(0.0).trunc();
+    if !(0.0..=100.0).contains(&places) {
+        return Err("toFixed() takes 0 to 100 decimal places".to_owned());
+    }
+    Ok(Value::text(number_text::fixed(of(value), places as usize)))
+}

@@ -1,0 +1,225 @@
+//! Methods of texts, and of links as the text of their target.
+
+use super::super::compare::as_text;
+use super::super::compare::show::{LONGEST_TEXT, TooLong};
+use super::super::context::Context;
+use super::super::value::{Outcome, Value};
+use super::{Code, Function, Type, number_of, one, optional, repeated, replacement, span, text_of};
+
+const TEXT: &[Type] = &[Type::Text];
+const NUMBER: &[Type] = &[Type::Number];
+const TEXT_OR_PATTERN: &[Type] = &[Type::Text, Type::Pattern];
+
+const fn method(
+    name: &'static str,
+    params: &'static [super::Param],
+    gives: Type,
+    help: &'static str,
+    code: Code,
+) -> Function {
+    Function::method(Type::Text, name, params, gives, help, code)
+}
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::field(Type::Text, "length", Type::Number, "How many characters it has.", length),
+    method(
+        "contains",
+        &[one("value", TEXT)],
+        Type::Bool,
+        "Whether it has the value in it; case counts.",
+        Code::Plain(contains),
+    ),
+    method(
+        "containsAll",
+        &[repeated("values", TEXT)],
+        Type::Bool,
+        "Whether it has all of the values in it.",
+        Code::Plain(contains_all),
+    ),
+    method(
+        "containsAny",
+        &[repeated("values", TEXT)],
+        Type::Bool,
+        "Whether it has one of the values in it.",
+        Code::Plain(contains_any),
+    ),
+    method(
+        "endsWith",
+        &[one("query", TEXT)],
+        Type::Bool,
+        "Whether it ends with the query.",
+        Code::Plain(ends_with),
+    ),
+    method(
+        "isEmpty",
+        &[],
+        Type::Bool,
+        "Whether it has no characters, or is not there.",
+        Code::Plain(is_empty),
+    ),
+    method("lower", &[], Type::Text, "In lower case.", Code::Plain(lower)),
+    method(
+        "repeat",
+        &[one("count", NUMBER)],
+        Type::Text,
+        "As many times as count says.",
+        Code::Plain(repeat),
+    ),
+    method(
+        "replace",
+        &[one("pattern", TEXT_OR_PATTERN), one("replacement", TEXT)],
+        Type::Text,
+        "All places of a text, or the first of a pattern (all with flag g), replaced; $1 is a pattern's first group.",
+        Code::Plain(replace),
+    ),
+    method(
+        "reverse",
+        &[],
+        Type::Text,
+        "Its characters from the last to the first.",
+        Code::Plain(reverse),
+    ),
+    method(
+        "slice",
+        &[one("start", NUMBER), optional("end", NUMBER)],
+        Type::Text,
+        "From the character at start, counted from 0, up to end; below 0 from the end.",
+        Code::Plain(slice),
+    ),
+    method(
+        "split",
+        &[one("separator", TEXT_OR_PATTERN), optional("n", NUMBER)],
+        Type::List,
+        "The texts between the separators, the first n of them.",
+        Code::Plain(split),
+    ),
+    method(
+        "startsWith",
+        &[one("query", TEXT)],
+        Type::Bool,
+        "Whether it begins with the query.",
+        Code::Plain(starts_with),
+    ),
+    method(
+        "title",
+        &[],
+        Type::Text,
+        "The first letter of each word as a capital.",
+        Code::Plain(title),
+    ),
+    method("trim", &[], Type::Text, "Without the white space at both ends.", Code::Plain(trim)),
+];
+
+/// The text; of a link its target.
+fn own(value: &Value) -> &str {
+    as_text(value).unwrap_or_default()
+}
+
+fn length(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Number(own(value).chars().count() as f64))
+}
+
+fn contains(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    Ok(Value::Bool(own(value).contains(text_of(args, 0))))
+}
+
+fn contains_all(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    Ok(Value::Bool((0..args.len()).all(|at| own(value).contains(text_of(args, at)))))
+}
+
+fn contains_any(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    Ok(Value::Bool((0..args.len()).any(|at| own(value).contains(text_of(args, at)))))
+}
+
+fn ends_with(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    Ok(Value::Bool(own(value).ends_with(text_of(args, 0))))
+}
+
+fn starts_with(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    Ok(Value::Bool(own(value).starts_with(text_of(args, 0))))
+}
+
+fn is_empty(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    Ok(Value::Bool(own(value).is_empty()))
+}
+
+fn lower(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    context.made_text(own(value).to_lowercase())
+}
+
+fn repeat(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let count = number_of(args, 0).unwrap_or(0.0).trunc();
+    if count < 0.0 || count.is_infinite() {
+        return Err("repeat() takes a count from 0".to_owned());
+    }
+    // A product beyond the limit is refused before anything is made.
+    if own(value).len() as f64 * count > LONGEST_TEXT as f64 {
+        return Err(TooLong.to_string());
+    }
+    let count = if own(value).is_empty() { 0 } else { count as usize };
+    context.made_text(own(value).repeat(count))
+}
+
+fn replace(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let with = text_of(args, 1);
+    let text = match args.first() {
+        Some(Value::Pattern(pattern)) => replacement::replaced(pattern, own(value), with)?,
+        _ => {
+            let what = text_of(args, 0);
+            let places = if with.len() > what.len() { own(value).matches(what).count() } else { 0 };
+            if own(value).len().saturating_add(places.saturating_mul(with.len())) > LONGEST_TEXT {
+                return Err(TooLong.to_string());
+            }
+            own(value).replace(what, with)
+        }
+    };
+    context.made_text(text)
+}
+
+fn reverse(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    context.made_text(own(value).chars().rev().collect::<String>())
+}
+
+fn slice(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let (start, end) = (number_of(args, 0), number_of(args, 1));
+    let text = own(value);
+    if text.is_ascii() {
+        return context.made_text(&text[span(text.len(), start, end)]);
+    }
+    let range = span(text.chars().count(), start, end);
+    context.made_text(text.chars().skip(range.start).take(range.len()).collect::<String>())
+}
+
+fn split(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    let most = match number_of(args, 1) {
+        Some(most) if most >= 0.0 => most as usize,
+        _ => usize::MAX,
+    };
+    let text = own(value);
+    let parts: Vec<Value> = match args.first() {
+        Some(Value::Pattern(pattern)) => replacement::split(pattern, text, most),
+        _ => match text_of(args, 0) {
+            "" => text.chars().take(most).map(|c| Value::text(c.to_string())).collect(),
+            separator => text.split(separator).take(most).map(Value::text).collect(),
+        },
+    };
+    context.made_list(parts)
+}
+
+fn title(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    let mut titled = String::new();
+    let mut is_inside = false;
+    for c in own(value).chars() {
+        if is_inside {
+            titled.extend(c.to_lowercase());
+        } else {
+            titled.extend(c.to_uppercase());
+        }
+        is_inside = !c.is_whitespace() && (is_inside || c.is_alphanumeric());
+    }
+    context.made_text(titled)
+}
+
+fn trim(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
+    context.made_text(own(value).trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}'))
+}

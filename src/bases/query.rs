@@ -1,0 +1,101 @@
+//! What is asked of a vault: the filter, columns, order and summaries of one view, from a `.base` file or from the
+//! arguments of a tool.
+
+use std::sync::Arc;
+
+use super::ast::Expression;
+use super::value::Text;
+
+/// A condition: one expression, or a group of conditions.
+#[derive(Debug, Clone)]
+pub enum Filter {
+    Is(Arc<Expression>),
+    /// All of them; true where there are none.
+    And(Vec<Filter>),
+    /// Any of them; true where there are none.
+    Or(Vec<Filter>),
+    /// None of them.
+    Not(Vec<Filter>),
+}
+
+impl Filter {
+    /// The expressions in it, in their order.
+    pub fn expressions(&self) -> Vec<&Arc<Expression>> {
+        match self {
+            Self::Is(expression) => vec![expression],
+            Self::And(parts) | Self::Or(parts) | Self::Not(parts) => {
+                parts.iter().flat_map(Self::expressions).collect()
+            }
+        }
+    }
+}
+
+/// What a column shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ColumnKey {
+    /// A field of the file: `file.mtime`.
+    File(Text),
+    /// A property of the note: `note.status`, or `status`.
+    Note(Text),
+    /// `formula.total`.
+    Formula(Text),
+}
+
+/// A column and its heading.
+#[derive(Debug, Clone)]
+pub struct ShownColumn {
+    pub key: ColumnKey,
+    /// The `displayName` of the base, else as the key is written.
+    pub title: Text,
+    /// An expression that was given in the place of a key (`select` of the tool); it has no key of its own.
+    pub expression: Option<Arc<Expression>>,
+}
+
+/// By what rows are sorted.
+#[derive(Debug, Clone)]
+pub struct SortBy {
+    pub key: ColumnKey,
+    pub is_descending: bool,
+}
+
+/// The summaries that every base has. Obsidian's manual counts `Range` twice, for numbers and for dates.
+pub const BUILT_IN_SUMMARIES: [&str; 14] = [
+    "Average",
+    "Min",
+    "Max",
+    "Sum",
+    "Range",
+    "Median",
+    "Stddev",
+    "Earliest",
+    "Latest",
+    "Checked",
+    "Unchecked",
+    "Empty",
+    "Filled",
+    "Unique",
+];
+
+/// How a column is summed up.
+#[derive(Debug, Clone)]
+pub enum Summary {
+    /// One of the fifteen that Obsidian has, by name.
+    BuiltIn(Text),
+    /// A formula of the base over `values`.
+    Own { name: Text, formula: Arc<Expression> },
+}
+
+/// One view, ready to be run.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    pub filter: Option<Filter>,
+    /// The formulas that columns and filters may name.
+    pub formulas: Vec<(Text, Arc<Expression>)>,
+    pub columns: Vec<ShownColumn>,
+    /// Empty: by `file.name`, then path.
+    pub sort: Vec<SortBy>,
+    pub group_by: Option<SortBy>,
+    /// The most rows, over all groups; those that sort first.
+    pub limit: Option<usize>,
+    pub summaries: Vec<(ColumnKey, Summary)>,
+}

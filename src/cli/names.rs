@@ -1,0 +1,249 @@
+//! `steward names`: how files are named, which names are wrong, and better ones.
+
+use std::collections::{BTreeMap, HashMap};
+use std::process::ExitCode;
+
+use chrono::DateTime;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::completions;
+use super::failure::{Failure, OTHER};
+use super::history::{answer, call, shown};
+use super::output::{Output, Paint};
+use super::reach::{self, Way};
+use super::session::Session;
+use crate::bases::date::Times;
+use crate::bases::source::Source as _;
+use crate::note::path::{VaultPath, visible};
+use crate::organize::names_check::{self, Finding};
+use crate::tools::{
+    ApplyPlan, DescribeVault, PlanChanges, ShowPlan, SuggestNames, Tool as _, ToolError,
+};
+use crate::vault::Want;
+
+/// Of `names`.
+#[derive(Debug, Args)]
+pub struct NamesArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: NamesAction,
+}
+
+/// What can be done with names.
+#[derive(Debug, Clone, Subcommand)]
+pub enum NamesAction {
+    /// Show how files are named, in the vault or a folder
+    Conventions {
+        /// The folder [default: the vault]
+        #[arg(add = completions::notes())]
+        folder: Option<String>,
+    },
+    /// Report names that break somewhere, mislead or do not fit their folder; exit code 1 if there are any
+    Check {
+        /// Only this folder [default: the vault]
+        #[arg(add = completions::notes())]
+        folder: Option<String>,
+    },
+    /// Suggest names for files; nothing is renamed
+    Suggest(SuggestArguments),
+    /// Plan the first suggestion for each file; links follow
+    Rename {
+        /// Which files, and how.
+        #[command(flatten)]
+        which: SuggestArguments,
+        /// Apply the plan at once, without asking
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Which files, and how they are to be named.
+#[derive(Debug, Clone, Args)]
+pub struct SuggestArguments {
+    /// The files, or a folder for the files directly in it
+    #[arg(required = true, value_name = "PATH", add = completions::notes())]
+    pub paths: Vec<String>,
+    /// A pattern such as '{YYYY-MM-DD} {Title Words}', or a style such as kebab-case [default: as the folder does]
+    #[arg(long, short, value_name = "PATTERN")]
+    pub convention: Option<String>,
+}
+
+/// Shows, checks and suggests names.
+///
+/// # Errors
+/// As the tools say.
+pub fn run(
+    session: &Session,
+    arguments: &NamesArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        NamesAction::Conventions { folder } => conventions(session, folder.as_deref(), output),
+        NamesAction::Check { folder } => check(session, folder.as_deref(), output),
+        NamesAction::Suggest(which) => {
+            answer(session, SuggestNames::NAME, which.input(), Way::default(), output)
+        }
+        NamesAction::Rename { which, yes } => rename(session, which, *yes, output),
+    }
+}
+
+impl SuggestArguments {
+    fn input(&self) -> Value {
+        let mut input = json!({ "paths": self.paths });
+        if let Some(convention) = &self.convention {
+            input["convention"] = json!(convention);
+        }
+        input
+    }
+}
+
+/// Prints the conventions of the place and of each folder below it that has one.
+fn conventions(
+    session: &Session,
+    folder: Option<&str>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let input = json!({ "path": folder.unwrap_or_default(), "bytes": 200_000 });
+    let found = call(session, DescribeVault::NAME, input, Way::default(), output)?;
+    let titles = ["folder", "pattern", "files", "sure", "example"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    let place = match text(&found.data["path"]) {
+        "" => "(all notes)".to_owned(),
+        path => format!("{path}/ and below"),
+    };
+    rows.extend(rows_of(&place, &found.data["conventions"], true));
+    for folder in found.data["folders"].as_array().into_iter().flatten() {
+        let name = match text(&folder["path"]) {
+            "" => "(top folder)".to_owned(),
+            path => format!("{path}/"),
+        };
+        let name = match folder["alike"].as_array().map_or(0, Vec::len) {
+            0 => name,
+            others => format!("{name} and {others} like it"),
+        };
+        rows.extend(rows_of(&name, &folder["conventions"], false));
+    }
+    let table = output.table(&rows);
+    output.paged().answer(&found.data, table)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rows of one place; of a folder only what its files are named by.
+fn rows_of(place: &str, conventions: &Value, with_unused: bool) -> Vec<Vec<String>> {
+    let mut place = visible(place);
+    let conventions = conventions.as_array().into_iter().flatten();
+    let told = conventions.filter(|found| with_unused || found["matching_files"] != 0);
+    told.map(|found| {
+        let sure = (found["confidence"].as_f64().unwrap_or_default() * 100.0).round();
+        let cells = vec![
+            std::mem::take(&mut place),
+            visible(text(&found["pattern"])),
+            found["matching_files"].to_string(),
+            format!("{sure} %"),
+            visible(text(&found["example"])),
+        ];
+        cells
+    })
+    .collect()
+}
+
+/// Checks all names at and below a folder, reading the files themselves, whether a daemon runs or not.
+fn check(session: &Session, folder: Option<&str>, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let (found, files) = reach::here(session, &root, false, |context| {
+        let within = context.find(folder.unwrap_or_default(), Want::Folder);
+        let within = within.map_err(ToolError::from)?.path;
+        let zone = context.clock.zone();
+        let times = Times::new(&*zone);
+        let instant = |millis: i64| {
+            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
+            times.millis(local.naive_utc())
+        };
+        let withdrawn = || Failure::other("cancelled", "the check was stopped", "");
+        let moment =
+            context.index.properties.moment(&context.vault, &context.index.links, &context.cancel);
+        let moment = moment.map_err(|_| withdrawn())?.in_zone(&instant);
+        let conflicts: HashMap<VaultPath, VaultPath> =
+            context.vault.conflicts().into_iter().collect();
+        let files = names_check::read(&moment, &times, &conflicts);
+        if moment.is_withdrawn() {
+            return Err(withdrawn());
+        }
+        let count = files.iter().filter(|file| file.path.is_within(&within)).count();
+        Ok((names_check::check(&files, &within), count))
+    })?;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    found.iter().for_each(|one| *counts.entry(one.kind.word()).or_default() += 1);
+    if output.json() {
+        output.json_value(&json!({
+            "files": files,
+            "findings": found.iter().map(value).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let mut lines: Vec<String> = found.iter().map(|one| line(output, one)).collect();
+        let counts: Vec<String> =
+            counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        lines.push(match counts.is_empty() {
+            true => format!("{files} files: all names are fine"),
+            false => format!("{files} files: {}", counts.join(", ")),
+        });
+        output.paged().text(&lines.join("\n"))?;
+    }
+    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
+}
+
+fn value(found: &Finding) -> Value {
+    json!({
+        "path": found.path.as_str(),
+        "kind": found.kind,
+        "message": found.message,
+        "suggestion": found.suggestion,
+        "others": found.others.iter().map(VaultPath::as_str).collect::<Vec<_>>(),
+    })
+}
+
+fn line(output: &Output, found: &Finding) -> String {
+    let suggestion = match &found.suggestion {
+        Some(name) => format!(" → {}", visible(name)),
+        None => String::new(),
+    };
+    let kind = output.paint(Paint::Yellow, found.kind.word());
+    format!("{}: {kind}: {}{suggestion}", visible(found.path.as_str()), visible(&found.message))
+}
+
+/// Plans the first free suggestion of each file.
+fn rename(
+    session: &Session,
+    which: &SuggestArguments,
+    yes: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let suggested = call(session, SuggestNames::NAME, which.input(), Way::default(), output)?;
+    let files = suggested.data["files"].as_array().into_iter().flatten();
+    let items: Vec<Value> = files
+        .filter_map(|file| {
+            let free = |one: &&Value| one["taken_by"].is_null();
+            let first = file["suggestions"].as_array()?.iter().find(free)?;
+            Some(json!({ "path": file["path"], "to": first["to"] }))
+        })
+        .collect();
+    if items.is_empty() {
+        shown(&suggested, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let made = call(session, PlanChanges::NAME, json!({ "items": items }), Way::default(), output)?;
+    let plan = &made.data["plan"];
+    if yes {
+        let input = json!({ "plan": plan, "identity": made.data["identity"] });
+        return answer(session, ApplyPlan::NAME, input, Way::agreed(true), output);
+    }
+    let found = call(session, ShowPlan::NAME, json!({ "plan": plan }), Way::default(), output)?;
+    shown(&found, output)?;
+    output.notice(&format!("nothing is renamed yet; `steward organize apply {plan}` does it"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

@@ -1,0 +1,222 @@
+//! `steward organize apply`, `jobs`, `resume` and `undo`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::agreed;
+use super::plans::without_identity;
+use crate::cli::failure::Failure;
+use crate::cli::history::{call, shown};
+use crate::cli::output::Output;
+use crate::cli::reach::Way;
+use crate::cli::session::Session;
+use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
+
+/// Of `organize apply`.
+#[derive(Debug, Clone, Args)]
+pub struct ApplyArguments {
+    /// The plan
+    pub plan: u64,
+    /// Only this item, with those that it depends on; repeat it for more
+    #[arg(long, value_name = "ITEM")]
+    pub only: Vec<u32>,
+    /// Leave out items that no longer fit the vault
+    #[arg(long)]
+    pub skip_stale: bool,
+    /// Only show what would change
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Skip the confirmation
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `organize jobs`.
+#[derive(Debug, Clone, Args)]
+pub struct JobsArguments {
+    /// One job, with its items
+    pub job: Option<u64>,
+    /// Only jobs in this state, such as interrupted
+    #[arg(long, conflicts_with = "job")]
+    pub state: Option<String>,
+    /// The first one shown
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub first_result: u64,
+}
+
+/// Of `organize resume`.
+#[derive(Debug, Clone, Args)]
+pub struct ResumeArguments {
+    /// The job
+    pub job: u64,
+    /// Leave out items that no longer fit the vault
+    #[arg(long)]
+    pub skip_stale: bool,
+    /// Skip the confirmation
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `organize undo`.
+#[derive(Debug, Clone, Args)]
+pub struct UndoJobArguments {
+    /// The job
+    pub job: u64,
+    /// Only this item; repeat it for more
+    #[arg(long, value_name = "ITEM")]
+    pub only: Vec<u32>,
+    /// Skip confirmation prompts
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Shows a plan, asks, and applies it.
+///
+/// # Errors
+/// As the tools say; nobody can be asked.
+pub fn apply(
+    session: &Session,
+    arguments: &ApplyArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let plan = arguments.plan;
+    let given = json!({ "plan": plan });
+    let seen = call(session, ShowPlan::NAME, given, Way::default(), output)?;
+    let mut given = json!({
+        "plan": plan,
+        "identity": seen.data["identity"],
+        "items": arguments.only,
+        "skip_stale": arguments.skip_stale,
+        "dry_run": arguments.dry_run,
+    });
+    if !arguments.dry_run {
+        let question = match arguments.only.len() {
+            0 => format!("apply plan {plan}"),
+            1 => format!("apply item {} of plan {plan}", arguments.only[0]),
+            number => format!("apply {number} items of plan {plan}"),
+        };
+        if !agreed(arguments.yes, &without_identity(&seen.text), &question)? {
+            return Err(Failure::other("denied", "nothing was done", ""));
+        }
+        given["dry_run"] = json!(false);
+    }
+    done(session, given, output)
+}
+
+/// Goes on with a job.
+///
+/// # Errors
+/// As the tools say; nobody can be asked.
+pub fn resume(
+    session: &Session,
+    arguments: &ResumeArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let id = arguments.job;
+    let given = json!({ "job": id });
+    let seen = call(session, ListJobs::NAME, given, Way::default(), output)?;
+    let job = &seen.data["jobs"][0];
+    let given = json!({
+        "plan": job["plan"],
+        "identity": job["identity"],
+        "job": id,
+        "skip_stale": arguments.skip_stale,
+    });
+    let question =
+        format!("go on with job {id}, of which {} of {} items are done", job["done"], job["total"]);
+    if job["state"] == "interrupted" && !agreed(arguments.yes, "", &question)? {
+        return Err(Failure::other("denied", "nothing was done", ""));
+    }
+    done(session, given, output)
+}
+
+fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Failure> {
+    let answer = call(session, ApplyPlan::NAME, given, Way::agreed(true), output)?;
+    if output.json() {
+        output.json_value(&answer.data)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let data = &answer.data;
+    let mut lines = Vec::new();
+    let summary = data["summary"].as_str().unwrap_or_default();
+    match data["job"].as_u64() {
+        Some(job) => lines.push(format!(
+            "Job {job} is done: {summary}. To take it back: steward organize undo {job}"
+        )),
+        None => lines.push(format!("Would {summary}. Nothing was changed.")),
+    }
+    if let Some(files) = data["relinked"].as_u64().filter(|files| *files > 0) {
+        let verb = if data["job"].is_null() { "would follow" } else { "followed" };
+        lines.push(format!("Links {verb} in {files} files."));
+    }
+    let came: Vec<String> =
+        data["came_along"].as_array().into_iter().flatten().map(Value::to_string).collect();
+    if !came.is_empty() {
+        lines.push(format!("Came along, since others depend on them: {}", came.join(", ")));
+    }
+    output.text(&lines.join("\n"))?;
+    for one in data["skipped"].as_array().into_iter().flatten() {
+        let text = |key: &str| one[key].as_str().unwrap_or_default();
+        output.notice(&format!("left out: `{}`: {}", text("path"), text("reason")));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints jobs, or one with its items.
+///
+/// # Errors
+/// As the tool says.
+pub fn list(
+    session: &Session,
+    arguments: &JobsArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let mut given = json!({ "first_result": arguments.first_result });
+    if let Some(job) = arguments.job {
+        given["job"] = json!(job);
+    }
+    if let Some(state) = &arguments.state {
+        given["state"] = json!(state);
+    }
+    let answer = call(session, ListJobs::NAME, given, Way::default(), output)?;
+    shown(&answer, &output.paged())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a job back.
+///
+/// # Errors
+/// As the tool says.
+pub fn undo(
+    session: &Session,
+    arguments: &UndoJobArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let given = json!({ "job": arguments.job, "items": arguments.only });
+    let answer = call(session, RollbackJob::NAME, given, Way::agreed(arguments.yes), output)?;
+    if output.json() {
+        output.json_value(&answer.data)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let data = &answer.data;
+    output.text(&match data["change_set"].as_u64() {
+        Some(set) => format!(
+            "Took back {} of {} items of job {}. To do it again: steward undo {set}",
+            data["undone"],
+            data["undone"].as_u64().unwrap_or(0) + data["standing"].as_u64().unwrap_or(0),
+            arguments.job
+        ),
+        None => format!("Nothing of job {} could be taken back.", arguments.job),
+    })?;
+    for one in data["blocked"].as_array().into_iter().flatten() {
+        let text = |key: &str| one[key].as_str().unwrap_or_default();
+        output.notice(&format!("stays as it is: `{}`: {}", text("path"), text("reason")));
+    }
+    for note in data["notes"].as_array().into_iter().flatten() {
+        output.notice(note.as_str().unwrap_or_default());
+    }
+    let is_blocked = data["blocked"].as_array().is_some_and(|blocked| !blocked.is_empty());
+    Ok(if is_blocked { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

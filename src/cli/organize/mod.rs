@@ -1,0 +1,96 @@
+//! `steward organize`: plans made by rules or by hand, and the jobs that apply them.
+
+mod draft;
+mod jobs;
+mod plans;
+mod rules;
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use jobs::{ApplyArguments, JobsArguments, ResumeArguments, UndoJobArguments};
+use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
+
+/// Of `organize`.
+#[derive(Debug, Args)]
+pub struct OrganizeArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: OrganizeAction,
+}
+
+/// What can be done with plans and jobs. One file a group of subcommands beside this one.
+#[derive(Debug, Clone, Subcommand)]
+pub enum OrganizeAction {
+    /// Plan what rules or a list of changes would do; changes nothing
+    Plan(PlanArguments),
+    /// Show a plan
+    Show(ShowArguments),
+    /// Say which rules changed a note, and why
+    Why(WhyArguments),
+    /// Take items out of a plan, or give them another path
+    Edit(EditPlanArguments),
+    /// Apply a plan (asks first)
+    Apply(ApplyArguments),
+    /// Have a model draft rules from a sentence; changes nothing
+    Draft(draft::DraftArguments),
+    /// List jobs: plans that were applied
+    Jobs(JobsArguments),
+    /// Go on with a job that was interrupted
+    Resume(ResumeArguments),
+    /// Take a job back, or some of its items
+    Undo(UndoJobArguments),
+    /// Check rules, and have them run by themselves
+    Rules(rules::RulesArguments),
+}
+
+/// Makes, shows and applies plans; lists and undoes jobs.
+///
+/// # Errors
+/// As the tools say.
+pub fn run(
+    session: &Session,
+    arguments: &OrganizeArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        OrganizeAction::Plan(arguments) => plans::plan(session, arguments, output),
+        OrganizeAction::Show(arguments) => plans::show(session, arguments, output),
+        OrganizeAction::Why(arguments) => plans::why(session, arguments, output),
+        OrganizeAction::Edit(arguments) => plans::edit(session, arguments, output),
+        OrganizeAction::Apply(arguments) => jobs::apply(session, arguments, output),
+        OrganizeAction::Draft(arguments) => draft::run(session, arguments, output),
+        OrganizeAction::Jobs(arguments) => jobs::list(session, arguments, output),
+        OrganizeAction::Resume(arguments) => jobs::resume(session, arguments, output),
+        OrganizeAction::Undo(arguments) => jobs::undo(session, arguments, output),
+        OrganizeAction::Rules(arguments) => rules::run(session, arguments, output),
+    }
+}
+
+/// Whether the person agrees: beforehand by `yes`, or now, on the terminal, to what `shown` says.
+///
+/// # Errors
+/// Nobody can be asked.
+fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool, Failure> {
+    if yes {
+        return Ok(true);
+    }
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        let hint = "add `--yes` to do it without being asked";
+        return Err(Failure::other("approval_needed", format!("{question} needs a yes"), hint));
+    }
+    let mut terminal = std::io::stderr().lock();
+    for line in shown.lines() {
+        writeln!(terminal, "{}", crate::note::path::visible(line))?;
+    }
+    write!(terminal, "{}? [y/N] ", crate::note::path::visible(question))?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,320 @@
+//! `steward organize rules`: rule files looked at, and rules enabled and disabled.
+
+#![expect(clippy::disallowed_methods, reason = "a file of the person's, outside of the vault")]
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::super::failure::Failure;
+use super::super::output::Output;
+use super::super::policy::asked;
+use super::super::reach;
+use super::super::session::Session;
+use super::agreed;
+use crate::bases::diagnostic::{Diagnostic, Severity};
+use crate::calls::Calls;
+use crate::methods;
+use crate::organize::rules_file::MAX_BYTES;
+use crate::organize::sentence::sentence;
+use crate::protocol::organize::{
+    EnabledRuleInfo, RulesDisableParams, RulesEnableParams, RulesListParams,
+};
+use crate::tools::rules::{CheckedRules, Given, check};
+
+/// Who enables rules where no daemon runs.
+const PROGRAM: &str = "steward";
+
+/// Of `organize rules`.
+#[derive(Debug, Clone, Args)]
+pub struct RulesArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: RulesAction,
+}
+
+/// What can be done with rules.
+#[derive(Debug, Clone, Subcommand)]
+pub enum RulesAction {
+    /// Say what rules do and what is probably not meant, without running them
+    #[command(after_help = "Exits with 1 where anything is found.")]
+    Check {
+        /// A rule file, or a note with a block `rules`; in the vault or outside, `-` is stdin [default: the files of
+        /// `organize.rules`]
+        files: Vec<PathBuf>,
+    },
+    /// List the rules that run by themselves, and how they stand
+    List,
+    /// Have rules run by themselves (shows them, and asks)
+    Enable {
+        /// A rule file, in the vault or outside; or the name of a rule in a file of `organize.rules`
+        file: String,
+        /// Only this rule of the file; repeat it for more [default: all that have `run`]
+        #[arg(long, value_name = "NAME")]
+        rule: Vec<String>,
+        /// Let it put files into the trash without asking
+        #[arg(long)]
+        with_trash: bool,
+        /// Have what it would do wait for you as a plan
+        #[arg(long)]
+        ask: bool,
+        /// Skip the confirmation
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Stop a rule from running by itself
+    Disable {
+        /// Its name
+        name: String,
+    },
+    /// Show what changed in rule files since their rules were enabled
+    Diff {
+        /// Only this rule
+        name: Option<String>,
+    },
+}
+
+/// Checks, enables, disables and lists rules.
+///
+/// # Errors
+/// A file that cannot be read; the vault cannot be opened; as the daemon says.
+pub fn run(
+    session: &Session,
+    arguments: &RulesArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    match &arguments.action {
+        RulesAction::Check { files } => check_files(session, &root, files, output),
+        RulesAction::List => list(session, &root, output),
+        RulesAction::Enable { file, rule, with_trash, ask, yes } => {
+            let params = RulesEnableParams {
+                file: absolute(file),
+                names: rule.clone(),
+                with_trash: *with_trash,
+                ask: *ask,
+                ..RulesEnableParams::default()
+            };
+            enable(session, &root, params, *yes, output)
+        }
+        RulesAction::Disable { name } => disable(session, &root, name, output),
+        RulesAction::Diff { name } => diff(session, &root, name.as_deref(), output),
+    }
+}
+
+fn check_files(
+    session: &Session,
+    root: &Path,
+    files: &[PathBuf],
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let set: Vec<PathBuf> = session.config()?.organize.rules.iter().map(PathBuf::from).collect();
+    let files = if files.is_empty() { &set } else { files };
+    if files.is_empty() {
+        let hint = "name one, or list yours in the setting `organize.rules`";
+        return Err(Failure::usage("no rule file was given", hint));
+    }
+    let checked = reach::here(session, root, false, |context| {
+        let mut checked = Vec::with_capacity(files.len());
+        for file in files {
+            let name = file.display().to_string();
+            let text = outside(file)?;
+            let given = match &text {
+                Some(text) => {
+                    let is_note =
+                        file.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
+                    let source = if name == "-" { "stdin" } else { &name };
+                    Given::Text { text, source, is_note }
+                }
+                None => Given::File(&name),
+            };
+            checked.push(check(context, given)?);
+        }
+        Ok(checked)
+    })?;
+    let found = checked.iter().map(|one| one.found.len()).sum::<usize>();
+    let data: Vec<_> = checked.iter().map(data).collect();
+    let text: Vec<_> = checked.iter().map(words).collect();
+    output.answer(&json!({ "files": data }), text.join("\n\n"))?;
+    Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What is no file here is one in the vault, or the name of a rule.
+fn absolute(file: &str) -> String {
+    let here = std::fs::canonicalize(file).ok().filter(|path| path.is_file());
+    here.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| file.to_owned())
+}
+
+fn list(session: &Session, root: &Path, output: &Output) -> Result<ExitCode, Failure> {
+    let params = RulesListParams::default();
+    let found = asked(session, root, &params, |calls| methods::rules::list(calls, &params))?;
+    let mut text: Vec<String> = found.rules.iter().map(described).collect();
+    if text.is_empty() {
+        text.push(
+            "No rule runs by itself. To enable one: steward organize rules enable FILE".into(),
+        );
+    } else if let Some(held) = &found.held {
+        text.push(format!("None of them runs now: {held}."));
+    }
+    output.answer(&found, text.join("\n\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A rule as it is listed.
+fn described(rule: &EnabledRuleInfo) -> String {
+    let mut text = format!("{}  {}  {}\n  {}", rule.name, rule.state, rule.source, rule.does);
+    let trash = match (rule.actions.iter().any(|one| one == "trash"), rule.with_trash) {
+        (true, true) => ", to the trash without asking",
+        (true, false) => ", asks before the trash",
+        _ => "",
+    };
+    let _ = write!(text, "\n  May touch: {}{trash}.", rule.folders.join(", "));
+    if let Some(reason) = &rule.reason {
+        let _ = write!(text, "\n  Does not run: {reason}.");
+    }
+    if let Some(plan) = rule.waiting {
+        let _ = write!(text, "\n  Plan {plan} waits for you: steward organize show {plan}");
+    }
+    text
+}
+
+fn enable(
+    session: &Session,
+    root: &Path,
+    params: RulesEnableParams,
+    yes: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let make = |params: &RulesEnableParams| {
+        let work = |calls: &Calls| methods::rules::enable(calls, params.clone(), PROGRAM);
+        asked(session, root, params, work)
+    };
+    let shown = make(&RulesEnableParams { dry_run: true, ..params.clone() })?;
+    let text: Vec<String> = shown.rules.iter().map(described).collect();
+    let question = match &shown.rules[..] {
+        [rule] => format!("have `{}` run by itself from now on", rule.name),
+        rules => format!("have these {} rules run by themselves from now on", rules.len()),
+    };
+    if !agreed(yes, &text.join("\n\n"), &question)? {
+        return Err(Failure::other("denied", "nothing was enabled", ""));
+    }
+    let hashes = shown.rules.iter().map(|rule| rule.hash.clone()).collect();
+    let enabled = make(&RulesEnableParams { agreed: hashes, ..params })?;
+    let mut text: Vec<String> = enabled.rules.iter().map(described).collect();
+    text.push(
+        "Enabled. Notes that change from now on are taken; for those that there are, make a plan."
+            .to_owned(),
+    );
+    output.answer(&enabled, text.join("\n\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn disable(
+    session: &Session,
+    root: &Path,
+    name: &str,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let params = RulesDisableParams { name: name.to_owned() };
+    let found = asked(session, root, &params, |calls| methods::rules::disable(calls, &params))?;
+    output.answer(&found, format!("`{name}` does not run by itself any more."))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn diff(
+    session: &Session,
+    root: &Path,
+    name: Option<&str>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let params = RulesListParams { diff: true };
+    let mut found = asked(session, root, &params, |calls| methods::rules::list(calls, &params))?;
+    found.rules.retain(|rule| name.is_none_or(|name| rule.name == name));
+    if let Some(name) = name.filter(|_| found.rules.is_empty()) {
+        let hint = "`steward organize rules list` shows those that are";
+        return Err(Failure::other("not_found", format!("no rule `{name}` is enabled"), hint));
+    }
+    let mut diffs: Vec<&str> = Vec::new();
+    for diff in found.rules.iter().filter_map(|rule| rule.diff.as_deref()) {
+        // Rules of one file share its diff.
+        if !diffs.contains(&diff) {
+            diffs.push(diff);
+        }
+    }
+    let text = match diffs.is_empty() {
+        true => "Nothing changed since the rules were enabled.".to_owned(),
+        false => diffs.join("\n"),
+    };
+    output.answer(&found, text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The text of a file, if there is one of this name here and not only in the vault.
+pub(super) fn outside(file: &Path) -> Result<Option<String>, Failure> {
+    let mut bytes = Vec::new();
+    let read = match file.as_os_str() == "-" {
+        true => std::io::stdin().lock().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes),
+        false => std::fs::File::open(file)
+            .and_then(|open| open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)),
+    };
+    match read {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let message = format!("could not read `{}`: {error}", file.display());
+            return Err(Failure::other("io_error", message, "name a rule file or a note"));
+        }
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| {
+        let message = format!("`{}` is no text", file.display());
+        Failure::other("binary_file", message, "save it as UTF-8")
+    })
+}
+
+fn data(checked: &CheckedRules) -> serde_json::Value {
+    let rules = checked.rules.iter().zip(&checked.fits).map(|(rule, fits)| {
+        json!({ "name": rule.name, "hash": rule.hash, "does": sentence(rule), "fits": fits })
+    });
+    let found = checked.found.iter().map(|one: &Diagnostic| {
+        let severity = if one.severity == Severity::Error { "error" } else { "warning" };
+        json!({
+            "kind": one.kind.as_str(), "severity": severity, "message": one.message, "hint": one.hint,
+            "line": one.line, "column": one.column,
+        })
+    });
+    json!({
+        "source": checked.source, "rules": rules.collect::<Vec<_>>(), "found": found.collect::<Vec<_>>(),
+    })
+}
+
+fn words(checked: &CheckedRules) -> String {
+    let mut text = String::new();
+    for (rule, fits) in checked.rules.iter().zip(&checked.fits) {
+        let files = if *fits == 1 { "file" } else { "files" };
+        let _ = writeln!(text, "{}\n  {}\n  Fits {fits} {files} now.\n", rule.name, sentence(rule));
+    }
+    for found in &checked.found {
+        let _ = writeln!(text, "{}\n", found.render(&checked.source));
+    }
+    let count = |severity| checked.found.iter().filter(|one| one.severity == severity).count();
+    let said = |count: usize, what: &str| match count {
+        0 => String::new(),
+        1 => format!(", 1 {what}"),
+        more => format!(", {more} {what}s"),
+    };
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let rules = checked.rules.len();
+    let _ = write!(
+        text,
+        "{}: {}{}{}",
+        checked.source,
+        if rules == 1 { "1 rule".to_owned() } else { format!("{rules} rules") },
+        said(errors, "error"),
+        said(warnings, "warning"),
+    );
+    text
+}

@@ -1,0 +1,93 @@
+//! Reading the properties and tags of one note.
+
+use serde_json::Value as Json;
+
+use super::NotRead;
+use crate::index::changes::{Stamp, stamp, unsure_for};
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::note::{markdown, tag};
+use crate::vault::{Meta, Vault, VaultError};
+
+/// Tags kept of one note.
+const MAX_TAGS: usize = 2_000;
+
+/// A file as it was read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// Size and time of change of what was read.
+    pub stamp: Stamp,
+    /// When the file was made, in milliseconds since 1970; that of its last change where the system does not tell.
+    pub created: i64,
+    /// Its next change may carry the same stamp, or it could not be read, which may pass.
+    pub unsure: bool,
+    /// In their order.
+    pub properties: Vec<(String, Json)>,
+    /// Those of the frontmatter, then those of the text, as first written, each once.
+    pub tags: Vec<String>,
+    pub fault: Option<NotRead>,
+}
+
+/// Reads a file that the catalogue saw so; `None` if it is gone. Of what is no note only its state is read.
+pub(super) fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
+    // Taken before the content: what changes while it is read is later than this.
+    let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
+    let mut read = match path.is_note() {
+        true => of_note(vault, path, seen)?,
+        false => match vault.stat(path) {
+            Ok(meta) => of(&meta),
+            Err(error) if error.is_absence() => return None,
+            Err(_) => not_read(seen, NotRead::Unreadable),
+        },
+    };
+    read.unsure =
+        read.fault == Some(NotRead::Unreadable) || unsure_for(read.stamp.1, now).is_some();
+    Some(read)
+}
+
+fn of(meta: &Meta) -> Read {
+    let created = meta.created.unwrap_or(meta.modified).div_euclid(1_000_000);
+    Read { stamp: stamp(meta), created, ..Read::default() }
+}
+
+fn not_read(seen: Stamp, fault: NotRead) -> Read {
+    let created = seen.1.div_euclid(1_000_000);
+    Read { stamp: seen, created, fault: Some(fault), ..Read::default() }
+}
+
+fn of_note(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
+    let content = match vault.read(path) {
+        Ok(content) => content,
+        Err(VaultError::TooLarge { .. }) => {
+            let known = vault
+                .stat(path)
+                .map_or_else(|_| not_read(seen, NotRead::TooLarge), |meta| of(&meta));
+            return Some(Read { fault: Some(NotRead::TooLarge), ..known });
+        }
+        Err(_) if vault.stat(path).is_err_and(|error| error.is_absence()) => return None,
+        Err(_) => return Some(not_read(seen, NotRead::Unreadable)),
+    };
+    let mut read = of(&content.meta);
+    let Ok(text) = Text::decode(&content.bytes, path.name()) else {
+        return Some(Read { fault: Some(NotRead::NotText), ..read });
+    };
+    let body = text.body();
+    let document = markdown::read(body);
+    let frontmatter = document.frontmatter.as_ref();
+    let own = frontmatter.iter().flat_map(|found| found.tags());
+    let inline = document.tags.iter().map(|tag| &body[tag.name.clone()]);
+    let mut keys = std::collections::HashSet::new();
+    for name in own.chain(inline).take(MAX_TAGS) {
+        if keys.insert(tag::key(name)) {
+            read.tags.push(name.to_owned());
+        }
+    }
+    match document.frontmatter.map(|found| found.properties) {
+        Some(Ok(properties)) => {
+            read.properties = properties.into_iter().map(|it| (it.name, it.value)).collect();
+        }
+        Some(Err(_)) => read.fault = Some(NotRead::NotYaml),
+        None => {}
+    }
+    Some(read)
+}

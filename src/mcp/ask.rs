@@ -1,0 +1,155 @@
+//! A question to the client itself, about a call of its own: it is the call's result, and the client makes
+//! the call again with the answer.
+
+use serde_json::{Map, Value, json};
+
+use super::fault::Fault;
+use crate::protocol::envelope::RequestId;
+
+/// By which the client tells this question from others.
+const NAME: &str = "approval";
+
+/// Characters of a diff that the question shows.
+const MAX_DIFF: usize = 2_000;
+
+/// Whether a client with these capabilities can show its user a form.
+pub(super) fn can_ask(capabilities: &Value) -> bool {
+    let Some(ways) = capabilities.get("elicitation").and_then(Value::as_object) else {
+        return false;
+    };
+    // Who names no way can show a form.
+    ways.contains_key("form") || !ways.contains_key("url")
+}
+
+/// What a client says when it makes a call again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// What it was given with the question.
+    pub state: String,
+    pub said: Said,
+}
+
+/// How a question was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    Yes,
+    No,
+    /// The user closed the form.
+    Dismissed,
+    /// The answer is missing, or is none that was offered.
+    Nothing,
+}
+
+/// The answer that these params bring, where they bring one.
+///
+/// # Errors
+/// They do not fit.
+pub(super) fn reply(params: &Map<String, Value>) -> Result<Option<Reply>, Fault> {
+    let state = match params.get("requestState") {
+        None => return Ok(None),
+        Some(Value::String(state)) => state.clone(),
+        Some(_) => return Err(Fault::params("`requestState` must be a text")),
+    };
+    let responses = match params.get("inputResponses") {
+        None => None,
+        Some(Value::Object(responses)) => responses.get(NAME),
+        Some(_) => return Err(Fault::params("`inputResponses` must be an object")),
+    };
+    let text = |of: &Value, name: &str| of.get(name)?.as_str().map(str::to_owned);
+    let action = responses.and_then(|response| text(response, "action"));
+    let answer = responses.and_then(|response| text(response.get("content")?, "answer"));
+    let said = match (action.as_deref(), answer.as_deref()) {
+        (Some("accept"), Some("allow")) => Said::Yes,
+        (Some("accept"), Some("refuse")) | (Some("decline"), _) => Said::No,
+        (Some("cancel"), _) => Said::Dismissed,
+        _ => Said::Nothing,
+    };
+    Ok(Some(Reply { state, said }))
+}
+
+/// The result that asks whether the user agrees to `title`, for these reasons; `diff` shows what would change.
+#[must_use]
+pub fn question(
+    id: &RequestId,
+    title: &str,
+    reasons: &[String],
+    diff: &str,
+    state: &str,
+) -> String {
+    let mut message =
+        format!("Allow the assistant to {title}?\nAsked because {}.", reasons.join("; "));
+    if !diff.is_empty() {
+        let shown: String = diff.chars().take(MAX_DIFF).collect();
+        let more = if shown.len() < diff.len() { "\n(and more)" } else { "" };
+        message = format!("{message}\n\n{shown}{more}");
+    }
+    let schema = json!({
+        "type": "object",
+        "properties": { "answer": {
+            "type": "string", "title": "Answer", "oneOf": [
+                { "const": "allow", "title": "Allow it this once" },
+                { "const": "refuse", "title": "Refuse it" },
+            ],
+        } },
+        "required": ["answer"],
+    });
+    let ask = json!({ "method": "elicitation/create", "params": {
+        "mode": "form", "message": message, "requestedSchema": schema,
+    } });
+    required(id, &json!({ NAME: ask }), state)
+}
+
+/// A result that wants these things of the client first.
+pub(super) fn required(id: &RequestId, requests: &Value, state: &str) -> String {
+    let mut result = Map::new();
+    super::identity::sign(&mut result);
+    result.insert("resultType".to_owned(), "input_required".into());
+    result.insert("inputRequests".to_owned(), requests.clone());
+    if !state.is_empty() {
+        result.insert("requestState".to_owned(), state.into());
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_a_yes_only_where_it_says_so() {
+        let said = |response: Value| {
+            let params = json!({ "requestState": "s", "inputResponses": response });
+            reply(params.as_object().unwrap()).map(|reply| reply.unwrap().said)
+        };
+        let with = |action: &str, answer: &str| json!({ NAME: { "action": action, "content": { "answer": answer } } });
+        assert_eq!(said(with("accept", "allow")), Ok(Said::Yes));
+        assert_eq!(said(with("accept", "refuse")), Ok(Said::No));
+        assert_eq!(said(with("decline", "allow")), Ok(Said::No));
+        assert_eq!(said(with("cancel", "allow")), Ok(Said::Dismissed));
+        for nothing in [
+            with("accept", "yes"),
+            json!({ NAME: { "action": "accept" } }),
+            json!({ NAME: { "content": { "answer": "allow" } } }),
+            json!({ NAME: 3 }),
+            json!({ "other": { "action": "accept", "content": { "answer": "allow" } } }),
+            json!({}),
+        ] {
+            assert_eq!(said(nothing.clone()), Ok(Said::Nothing), "{nothing}");
+        }
+        assert!(said(json!([])).is_err() && said(json!(null)).is_err());
+        assert_eq!(reply(&Map::new()), Ok(None), "it brings none");
+    }
+
+    #[test]
+    fn who_can_show_a_form_says_so() {
+        for (capabilities, can) in [
+            (json!({ "elicitation": {} }), true),
+            (json!({ "elicitation": { "form": {}, "url": {} } }), true),
+            (json!({ "elicitation": { "url": {} } }), false),
+            (json!({ "elicitation": true }), false),
+            (json!({ "sampling": {} }), false),
+        ] {
+            assert_eq!(can_ask(&capabilities), can, "{capabilities}");
+        }
+    }
+}

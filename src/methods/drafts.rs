@@ -1,0 +1,154 @@
+//! Rules drafted by a model from a person's sentence.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+
+use crate::agent::clock::SystemClock;
+use crate::agent::drafting::{self, DraftError, DraftRequest};
+use crate::agent::ports::Models as _;
+use crate::bases::functions;
+use crate::calls::{Calls, Outcome, Request};
+use crate::config::models::ChosenModels;
+use crate::note::code::ErrorCode;
+use crate::organize::sentence::sentence;
+use crate::policy::Caller;
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::organize::{OrganizeDraftParams, OrganizeDraftResult};
+use crate::server::table::{Context, Later};
+use crate::tools::rules::{self, Given};
+use crate::tools::{Answer, DescribeVault, PlanChanges, Tool as _, ToolError};
+use crate::vault::Cancel;
+
+/// The most characters of a sentence.
+const MAX_SENTENCE: usize = 4_000;
+
+/// Bytes of the vault's profile that the model is given.
+const PROFILE: u64 = 20_000;
+
+/// How many near misses of a rule are named.
+const NEAR: usize = 3;
+
+/// Lets the configured model draft rules. The drafted rules are only planned, neither enabled nor
+/// applied.
+///
+/// # Errors
+/// Kinds `invalid_params`; `failed` if there is no model, it does not answer, or its rules cannot
+/// be parsed.
+pub fn draft(
+    calls: &Calls,
+    models: &ChosenModels,
+    params: OrganizeDraftParams,
+    by: &Context,
+) -> Later<OrganizeDraftResult> {
+    let (calls, models, cancel) = (calls.clone(), models.clone(), by.cancel.clone());
+    let caller = Caller { scope: by.client.scope, name: by.client.name.clone() };
+    Box::pin(async move {
+        let wanted = params.text.trim().to_owned();
+        if wanted.is_empty() || wanted.chars().count() > MAX_SENTENCE {
+            let message = "say in a sentence what the rules are to do";
+            return Err(ErrorObject::new(Kind::InvalidParams, message));
+        }
+        let Some(model) = models.current() else {
+            let error = ErrorObject::new(Kind::Failed, "no language model is set up");
+            return Err(error.hint(models.advice().await));
+        };
+        let existing = params.rules.unwrap_or_default();
+        let runtime = Handle::current();
+        let done = tokio::task::spawn_blocking(move || {
+            let ask =
+                |tool: &str, arguments: Value| call(&calls, &caller, &cancel, tool, arguments);
+            let profile =
+                ask(DescribeVault::NAME, json!({ "bytes": PROFILE })).map_err(failed)?.text;
+            let wanted = DraftRequest {
+                sentence: &wanted,
+                language: functions::card(),
+                profile: &profile,
+                rules: &existing,
+            };
+            let check = |yaml: &str| {
+                ask(PlanChanges::NAME, json!({ "rules": yaml })).map_err(|error| match error.hint {
+                    Some(hint) => format!("{}\n{hint}", error.message),
+                    None => error.message,
+                })
+            };
+            let clock = SystemClock::default();
+            let drafted = drafting::draft(&*model.provider, &clock, wanted, check);
+            let draft = runtime.block_on(drafted).map_err(not_drafted)?;
+            let text = meaning(calls.context(), &draft.yaml).map_err(failed)?;
+            Ok(OrganizeDraftResult {
+                text: format!("{text}\n{}", draft.rules.text),
+                rules: draft.yaml,
+                model: draft.origin.model,
+                plan: draft.rules.data,
+            })
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a draft broke off");
+            Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
+        })
+    })
+}
+
+/// Describes rules in words, derived from the rules themselves; with probable mistakes, and notes
+/// that the rules nearly match.
+fn meaning(context: &crate::tools::Context, yaml: &str) -> Result<String, ToolError> {
+    let given = Given::Text { text: yaml, source: "rules", is_note: false };
+    let checked = rules::check(context, given)?;
+    let mut text = String::new();
+    for (rule, fits) in checked.rules.iter().zip(&checked.fits) {
+        let files = if *fits == 1 { "file" } else { "files" };
+        let _ = writeln!(text, "{}\n  {}\n  Fits {fits} {files} now.", rule.name, sentence(rule));
+    }
+    for found in &checked.found {
+        let _ = writeln!(text, "{}", found.render("rules"));
+    }
+    let near = rules::near_misses(context, &checked.rules, NEAR)?;
+    if !near.is_empty() {
+        let _ = writeln!(text, "Nearly taken:");
+    }
+    for one in &near {
+        let _ = writeln!(text, "  {}\n    {}", one.path, one.part);
+    }
+    Ok(text)
+}
+
+fn call(
+    calls: &Calls,
+    caller: &Caller,
+    cancel: &Cancel,
+    tool: &str,
+    arguments: Value,
+) -> Result<Answer<Value>, ToolError> {
+    let request =
+        Request { tool: tool.to_owned(), arguments, caller: caller.clone(), ..Request::default() };
+    match calls.call(request, cancel) {
+        Outcome::Answered(answer) => answer.map(|facts| facts.read()),
+        // Neither tool changes a note.
+        Outcome::Ask(question) => {
+            let message = format!("a person has to agree first: {}", question.title());
+            Err(ToolError::plain(ErrorCode::ApprovalNeeded, message))
+        }
+    }
+}
+
+fn failed(error: ToolError) -> ErrorObject {
+    let object = ErrorObject::new(Kind::Failed, error.message);
+    match error.hint {
+        Some(hint) => object.hint(hint),
+        None => object,
+    }
+}
+
+fn not_drafted(error: DraftError) -> ErrorObject {
+    let message = error.to_string();
+    match error {
+        DraftError::Unreadable { yaml, faults } => {
+            let hint =
+                format!("say it in other words, or correct its last try:\n{yaml}\n\n{faults}");
+            ErrorObject::new(Kind::Failed, message).hint(hint)
+        }
+        DraftError::Model(error) => ErrorObject::new(Kind::Failed, format!("{message}: {error}")),
+    }
+}

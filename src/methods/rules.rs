@@ -1,0 +1,124 @@
+//! Rules that run by themselves: enabled, disabled and listed by a person.
+
+use super::info::local;
+use crate::calls::Calls;
+use crate::note::code::ErrorCode;
+use crate::policy::{Mode, Scope};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::organize::{
+    EnabledRuleInfo, RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult,
+    RulesListParams, RulesListResult,
+};
+use crate::tools::ToolError;
+use crate::tools::enabled::{self, Enabled, Enabling};
+
+/// The rules that a person enabled, and how they stand.
+///
+/// # Errors
+/// Kind `failed`.
+pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult, ErrorObject> {
+    let rules = enabled::all(&calls.seen_by(Scope::Person)).map_err(failed)?;
+    let shown = |one: &Enabled| EnabledRuleInfo {
+        diff: params.diff.then(|| one.diff()).filter(|diff| !diff.is_empty()),
+        ..info(one)
+    };
+    Ok(RulesListResult { rules: rules.iter().map(shown).collect(), held: held(calls) })
+}
+
+/// Why no rule runs by itself now; none if they do.
+fn held(calls: &Calls) -> Option<String> {
+    let settings = calls.seen_by(Scope::Person).settings.organize;
+    match calls.mode() {
+        _ if !settings.automatic => Some("`organize.automatic` is `false`".to_owned()),
+        Ok((Mode::Auto, _)) => None,
+        Ok((mode, _)) => Some(format!("the mode is `{}`", mode.word())),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Enables rules in the name of the person who uses `program`, or says what would be enabled.
+///
+/// # Errors
+/// Kinds `not_found`, `invalid_params` for rules that cannot run by themselves, `failed`.
+pub fn enable(
+    calls: &Calls,
+    params: RulesEnableParams,
+    program: &str,
+) -> Result<RulesEnableResult, ErrorObject> {
+    let RulesEnableParams { file, names, with_trash, ask, agreed, dry_run } = params;
+    let by = program.to_owned();
+    let wanted = Enabling { file, names, with_trash, ask, agreed, dry_run, by };
+    let enabled = enabled::enable(&calls.seen_by(Scope::Person), &wanted).map_err(failed)?;
+    if !dry_run {
+        for one in &enabled {
+            tracing::info!(rule = one.row.name, file = one.row.source, "a rule was enabled");
+        }
+    }
+    Ok(RulesEnableResult { rules: enabled.iter().map(info).collect() })
+}
+
+/// Disables a rule.
+///
+/// # Errors
+/// Kinds `not_found`, `failed`.
+pub fn disable(
+    calls: &Calls,
+    params: &RulesDisableParams,
+) -> Result<RulesDisableResult, ErrorObject> {
+    let disabled = enabled::disable(&calls.seen_by(Scope::Person), &params.name).map_err(failed)?;
+    tracing::info!(rule = disabled.row.name, "a rule was disabled");
+    Ok(RulesDisableResult { rule: info(&disabled) })
+}
+
+/// What a person should hear of enabled rules: those that do not run, and plans that wait.
+pub fn complaints(calls: &Calls) -> Vec<String> {
+    let Ok(rules) = enabled::all(&calls.seen_by(Scope::Person)) else { return Vec::new() };
+    let mut said = Vec::new();
+    for one in rules {
+        let name = &one.row.name;
+        if let Some(reason) = one.standing.reason() {
+            said.push(format!(
+                "the rule `{name}` does not run: {reason}; `steward organize rules diff` shows what \
+                 changed, `steward organize rules enable` enables it again"
+            ));
+        }
+        if let Some(plan) = one.row.waiting {
+            said.push(format!(
+                "plan {plan} of the rule `{name}` waits for you: `steward organize show {plan}`"
+            ));
+        }
+    }
+    said
+}
+
+fn info(one: &Enabled) -> EnabledRuleInfo {
+    let row = &one.row;
+    EnabledRuleInfo {
+        name: row.name.clone(),
+        source: row.source.clone(),
+        hash: row.hash.clone(),
+        does: row.sentence.clone(),
+        state: one.standing.word().to_owned(),
+        reason: one.standing.reason().map(str::to_owned),
+        folders: one.folders(),
+        actions: one.actions(),
+        with_trash: row.with_trash,
+        enabled: local(row.enabled),
+        enabled_by: row.enabled_by.clone(),
+        waiting: row.waiting.map(i64::cast_unsigned),
+        diff: None,
+    }
+}
+
+fn failed(error: ToolError) -> ErrorObject {
+    let kind = match error.code {
+        ErrorCode::NotFound => Kind::NotFound,
+        ErrorCode::IoError | ErrorCode::Cancelled => Kind::Failed,
+        _ => Kind::InvalidParams,
+    };
+    let object = ErrorObject::new(kind, error.message);
+    match error.hint {
+        Some(hint) => object.hint(hint),
+        None => object,
+    }
+}

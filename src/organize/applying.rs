@@ -1,0 +1,156 @@
+//! From a plan to the changes that the journal applies.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::content;
+use super::order;
+use super::plan::Item;
+use crate::journal::Change;
+use crate::note::path::VaultPath;
+use crate::vault::{Before, Catalogue, FileContent, Kind, Vault, hidden_name, is_temp_path};
+
+/// An item that does not fit the vault any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stale {
+    /// The item's id.
+    pub item: u32,
+    pub path: String,
+    /// A sentence for people: its text is another, it is gone, its new path is taken.
+    pub reason: String,
+}
+
+/// The changes that do what these items say, in an order in which no move meets another's source: chains from their
+/// end, circles over one hidden name each. Texts are read and edited here, on the revisions that the items name.
+///
+/// # Errors
+/// The items that do not fit the vault any more, all of them.
+pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>> {
+    let mut stale = Vec::new();
+    let (mut writes, mut moves, mut deletions) = (Vec::new(), Vec::new(), Vec::new());
+    let leaving: HashSet<&str> =
+        items.iter().filter(|item| item.moves()).map(|item| &*item.path).collect();
+    let mut arriving: HashMap<String, u32> = HashMap::new();
+    for item in items {
+        let mut refuse = |reason: String| {
+            stale.push(Stale { item: item.id, path: item.path.clone(), reason });
+        };
+        let Some(path) = VaultPath::from_disk(&item.path) else {
+            refuse("its path is none that a vault can hold".to_owned());
+            continue;
+        };
+        let target = match (item.create, &item.to) {
+            (true, _) => Some(path.clone()),
+            (false, Some(to)) if !item.trash => VaultPath::from_disk(to),
+            _ => None,
+        };
+        if let Some(target) = &target {
+            let taken = {
+                let catalogue = vault.catalogue();
+                is_taken(&catalogue, target, &leaving)
+            };
+            let other = arriving.insert(target.fold_key(), item.id);
+            if let Some(other) = other {
+                refuse(format!("item {other} goes to `{target}`, too"));
+                continue;
+            }
+            if taken {
+                refuse(format!("`{target}` is taken by now"));
+                continue;
+            }
+        }
+        if item.create {
+            match content::changed(item, &item.path, b"", vault.max_file_bytes()) {
+                Ok(content) => {
+                    writes.push(Change::Write { path, content, before: Before::Absent });
+                }
+                Err(error) => refuse(error.to_string()),
+            }
+            continue;
+        }
+        let read = match read(vault, item, &path) {
+            Ok(read) => read,
+            Err(reason) => {
+                refuse(reason);
+                continue;
+            }
+        };
+        if item.trash {
+            let before = read.map_or(Before::Any, |read| Before::Revision(read.revision));
+            deletions.push(Change::Delete { path, before, past_trash: false });
+            continue;
+        }
+        if let Some(read) = read.filter(|_| item.changes_text()) {
+            match content::changed(item, &item.path, &read.bytes, vault.max_file_bytes()) {
+                Ok(content) if content != read.bytes => {
+                    let before = Before::Read(Arc::new(read));
+                    writes.push(Change::Write { path: path.clone(), content, before });
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    refuse(error.to_string());
+                    continue;
+                }
+            }
+        }
+        if let Some(target) = target.filter(|target| *target != path) {
+            moves.push((path, target));
+        }
+    }
+    if !stale.is_empty() {
+        return Err(stale);
+    }
+    moves.sort_unstable();
+    let ordered = order::ordered(&moves, hidden_name);
+    if let Some(reason) = no_circles(vault) {
+        let aside = ordered.iter().filter(|(_, to)| is_temp_path(to)).map(|(from, _)| from);
+        let circling = order::circling(&moves).into_iter().map(|at| &moves[at].0);
+        let circling: HashSet<&str> = circling.chain(aside).map(VaultPath::as_str).collect();
+        let circling = items.iter().filter(|item| circling.contains(&*item.path));
+        stale.extend(circling.map(|item| Stale {
+            item: item.id,
+            path: item.path.clone(),
+            reason: reason.clone(),
+        }));
+        if !stale.is_empty() {
+            return Err(stale);
+        }
+    }
+    writes.extend(ordered.into_iter().map(|(from, to)| Change::Move { from, to }));
+    writes.extend(deletions);
+    Ok(writes)
+}
+
+/// Why files cannot change places in this vault, if that is so: a circle that a crash cuts short is told apart by file
+/// numbers, and only some file systems keep those.
+pub(super) fn no_circles(vault: &Vault) -> Option<String> {
+    let system = vault.remote_file_system()?;
+    Some(format!("files cannot safely change places on {system}; move one elsewhere first"))
+}
+
+/// What the file of an item holds, where its text matters: it is to be changed, or must be what it was.
+fn read(vault: &Vault, item: &Item, path: &VaultPath) -> Result<Option<FileContent>, String> {
+    let there = vault.catalogue().get(path.as_str()).map(|entry| entry.kind);
+    match there {
+        None => return Err("it is gone, or has another name by now".to_owned()),
+        Some(Kind::File) => {}
+        Some(kind) => return Err(format!("it is a {} by now", kind.word())),
+    }
+    if item.changes_text() && !path.is_note() {
+        return Err(content::ContentError::NotANote.to_string());
+    }
+    if item.revision.is_none() && !item.changes_text() {
+        return vault.stat(path).map(|_| None).map_err(|error| error.to_string());
+    }
+    let read = vault.read(path).map_err(|error| error.to_string())?;
+    match item.revision.as_ref().is_none_or(|planned| *planned == read.revision.to_string()) {
+        true => Ok(Some(read)),
+        false => Err("its text has changed since it was planned".to_owned()),
+    }
+}
+
+/// Whether something has this path, or another spelling of it, that does not leave.
+pub(super) fn is_taken(catalogue: &Catalogue, path: &VaultPath, leaving: &HashSet<&str>) -> bool {
+    let there = catalogue.folded(&path.fold_key());
+    there.iter().any(|entry| !leaving.contains(entry.path().as_str()))
+}

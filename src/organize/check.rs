@@ -1,0 +1,194 @@
+//! What is probably not meant in rules that can be read: held against the vault, without running them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::rule::Rule;
+use super::rules_file::{Mentioned, RuleFile, Written};
+use crate::bases::Scope;
+use crate::bases::ast::Span;
+use crate::bases::check::Checker;
+use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
+use crate::bases::nearest::nearest;
+use crate::bases::parse::{self, Options};
+use crate::bases::query::Query;
+use crate::bases::value::FileId;
+use crate::bases::view::{self, Page};
+use crate::note::path::VaultPath;
+
+/// Rules held against a vault.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// By rule, then by place; errors are those of paths where nothing may be put.
+    pub found: Vec<Diagnostic>,
+    /// How many files each rule fits now, in the order of the file, whatever the rules before it do.
+    pub fits: Vec<usize>,
+}
+
+/// Holds rules against the vault that `scope` reads. `refuses` says why nothing may be put into a folder, if that is so.
+///
+/// What is found: properties, tags, folders and templates that nothing has; conditions that fit no file, over half of the
+/// files, or end in an error; files that an earlier rule always takes; rules that do nothing.
+pub fn check(
+    file: &RuleFile,
+    scope: Scope<'_>,
+    refuses: &dyn Fn(&VaultPath) -> Option<String>,
+) -> Checked {
+    let mut checked = Checked { found: file.warnings.clone(), fits: Vec::new() };
+    let checker = Checker::new(Some(scope.source));
+    for written in &file.written {
+        for mention in &written.mentions {
+            let found = mentioned(&mention.what, &mention.at, written, scope, &checker, refuses);
+            checked.found.extend(found);
+        }
+    }
+    let all = scope.source.files().count();
+    let mut fitting = Vec::with_capacity(file.rules.len());
+    for (rule, written) in file.rules.iter().zip(&file.written) {
+        let (files, warning) = fits(rule, written, scope, all);
+        checked.found.extend(warning);
+        checked.fits.push(files.len());
+        fitting.push(files);
+    }
+    checked.found.extend(forestalled(file, &fitting));
+    // Blocks of one note have texts of their own, with the note's lines.
+    checked.found.sort_by_key(|found| (found.line, found.column));
+    checked
+}
+
+fn warning(written: &Written, at: &Span, message: String, hint: String) -> Diagnostic {
+    let warning = Diagnostic::warning(Kind::UnknownName, &written.text, at.clone(), message);
+    if hint.is_empty() { warning } else { warning.hint(hint) }
+}
+
+fn mentioned(
+    what: &Mentioned,
+    at: &Span,
+    written: &Written,
+    scope: Scope<'_>,
+    checker: &Checker<'_>,
+    refuses: &dyn Fn(&VaultPath) -> Option<String>,
+) -> Vec<Diagnostic> {
+    let text = &written.text;
+    let asks = |method: &str, name: &str| {
+        // The checker knows what nothing has by the functions that ask for it.
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+        let parsed = parse::parse(&format!("file.{method}(\"{name}\")"), Options::default());
+        let found = parsed.map(|expression| checker.check(&expression)).unwrap_or_default();
+        found.into_iter().map(|found| found.moved_to(text, at.clone())).collect()
+    };
+    match what {
+        Mentioned::Expression { expression, node, offset } => {
+            let place = |at: u32| node.place(text, (offset + at) as usize) as u32;
+            let moved = |found: Diagnostic| {
+                let start = place(found.at.start);
+                let end = place(found.at.end).max(start);
+                found.moved_to(text, start..end)
+            };
+            checker.check(expression).into_iter().map(moved).collect()
+        }
+        Mentioned::Folder(folder) => asks("inFolder", folder.as_str()),
+        Mentioned::Property(name) => asks("hasProperty", name),
+        Mentioned::Tag(name) => asks("hasTag", name),
+        Mentioned::Template(path) => {
+            let source = scope.source;
+            let is_there = [path.to_string(), format!("{path}.md")];
+            if is_there.iter().any(|path| source.at(path).is_some()) {
+                return Vec::new();
+            }
+            let paths: Vec<_> = source.files().map(|file| source.path(file)).collect();
+            let wanted = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
+            let notes = paths.iter().filter_map(|path| path.strip_suffix(".md"));
+            let hint = nearest(wanted, notes).map(|near| format!("did you mean `{near}`?"));
+            let message = format!("there is no template `{path}`");
+            vec![warning(written, at, message, hint.unwrap_or_default())]
+        }
+        Mentioned::Destination(path) => {
+            let Some(reason) = refuses(path) else { return Vec::new() };
+            let error = Diagnostic::error(Kind::ProtectedPath, text, at.clone(), reason);
+            vec![error.hint("choose another folder")]
+        }
+    }
+}
+
+/// The files that a rule fits now, and what is odd about how many they are.
+fn fits(
+    rule: &Rule,
+    written: &Written,
+    scope: Scope<'_>,
+    all: usize,
+) -> (HashSet<FileId>, Option<Diagnostic>) {
+    let query =
+        Query { filter: rule.when.clone(), formulas: rule.formulas.clone(), ..Query::default() };
+    let this = rule.this.as_ref().and_then(|this| scope.source.at(this.as_str()));
+    let table = view::run(&query, Scope { this: this.or(scope.this), ..scope }, Page::ALL);
+    let is_within = |file: &FileId| {
+        let path = scope.source.path(*file);
+        rule.within.is_empty()
+            || VaultPath::from_disk(&path)
+                .is_some_and(|path| rule.within.iter().any(|folder| path.is_within(folder)))
+    };
+    let rows = table.groups.into_iter().flat_map(|group| group.rows).map(|row| row.file);
+    let files: HashSet<FileId> = rows.filter(is_within).collect();
+    let name = &rule.name;
+    let (message, hint) = if let Some((path, first)) = table.failed.first {
+        let count = table.failed.count;
+        let message = format!(
+            "the condition of `{name}` ends in an error for {count} files, which it does not take; the first is \
+             `{path}`: {}",
+            first.error.message
+        );
+        (message, "ask first what a file is: `file.ext == \"md\" && …`".to_owned())
+    } else if files.is_empty() && all > 0 {
+        (format!("`{name}` fits no file now"), "look at its condition with `why`".to_owned())
+    } else if files.len() > 1 && files.len() * 2 > all {
+        let message = format!("`{name}` fits {} of all {all} files", files.len());
+        (message, "name its folders with `in`, or ask for more in `when`".to_owned())
+    } else {
+        return (files, None);
+    };
+    let warning =
+        Diagnostic::warning(Kind::Misleading, &written.text, written.when.clone(), message);
+    (files, Some(warning.hint(hint)))
+}
+
+/// Rules all of whose files are taken by one before them.
+fn forestalled(file: &RuleFile, fitting: &[HashSet<FileId>]) -> Vec<Diagnostic> {
+    let mut order: Vec<usize> = (0..file.rules.len()).collect();
+    order.sort_by_key(|number| std::cmp::Reverse(file.rules[*number].priority));
+    let mut found = Vec::new();
+    let mut taken: BTreeMap<FileId, usize> = BTreeMap::new();
+    for number in order {
+        let (rule, written, files) = (&file.rules[number], &file.written[number], &fitting[number]);
+        let by: Option<HashSet<usize>> =
+            files.iter().map(|file| taken.get(file).copied()).collect();
+        if let Some(by) = by.filter(|_| !files.is_empty()) {
+            let mut names: Vec<_> =
+                by.iter().map(|number| format!("`{}`", file.rules[*number].name)).collect();
+            names.sort_unstable();
+            let takes = if names.len() == 1 { "takes" } else { "take" };
+            let names = names.join(" and ");
+            let message = format!("{names} {takes} every file that `{}` fits before it", rule.name);
+            let text = &Arc::clone(&written.text);
+            let warning =
+                Diagnostic::warning(Kind::Misleading, text, written.name.clone(), message);
+            found
+                .push(warning.hint("give it a higher `priority`, or write `then: continue` above"));
+        }
+        if !rule.continues && !rule.actions.is_empty() {
+            for file in files {
+                taken.entry(*file).or_insert(number);
+            }
+        }
+    }
+    found
+}
+
+/// Whether anything of it keeps the rules from running.
+pub fn has_errors(found: &[Diagnostic]) -> bool {
+    found.iter().any(|found| found.severity == Severity::Error)
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

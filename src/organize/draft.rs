@@ -1,0 +1,266 @@
+//! An item on its way: what is to become of a file, before it is known which path it gets.
+
+use std::collections::HashSet;
+
+use super::content::{self, ContentError};
+use super::names::{Given, Obstacle, Wish};
+use super::plan::{Item, Problem, ProblemKind, Risk};
+use super::rule::OnConflict;
+use crate::bases::value::FileId;
+use crate::note::fold::fold_key;
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::note::{markdown, tag};
+use crate::vault::{Catalogue, Vault};
+
+/// Who wants it; earlier ones get their paths first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum By {
+    JoinedPlan,
+    Hand,
+    Rule,
+}
+
+/// An item on its way.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    pub item: Item,
+    /// Where the file is; of one that is created, where it will be.
+    pub path: VaultPath,
+    /// The path that it wants, if that is another.
+    pub wish: Option<VaultPath>,
+    pub on_conflict: OnConflict,
+    pub by: By,
+    /// Which file of the moment it is, where rules speak of it.
+    pub file: Option<FileId>,
+    /// By number, the rules that took it.
+    pub took: Vec<usize>,
+}
+
+impl Draft {
+    /// A draft of a file to which nothing happens yet.
+    pub fn new(path: VaultPath, on_conflict: OnConflict) -> Self {
+        let item = Item { path: path.as_str().to_owned(), ..Item::default() };
+        let (wish, file, took) = (None, None, Vec::new());
+        Self { item, path, wish, on_conflict, by: By::Rule, file, took }
+    }
+
+    /// Whether anything is to happen to the file, or has to be told of it.
+    pub fn wants_anything(&self) -> bool {
+        self.wish.is_some() || self.item.does_anything() || !self.item.problems.is_empty()
+    }
+
+    /// The path that it has afterwards.
+    pub fn target(&self) -> VaultPath {
+        let to = self.item.to.as_deref().filter(|_| !self.item.is_blocked() && !self.item.trash);
+        to.and_then(VaultPath::from_disk).unwrap_or_else(|| self.path.clone())
+    }
+
+    /// Adds a problem, once.
+    pub fn add(&mut self, problem: Problem) {
+        if !self.item.problems.contains(&problem) {
+            self.item.problems.push(problem);
+        }
+    }
+
+    /// Adds a problem that blocks the item.
+    pub fn block(&mut self, kind: ProblemKind, message: impl Into<String>) {
+        self.add(Problem::blocking(kind, message));
+    }
+
+    /// The path that is asked for, where it takes part in giving out paths.
+    pub fn asks(&self) -> Option<Wish> {
+        if self.item.is_blocked() || self.item.trash {
+            return None;
+        }
+        let on_conflict = self.on_conflict;
+        match (self.item.create, &self.wish) {
+            (true, _) => {
+                Some(Wish { from: None, to: self.path.clone(), on_conflict: OnConflict::Skip })
+            }
+            (false, Some(to)) => {
+                Some(Wish { from: Some(self.path.clone()), to: to.clone(), on_conflict })
+            }
+            (false, None) => None,
+        }
+    }
+
+    /// Takes the path that it was given.
+    pub fn take(&mut self, given: Given) {
+        let wish = self.wish.as_ref().map(|wish| wish.as_str().to_owned());
+        match given {
+            Given::To(path) if self.item.create => {
+                path.as_str().clone_into(&mut self.item.path);
+                self.path = path;
+            }
+            Given::To(path) => self.item.to = Some(path.as_str().to_owned()),
+            Given::Same => self.item.to = None,
+            Given::Stays(obstacle) => {
+                let is_taken = matches!(obstacle, Obstacle::Taken { .. });
+                let kind = if is_taken { ProblemKind::Taken } else { ProblemKind::InvalidPath };
+                let waits = !is_taken || self.item.create || self.on_conflict != OnConflict::Skip;
+                self.item.to = wish.filter(|_| waits);
+                if !waits {
+                    self.wish = None;
+                }
+                match waits || !self.item.does_anything() {
+                    true => self.block(kind, obstacle.to_string()),
+                    false => {
+                        self.add(Problem::told(kind, format!("it stays where it is: {obstacle}")))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the file as far as the item rests on it: its revision, whether the changes can be made. What it has
+    /// already is left out of the item.
+    pub fn look(&mut self, vault: &Vault) {
+        if self.item.is_blocked() || self.item.create {
+            return;
+        }
+        if self.item.trash {
+            self.item.to = None;
+            self.wish = None;
+        }
+        if !self.path.is_note() {
+            if self.item.changes_text() {
+                let rest = self.without_text();
+                self.item.clone_from(&rest);
+                let error = ContentError::NotANote;
+                match self.wish.is_some() || self.item.trash {
+                    true => self.add(Problem::told(ProblemKind::NotApplicable, error.to_string())),
+                    false => self.block(ProblemKind::NotApplicable, error.to_string()),
+                }
+            }
+            return;
+        }
+        let read = match vault.read(&self.path) {
+            Ok(read) => read,
+            Err(error) => {
+                return self.block(ProblemKind::NotApplicable, error.to_string());
+            }
+        };
+        self.item.revision = Some(read.revision.to_string());
+        if !self.item.changes_text() || self.item.trash {
+            self.item = if self.item.trash { self.without_text() } else { self.item.clone() };
+            return;
+        }
+        if let Ok(text) = Text::decode(&read.bytes, self.path.name()) {
+            self.leave_out_what_is_so(text.body());
+        }
+        if !self.item.changes_text() {
+            return;
+        }
+        match content::changed(&self.item, &self.item.path, &read.bytes, vault.max_file_bytes()) {
+            Err(error) => self.block(ProblemKind::NotApplicable, error.to_string()),
+            Ok(new) if new == read.bytes => self.item = self.without_text(),
+            Ok(_) => {
+                if let Err(error) = vault.may_write(&self.path) {
+                    self.block(ProblemKind::ReadOnly, error.to_string());
+                }
+            }
+        }
+    }
+
+    fn without_text(&self) -> Item {
+        Item {
+            set: serde_json::Map::new(),
+            remove: Vec::new(),
+            tag: Vec::new(),
+            untag: Vec::new(),
+            prepend: String::new(),
+            append: String::new(),
+            ..self.item.clone()
+        }
+    }
+
+    fn leave_out_what_is_so(&mut self, body: &str) {
+        let document = markdown::read(body);
+        let Some(properties) = document
+            .frontmatter
+            .as_ref()
+            .map_or(Some(&[][..]), |found| found.properties.as_deref().ok())
+        else {
+            return;
+        };
+        let has = |name: &str| {
+            let exact = properties.iter().find(|property| property.name == name);
+            exact.or_else(|| {
+                properties.iter().find(|property| fold_key(&property.name) == fold_key(name))
+            })
+        };
+        self.item
+            .set
+            .retain(|name, value| has(name).is_none_or(|property| property.value != *value));
+        self.item.remove.retain(|name| has(name).is_some());
+        if self.item.tag.is_empty() && self.item.untag.is_empty() {
+            return;
+        }
+        let changes_tags = |name: &String| fold_key(name) == "tags";
+        if self.item.set.keys().any(changes_tags) || self.item.remove.iter().any(changes_tags) {
+            return;
+        }
+        let own = document.frontmatter.as_ref().map(|found| found.tags()).unwrap_or_default();
+        let own: HashSet<String> = own.into_iter().map(tag::key).collect();
+        let in_text = |name: &str| {
+            let mut tags = document.tags.iter();
+            tags.any(|found| tag::key(&body[found.name.clone()]) == tag::key(name))
+        };
+        let bare = |tag: &String| tag::key(content::bare(tag));
+        self.item.tag.retain(|tag| !own.contains(&bare(tag)));
+        let untag = std::mem::take(&mut self.item.untag);
+        for tag in &untag {
+            if in_text(content::bare(tag)) {
+                let message =
+                    format!("`#{}` stands in its text, too, and stays there", content::bare(tag));
+                self.add(Problem::told(ProblemKind::NotApplicable, message));
+            }
+        }
+        self.item.untag = untag.into_iter().filter(|tag| own.contains(&bare(tag))).collect();
+    }
+
+    /// What can be told of the file before it is known which path it gets.
+    pub fn check_source(&mut self, catalogue: &Catalogue) {
+        if self.item.is_blocked() || self.item.create {
+            return;
+        }
+        if let Some(original) = catalogue.conflict_of(&self.path) {
+            let message = format!(
+                "it is a sync program's copy of `{original}`: which of the two counts only you can say"
+            );
+            // A person may name one; rules leave them.
+            match self.item.rules.is_empty() {
+                true => self.add(Problem::told(ProblemKind::ConflictCopy, message)),
+                false => self.block(ProblemKind::ConflictCopy, message),
+            }
+        }
+    }
+
+    /// What can be told of the path that it gets.
+    pub fn check_target(&mut self, vault: &Vault) {
+        let target = match (&self.item.to, self.item.create) {
+            (_, true) => Some(self.path.clone()),
+            (Some(to), false) => VaultPath::from_disk(to),
+            (None, false) => None,
+        };
+        let Some(target) = target.filter(|_| !self.item.is_blocked()) else { return };
+        if let Err(error) = vault.parse(target.as_str()) {
+            return self.block(ProblemKind::InvalidPath, error.to_string());
+        }
+        if !self.item.create
+            && let Err(error) = vault.may_move(&self.path, &target)
+        {
+            self.block(ProblemKind::ReadOnly, error.to_string());
+        }
+    }
+
+    /// How much is at stake.
+    pub fn risk(&self) -> Risk {
+        match (self.item.trash, self.item.create) {
+            (true, _) => Risk::High,
+            (false, true) => Risk::Low,
+            (false, false) => Risk::Medium,
+        }
+    }
+}

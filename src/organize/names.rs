@@ -1,0 +1,304 @@
+//! Paths given out on the picture after all moves, so that swaps, chains and collisions end the same way each time.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::rule::OnConflict;
+use crate::note::fold::fold_key;
+use crate::note::names::{NameFault, check_new_name};
+use crate::note::path::{MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
+use crate::vault::{Catalogue, Kind, View};
+
+/// What stands in a suffix for the number.
+const NUMBER: &str = "{n}";
+
+/// A file that wants a path.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// Where it is; `None` for one that is created.
+    pub from: Option<VaultPath>,
+    pub to: VaultPath,
+    pub on_conflict: OnConflict,
+}
+
+/// What came of a wish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Given {
+    To(VaultPath),
+    /// It has its path already, or the numbered form of it.
+    Same,
+    /// It does not get another path, and why.
+    Stays(Obstacle),
+}
+
+/// Why a file does not get the path that it wants.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// Something else has the path, or gets it.
+    #[error("`{path}` is taken{}", by.as_ref().map_or(String::new(), |by| format!(" by `{by}`")))]
+    Taken {
+        path: VaultPath,
+        /// What has it by now, where that is spelt otherwise, or gets it.
+        by: Option<VaultPath>,
+    },
+    /// A file lies where a folder is needed.
+    #[error("`{path}` is a file, so that nothing can lie in it")]
+    FileInTheWay { path: VaultPath },
+    /// A new name that Obsidian or a desktop system could not hold.
+    #[error(transparent)]
+    Name(#[from] NameFault),
+    /// The caller may not look there, and is not told what is there.
+    #[error("`{path}` lies where this caller may not look")]
+    Unseen { path: VaultPath },
+    /// Deeper or longer than paths can be.
+    #[error("`{to}` is too long or too deep a path")]
+    TooLong { to: String },
+}
+
+/// Gives each wish its path, earlier ones first. No two get one path, by fold key, and none gets that of a file that
+/// stays. Nothing is given where `view` does not look.
+///
+/// # Errors
+/// The first that does not get its path although its rule says that there is no plan then.
+pub fn give_out(
+    catalogue: &Catalogue,
+    view: &View,
+    suffix: &str,
+    wishes: &[Wish],
+) -> Result<Vec<Given>, (usize, Obstacle)> {
+    let mut names = Names {
+        catalogue,
+        suffix,
+        leaving: wishes
+            .iter()
+            .filter_map(|wish| wish.from.as_ref())
+            .map(VaultPath::as_str)
+            .collect(),
+        arriving: HashMap::new(),
+        numbers: HashMap::new(),
+        folders: HashMap::new(),
+        new_folders: HashMap::new(),
+    };
+    let seen = |path: VaultPath| match view.holds(&path) {
+        true => Ok(path),
+        false => Err(Obstacle::Unseen { path }),
+    };
+    let targets: Vec<Result<VaultPath, Obstacle>> =
+        wishes.iter().map(|wish| names.spelt(wish).and_then(seen)).collect();
+    let mut given: Vec<Option<Given>> = vec![None; wishes.len()];
+    let mut queue: VecDeque<usize> = VecDeque::new();
+    let mut staying: Vec<usize> = Vec::new();
+    for (at, (wish, target)) in wishes.iter().zip(&targets).enumerate() {
+        given[at] = match target {
+            Err(obstacle) => Some(Given::Stays(obstacle.clone())),
+            Ok(target) if wish.from.as_ref() == Some(target) => Some(Given::Same),
+            Ok(_) => None,
+        };
+        match &given[at] {
+            Some(_) => staying.push(at),
+            None => queue.push_back(at),
+        }
+    }
+    for at in staying {
+        names.stays(&wishes[at]);
+    }
+    // `x_1` that wants to be `x` keeps its name as long as `x` is another's.
+    for (at, wish) in wishes.iter().enumerate() {
+        if given[at].is_none()
+            && wish.on_conflict == OnConflict::Number
+            && let (Some(from), Ok(target)) = (&wish.from, &targets[at])
+            && names.is_numbered(from, target)
+            && names.occupant(target).is_some()
+        {
+            given[at] = Some(Given::Same);
+            names.stays(wish);
+        }
+    }
+    while let Some(at) = queue.pop_front() {
+        let (wish, Ok(target)) = (&wishes[at], &targets[at]) else { continue };
+        if given[at].is_some() {
+            continue;
+        }
+        let found = match names.obstacle(target) {
+            None => Given::To(target.clone()),
+            Some(obstacle) => match wish.on_conflict {
+                OnConflict::Number => match names.numbered(target) {
+                    Some(path) if wish.from.as_ref() == Some(&path) => Given::Same,
+                    Some(path) => Given::To(path),
+                    None => Given::Stays(obstacle),
+                },
+                OnConflict::Fail => return Err((at, obstacle)),
+                OnConflict::Skip | OnConflict::Ask => Given::Stays(obstacle),
+            },
+        };
+        match &found {
+            Given::To(path) => {
+                names.arriving.insert(path.fold_key(), at);
+            }
+            // Whoever was to get its path has to look for another.
+            Given::Same | Given::Stays(_) => {
+                if let Some(other) = names.stays(wish) {
+                    given[other] = None;
+                    queue.push_front(other);
+                }
+            }
+        }
+        given[at] = Some(found);
+    }
+    let given = given.into_iter().map(|given| given.unwrap_or(Given::Same)).collect();
+    Ok(given)
+}
+
+struct Names<'a> {
+    catalogue: &'a Catalogue,
+    suffix: &'a str,
+    /// Files that leave their paths.
+    leaving: HashSet<&'a str>,
+    /// By fold key, who gets a path.
+    arriving: HashMap<String, usize>,
+    /// By fold key of a wish, the last number that was tried.
+    numbers: HashMap<String, u32>,
+    /// Folders that were looked up, as they are spelt.
+    folders: HashMap<String, Result<VaultPath, Obstacle>>,
+    /// By fold key, folders that will be made, as they are spelt first.
+    new_folders: HashMap<String, VaultPath>,
+}
+
+impl<'a> Names<'a> {
+    /// The path that is wished for, its folders spelt as they are on the disk.
+    fn spelt(&mut self, wish: &Wish) -> Result<VaultPath, Obstacle> {
+        let folder = wish.to.parent().unwrap_or_else(VaultPath::root);
+        let known = self.folders.get(folder.as_str()).cloned();
+        let folder = match known {
+            Some(known) => known,
+            None => {
+                let found = self.folder(&folder);
+                self.folders.insert(folder.as_str().to_owned(), found.clone());
+                found
+            }
+        }?;
+        let name = wish.to.name();
+        // A name that is there already is tolerated as it is.
+        if wish.from.as_ref().is_none_or(|from| from.name() != name) {
+            check_new_name(name)?;
+        }
+        let path = folder.join(name).filter(|path| {
+            path.as_str().len() <= MAX_PATH_BYTES && path.components().count() <= MAX_DEPTH
+        });
+        path.ok_or_else(|| Obstacle::TooLong { to: wish.to.to_string() })
+    }
+
+    fn folder(&mut self, wanted: &VaultPath) -> Result<VaultPath, Obstacle> {
+        let mut here = VaultPath::root();
+        for name in wanted.components() {
+            let Some(asked) = here.join(name) else {
+                return Err(Obstacle::TooLong { to: wanted.to_string() });
+            };
+            let key = asked.fold_key();
+            let there = self.catalogue.folded(&key);
+            let mut folders = there.iter().filter(|entry| entry.kind == Kind::Folder);
+            let exact = there.iter().find(|entry| entry.path().as_str() == asked.as_str());
+            let exact = exact.filter(|entry| entry.kind == Kind::Folder);
+            here = match (exact.or_else(|| folders.next()), there.first()) {
+                (Some(folder), _) => folder.path().to_path(),
+                (None, Some(file)) => {
+                    return Err(Obstacle::FileInTheWay { path: file.path().to_path() });
+                }
+                (None, None) => match self.new_folders.get(&key) {
+                    Some(spelt) => spelt.clone(),
+                    None => {
+                        check_new_name(name)?;
+                        self.new_folders.insert(key, asked.clone());
+                        asked
+                    }
+                },
+            };
+        }
+        Ok(here)
+    }
+
+    /// This file keeps its path. Whoever was to get it is given back.
+    fn stays(&mut self, wish: &Wish) -> Option<usize> {
+        let from = wish.from.as_ref()?;
+        self.leaving.remove(from.as_str());
+        self.arriving.remove(&from.fold_key())
+    }
+
+    /// The file or folder that has this path and keeps it.
+    fn occupant(&self, path: &VaultPath) -> Option<VaultPath> {
+        let there = self.catalogue.folded(&path.fold_key()).into_iter();
+        let mut staying = there.filter(|entry| !self.leaving.contains(entry.path().as_str()));
+        staying.next().map(|entry| entry.path().to_path())
+    }
+
+    /// What stands in the way of this path.
+    fn obstacle(&self, path: &VaultPath) -> Option<Obstacle> {
+        let taken = |by: Option<VaultPath>| {
+            Some(Obstacle::Taken { path: path.clone(), by: by.filter(|by| by != path) })
+        };
+        if let Some(occupant) = self.occupant(path) {
+            return taken(Some(occupant));
+        }
+        let key = path.fold_key();
+        let is_taken = self.arriving.contains_key(&key) || self.new_folders.contains_key(&key);
+        if is_taken { taken(None) } else { None }
+    }
+
+    /// The first path that is free with a number behind its name.
+    fn numbered(&mut self, target: &VaultPath) -> Option<VaultPath> {
+        let key = target.fold_key();
+        let mut number = self.numbers.get(&key).copied().unwrap_or_default();
+        loop {
+            number = number.checked_add(1)?;
+            let path = with_number(target, self.suffix, number)?;
+            if self.obstacle(&path).is_none() {
+                self.numbers.insert(key, number);
+                return Some(path);
+            }
+        }
+    }
+
+    /// Whether a path is the numbered form of another.
+    fn is_numbered(&self, path: &VaultPath, plain: &VaultPath) -> bool {
+        is_numbered(path, plain, self.suffix)
+    }
+}
+
+/// Whether a path is the numbered form of another.
+pub fn is_numbered(path: &VaultPath, plain: &VaultPath, suffix: &str) -> bool {
+    let (before, after) = suffix.split_once(NUMBER).unwrap_or((suffix, ""));
+    let (path, plain) = (path.fold_key(), plain.fold_key());
+    let ((plain_stem, ending), (stem, other_ending)) = (parted(&plain), parted(&path));
+    let number = || {
+        let rest = stem.strip_prefix(plain_stem)?;
+        rest.strip_prefix(&*fold_key(before))?.strip_suffix(&*fold_key(after))
+    };
+    ending == other_ending
+        && number().is_some_and(|number| {
+            !number.starts_with('0')
+                && number.parse::<u32>().is_ok()
+                && number.bytes().all(|digit| digit.is_ascii_digit())
+        })
+}
+
+/// A path without the ending of its name, and that with its dot.
+fn parted(path: &str) -> (&str, &str) {
+    let name = path.rfind('/').map_or(0, |slash| slash + 1);
+    match path[name..].rfind('.') {
+        Some(dot) if dot > 0 => path.split_at(name + dot),
+        _ => (path, ""),
+    }
+}
+
+/// A path with a number behind its name; the name is cut where it would be too long.
+fn with_number(path: &VaultPath, suffix: &str, number: u32) -> Option<VaultPath> {
+    let suffix = match suffix.contains(NUMBER) {
+        true => suffix.replace(NUMBER, &number.to_string()),
+        false => format!("{suffix}{number}"),
+    };
+    let (stem, ending) = parted(path.name());
+    let room = MAX_NAME_BYTES.checked_sub(suffix.len() + ending.len())?;
+    let end = (0..=room.min(stem.len())).rev().find(|end| stem.is_char_boundary(*end))?;
+    let stem = &stem[..end];
+    let folder = path.parent().unwrap_or_else(VaultPath::root);
+    folder.join(&format!("{stem}{suffix}{ending}"))
+}

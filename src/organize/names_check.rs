@@ -1,0 +1,358 @@
+//! What is wrong with the names of a vault: those that break somewhere, that mislead, or that differ from what their
+//! folder does.
+//!
+//! What differs is told only where the folder does otherwise nearly always (four of five, of at least eight), so that
+//! a vault that is named as it comes has nothing told.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chrono::NaiveDate;
+
+use super::about;
+use super::conventions::{self, Convention};
+use super::shapes::{Vocabulary, day_and_time, is_untitled};
+use super::suggest::{About, makes_the_same, suggestions};
+use crate::bases::date::Times;
+use crate::bases::source::Source as _;
+use crate::index::properties::Moment;
+use crate::note::fold::{fold_key, normal};
+use crate::note::names::{NameReason, check_new_name};
+use crate::note::path::{PathRef, VaultPath};
+
+/// Bytes from which on a name is long: what sync programs and encrypted disks may refuse.
+const LONG_NAME: usize = 143;
+
+/// Characters from which on a path is long: Windows takes 259 with the folder of the vault itself.
+const LONG_PATH: usize = 200;
+
+/// Files that begin alike from which on they are no exceptions.
+const MIN_ALIKE: usize = 4;
+
+/// What one file says of itself beside its name.
+#[derive(Debug, Clone)]
+pub struct Said {
+    pub path: VaultPath,
+    /// The text of its first heading.
+    pub heading: Option<String>,
+    /// Its property `title`.
+    pub title: Option<String>,
+    /// The days of its date properties.
+    pub dates: Vec<(String, NaiveDate)>,
+    /// The file that it is a conflict copy of, by its name.
+    pub conflict_of: Option<VaultPath>,
+}
+
+/// Something wrong with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub path: VaultPath,
+    pub kind: FindingKind,
+    /// A sentence for people, without the path.
+    pub message: String,
+    /// A name that would do, with its extension.
+    pub suggestion: Option<String>,
+    /// Other files that it is about.
+    pub others: Vec<VaultPath>,
+}
+
+/// The kinds of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// A system or a sync program cannot hold it.
+    Forbidden,
+    /// It means something in a link.
+    BreaksLinks,
+    Long,
+    /// Another name beside it differs in case or accents' form alone.
+    Twin,
+    /// It is written in pieces, letters and accents apart (Unicode NFD).
+    Decomposed,
+    ConflictCopy,
+    Untitled,
+    /// Another folder has a note of this name.
+    SameName,
+    /// It does not fit its folder's convention.
+    Convention,
+    /// The first heading says another name.
+    Heading,
+    /// A property says another day.
+    Date,
+}
+
+impl FindingKind {
+    /// The kind in a word or two.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::BreaksLinks => "breaks links",
+            Self::Long => "long",
+            Self::Twin => "twin",
+            Self::Decomposed => "decomposed",
+            Self::ConflictCopy => "conflict copy",
+            Self::Untitled => "untitled",
+            Self::SameName => "same name",
+            Self::Convention => "convention",
+            Self::Heading => "heading",
+            Self::Date => "date",
+        }
+    }
+}
+
+/// All files that the moment's caller may see; reads every note for its heading. `conflict_of` says what a file is a
+/// conflict copy of. Where the moment is withdrawn, what comes of it is worth nothing.
+pub fn read(
+    moment: &Moment<'_>,
+    times: &Times<'_>,
+    conflict_of: &HashMap<VaultPath, VaultPath>,
+) -> Vec<Said> {
+    let mut files = Vec::new();
+    for file in moment.files() {
+        if moment.is_withdrawn() {
+            break;
+        }
+        let Some(path) = VaultPath::from_disk(&moment.path(file)) else { continue };
+        let dates = about::dates(moment, times, file);
+        files.push(Said {
+            heading: moment.text(file).as_deref().and_then(about::heading),
+            title: about::title(moment, file),
+            dates: dates.into_iter().map(|(property, day, _)| (property, day)).collect(),
+            conflict_of: conflict_of.get(&path).cloned(),
+            path,
+        });
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+/// What is wrong with the names of `files` at and below `within`, by path; all files of the vault are given, since a
+/// name can be that of a file elsewhere.
+pub fn check(files: &[Said], within: &VaultPath) -> Vec<Finding> {
+    let mut vocabulary = Vocabulary::default();
+    let mut folders: BTreeMap<&str, Vec<&Said>> = BTreeMap::new();
+    let mut names: HashMap<String, Vec<&Said>> = HashMap::new();
+    for file in files {
+        let path = file.path.borrowed();
+        if path.is_note() {
+            vocabulary.learn(path.stem());
+            names.entry(fold_key(path.name())).or_default().push(file);
+        }
+        folders.entry(path.parent().map_or("", PathRef::as_str)).or_default().push(file);
+    }
+    let mut found = Vec::new();
+    for (folder, files) in &folders {
+        if within.is_root() || PathRef::of(folder).is_within(within) {
+            of_folder(files, &vocabulary, &mut found);
+        }
+    }
+    for files in names.values().filter(|files| files.len() > 1) {
+        let [first, others @ ..] = &files[..] else { continue };
+        if !files.iter().any(|file| file.path.is_within(within)) {
+            continue;
+        }
+        // Two in one folder are twins.
+        let elsewhere: Vec<VaultPath> = others
+            .iter()
+            .filter(|other| other.path.parent() != first.path.parent())
+            .map(|other| other.path.clone())
+            .collect();
+        if elsewhere.is_empty() {
+            continue;
+        }
+        let message = match elsewhere.len() {
+            1 => format!(
+                "`{}` has this name too, so that a link by name could mean either",
+                elsewhere[0]
+            ),
+            more => {
+                format!("{more} other notes have this name, so that a link by name could mean any")
+            }
+        };
+        found.push(Finding { others: elsewhere, ..finding(first, FindingKind::SameName, message) });
+    }
+    found.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
+    found
+}
+
+fn finding(file: &Said, kind: FindingKind, message: String) -> Finding {
+    Finding { path: file.path.clone(), kind, message, suggestion: None, others: Vec::new() }
+}
+
+/// What is wrong with names in one folder.
+fn of_folder(files: &[&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
+    let mut twins: HashMap<String, Vec<&Said>> = HashMap::new();
+    for file in files {
+        of_name(file, found);
+        twins.entry(fold_key(file.path.name())).or_default().push(file);
+    }
+    for twins in twins.values().filter(|twins| twins.len() > 1) {
+        let [first, others @ ..] = &twins[..] else { continue };
+        let message = format!(
+            "`{}` differs in case or in the form of accents alone: Windows and macOS keep one of them",
+            others[0].path.name()
+        );
+        let others = others.iter().map(|other| other.path.clone()).collect();
+        found.push(Finding { others, ..finding(first, FindingKind::Twin, message) });
+    }
+    let (notes, others): (Vec<&&Said>, Vec<&&Said>) =
+        files.iter().partition(|file| file.path.is_note());
+    for group in [&notes, &others] {
+        against_convention(group, vocabulary, found);
+    }
+    against_headings(&notes, found);
+    against_dates(&notes, found);
+}
+
+fn of_name(file: &Said, found: &mut Vec<Finding>) {
+    let name = file.path.name();
+    if let Err(fault) = check_new_name(name) {
+        let kind = match fault.reason {
+            NameReason::LinkSyntax { .. } => FindingKind::BreaksLinks,
+            NameReason::TooLong { .. } => FindingKind::Long,
+            _ => FindingKind::Forbidden,
+        };
+        let message = fault.reason.to_string();
+        found.push(Finding { suggestion: Some(fault.suggestion), ..finding(file, kind, message) });
+    }
+    let normal = normal(name);
+    if name.len() > LONG_NAME {
+        let message =
+            format!("the name has {} bytes; encrypted disks hold {LONG_NAME}", name.len());
+        found.push(finding(file, FindingKind::Long, message));
+    } else {
+        let characters = file.path.as_str().chars().count();
+        if characters > LONG_PATH {
+            let message = format!(
+                "the path has {characters} characters; Windows takes 259, the vault's own folder included"
+            );
+            found.push(finding(file, FindingKind::Long, message));
+        }
+    }
+    if normal != name {
+        let message = "letters and accents are stored apart, or a blank is none: names that look alike are not found";
+        let suggestion = Some(normal.into_owned());
+        found.push(Finding {
+            suggestion,
+            ..finding(file, FindingKind::Decomposed, message.to_owned())
+        });
+    }
+    if let Some(original) = &file.conflict_of {
+        let message = format!("a sync program made it of `{original}`; compare both, keep one");
+        found.push(Finding {
+            others: vec![original.clone()],
+            ..finding(file, FindingKind::ConflictCopy, message)
+        });
+    } else if is_untitled(file.path.stem()) {
+        let title = file.title.as_ref().or(file.heading.as_ref());
+        let message = match title {
+            Some(title) => format!("nobody has named it; it begins with \"{title}\""),
+            None => "nobody has named it".to_owned(),
+        };
+        found.push(finding(file, FindingKind::Untitled, message));
+    }
+}
+
+fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
+    let names: Vec<&str> = files.iter().map(|file| file.path.stem()).collect();
+    let kept = conventions::of(&names, vocabulary).into_iter().find(|one| one.is_kept(names.len()));
+    let Some(Convention { pattern, matching, .. }) = kept.filter(|one| one.matching < names.len())
+    else {
+        return;
+    };
+    let is_odd = |file: &Said| {
+        let name = file.path.stem();
+        let is_told_otherwise = is_untitled(name) || file.conflict_of.is_some();
+        // A name of which the pattern makes the same is as good as it gets.
+        !is_told_otherwise
+            && !pattern.fits(name, vocabulary)
+            && !makes_the_same(name, &pattern, vocabulary)
+    };
+    let odd: Vec<&Said> = files.iter().map(|file| **file).filter(|file| is_odd(file)).collect();
+    let mut beginnings: HashMap<&str, usize> = HashMap::new();
+    for file in &odd {
+        *beginnings.entry(beginning(file.path.stem())).or_default() += 1;
+    }
+    for file in odd {
+        let name = file.path.stem();
+        // Several that begin alike have a convention of their own.
+        if beginnings[beginning(name)] >= MIN_ALIKE {
+            continue;
+        }
+        let about = About {
+            name,
+            title: file.title.clone(),
+            heading: file.heading.clone(),
+            dates: file.dates.iter().map(|(name, day)| (name.clone(), *day, None)).collect(),
+        };
+        let made =
+            suggestions(&about, std::slice::from_ref(&pattern), vocabulary).into_iter().next();
+        let suggestion = made.map(|made| with_extension(file, &made.name));
+        let message = format!("{matching} of {} names here are {pattern}", names.len());
+        found.push(Finding { suggestion, ..finding(file, FindingKind::Convention, message) });
+    }
+}
+
+/// The first word of a name.
+fn beginning(name: &str) -> &str {
+    let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
+    &name[..end]
+}
+
+fn with_extension(file: &Said, stem: &str) -> String {
+    match file.path.extension() {
+        Some(extension) => format!("{stem}.{extension}"),
+        None => stem.to_owned(),
+    }
+}
+
+/// Letters and digits of a text, by which a heading and a name are compared: names cannot hold all signs.
+fn letters(text: &str) -> String {
+    fold_key(text).chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+fn against_headings(notes: &[&&Said], found: &mut Vec<Finding>) {
+    let titled: Vec<(&Said, &String)> = notes
+        .iter()
+        .filter_map(|note| note.heading.as_ref().map(|heading| (**note, heading)))
+        .collect();
+    let agrees =
+        |(note, heading): &&(&Said, &String)| letters(heading) == letters(note.path.stem());
+    let agreeing = titled.iter().filter(agrees).count();
+    if !is_nearly_all(agreeing, titled.len()) {
+        return;
+    }
+    for (note, heading) in titled.iter().filter(|one| !agrees(one)) {
+        let message = format!(
+            "its heading is \"{heading}\"; {agreeing} of {} headings here are the name",
+            titled.len()
+        );
+        found.push(finding(note, FindingKind::Heading, message));
+    }
+}
+
+fn is_nearly_all(some: usize, all: usize) -> bool {
+    all >= 8 && some * 5 >= all * 4
+}
+
+fn against_dates(notes: &[&&Said], found: &mut Vec<Finding>) {
+    let mut properties: BTreeMap<&str, Vec<(&Said, NaiveDate, NaiveDate)>> = BTreeMap::new();
+    for note in notes {
+        let Some(day) = day_and_time(note.path.stem()).0 else { continue };
+        for (property, said) in &note.dates {
+            properties.entry(property).or_default().push((note, day, *said));
+        }
+    }
+    for (property, dated) in properties {
+        let agreeing = dated.iter().filter(|(_, day, said)| day == said).count();
+        if !is_nearly_all(agreeing, dated.len()) {
+            continue;
+        }
+        for (note, _, said) in dated.iter().filter(|(_, day, said)| day != said) {
+            let message = format!(
+                "its property `{property}` says {said}; in {agreeing} of {} notes here it says the day of the name",
+                dated.len()
+            );
+            found.push(finding(note, FindingKind::Date, message));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! From rules, or from items given by hand, to a plan.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::applying;
+use super::draft::{By, Draft};
+use super::linked;
+use super::names;
+use super::order;
+use super::plan::{Asked, Following, Item, Plan, Problem, ProblemKind};
+use super::rule::{OnConflict, Rule};
+use super::settle;
+use super::shadow::Shadow;
+use super::wishes::{Asking, Asks};
+pub use super::world::{PlanError, World};
+use crate::bases::Source as _;
+use crate::note::path::VaultPath;
+use crate::vault::catalogue::tree_order;
+
+/// How often paths are given out anew because a file turns out to stay.
+const MOST_ROUNDS: usize = 8;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted<'a> {
+    /// Rules that speak of all files.
+    pub rules: &'a [Rule],
+    /// Items by hand: each with its path and what is to become of it; ids, revisions, risks and problems are found.
+    pub items: Vec<Item>,
+    /// Only files here and below.
+    pub within: Option<VaultPath>,
+    /// Only these files.
+    pub only: Option<&'a HashSet<VaultPath>>,
+    /// A plan that is joined: files that it has keep their item.
+    pub joins: Option<Plan>,
+}
+
+/// Makes a plan; nothing is changed.
+///
+/// # Errors
+/// [`PlanError`].
+pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
+    let mut drafts: BTreeMap<String, Draft> = BTreeMap::new();
+    let joined = wanted.joins.unwrap_or_default();
+    for item in joined.items {
+        by_hand(world, &mut drafts, item, true);
+    }
+    let planned: HashSet<String> = drafts.keys().cloned().collect();
+    let mut given: BTreeMap<String, Item> = BTreeMap::new();
+    for item in wanted.items.into_iter().filter(|item| !planned.contains(&item.path)) {
+        match given.get_mut(&item.path) {
+            Some(known) => known.add(item),
+            None => drop(given.insert(item.path.clone(), item)),
+        }
+    }
+    for item in given.into_values() {
+        by_hand(world, &mut drafts, item, false);
+    }
+    let shadow = Shadow::new(world.scope, world.vault.property_types());
+    let mut asking = Asking::new(world, &shadow, wanted.rules);
+    let (within, only) = (wanted.within.as_ref(), wanted.only);
+    let looked_at = ask(world, &mut asking, &shadow, within, only, &mut drafts)?;
+    let mut drafts: Vec<Draft> = drafts.into_values().collect();
+    limit(world, &drafts)?;
+    drafts.sort_by(|a, b| tree_order(a.path.as_str(), b.path.as_str()));
+    let (rules, faults) = asking.told();
+    for draft in &mut drafts {
+        withdrawn(world)?;
+        if let Some(file) = draft.file {
+            shadow.show_only(Some(file));
+            draft.item.why = asking.about(file, Asks::Why)?.asked;
+            shadow.forget(file);
+        }
+        draft.look(world.vault);
+    }
+    {
+        let catalogue = world.vault.catalogue();
+        drafts.iter_mut().for_each(|draft| draft.check_source(&catalogue));
+    }
+    let links = place(world, &mut drafts)?;
+    settle::check(world, &mut asking, &shadow, &mut drafts)?;
+    Ok(Plan {
+        items: finish(drafts),
+        rules: [joined.rules, rules].concat(),
+        faults: [joined.faults, faults].concat(),
+        looked_at: looked_at.max(joined.looked_at),
+        links,
+    })
+}
+
+/// What each rule says of a note, in the order in which they are asked, whether anything happens to it or not.
+///
+/// # Errors
+/// [`PlanError::Withdrawn`].
+pub fn why(
+    world: &World<'_>,
+    rules: &[Rule],
+    path: &VaultPath,
+) -> Result<Option<Vec<Asked>>, PlanError> {
+    let shadow = Shadow::new(world.scope, world.vault.property_types());
+    let Some(file) = world.moment.file(path) else { return Ok(None) };
+    Asking::new(world, &shadow, rules).about(file, Asks::Why).map(|answer| Some(answer.asked))
+}
+
+/// A plan without some items, and with other paths for some: paths, links and problems are found anew, and the ids are
+/// others.
+///
+/// # Errors
+/// [`PlanError`].
+pub fn edited(
+    world: &World<'_>,
+    plan: Plan,
+    without: &BTreeSet<u32>,
+    targets: &BTreeMap<u32, String>,
+) -> Result<Plan, PlanError> {
+    let mut joins = plan;
+    joins.items.retain(|item| !without.contains(&item.id));
+    for item in &mut joins.items {
+        if let Some(to) = targets.get(&item.id) {
+            item.to = Some(to.clone());
+            item.problems.clear();
+        }
+    }
+    self::plan(world, Wanted { joins: Some(joins), ..Wanted::default() })
+}
+
+/// Asks the rules about all files that have no item yet, and adds those to which something is to happen. Gives how
+/// many files were looked at.
+fn ask(
+    world: &World<'_>,
+    asking: &mut Asking<'_>,
+    shadow: &Shadow<'_>,
+    within: Option<&VaultPath>,
+    only: Option<&HashSet<VaultPath>>,
+    drafts: &mut BTreeMap<String, Draft>,
+) -> Result<usize, PlanError> {
+    let files = match only {
+        Some(only) => asking.those(only),
+        None => asking.files(within),
+    };
+    for file in &files {
+        let path = world.moment.path(*file);
+        if drafts.contains_key(&*path) {
+            continue;
+        }
+        shadow.show_only(Some(*file));
+        let answer = asking.about(*file, Asks::Wishes)?;
+        shadow.forget(*file);
+        if let Some(draft) = answer.draft.filter(Draft::wants_anything) {
+            let draft = Draft { file: Some(*file), took: answer.took, ..draft };
+            drafts.insert(path.to_string(), draft);
+        }
+    }
+    for created in asking.created() {
+        drafts.entry(created.item.path.clone()).or_insert(created);
+    }
+    Ok(match (within, only) {
+        (Some(_), _) | (_, Some(_)) => files.len(),
+        (None, None) => world.moment.files().count(),
+    })
+}
+
+/// Takes an item that a person or a joined plan gives.
+fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item, is_joined: bool) {
+    let on_conflict = world.settings.on_conflict;
+    let mut draft = match VaultPath::from_disk(&given.path) {
+        Some(path) => Draft::new(path, on_conflict),
+        None => {
+            let mut draft = Draft::new(VaultPath::root(), on_conflict);
+            draft.item.path.clone_from(&given.path);
+            draft.block(ProblemKind::InvalidPath, "no file can have this path");
+            draft
+        }
+    };
+    draft.by = if is_joined { By::JoinedPlan } else { By::Hand };
+    let (path, to) = (given.path.clone(), given.to.clone());
+    let mut problems = std::mem::take(&mut draft.item.problems);
+    if is_joined {
+        // What rules said of it is not found again.
+        problems.extend(given.problems.iter().filter(|problem| stays(problem)).cloned());
+        if given.problems.iter().any(|problem| problem.kind == ProblemKind::Taken && problem.blocks)
+        {
+            draft.on_conflict = OnConflict::Ask;
+        }
+    }
+    draft.item = Item { problems, revision: None, to: None, ..given };
+    if !is_joined {
+        draft.item.rules.clear();
+        draft.item.once.clear();
+        draft.item.why.clear();
+    }
+    if !draft.item.is_blocked() {
+        let there = world.moment.at(draft.path.as_str());
+        if !draft.item.create && there.is_none() {
+            draft.block(ProblemKind::Missing, "there is no such file");
+        }
+        draft.wish = to.as_deref().filter(|to| *to != path).and_then(|to| {
+            let parsed = VaultPath::from_disk(to).or_else(|| world.vault.parse(to).ok());
+            if parsed.is_none() {
+                let fault = world.vault.parse(to).err();
+                let message =
+                    fault.map_or_else(|| format!("`{to}` is no path"), |fault| fault.to_string());
+                draft.block(ProblemKind::InvalidPath, message);
+            }
+            // A name without an extension keeps that of the file.
+            parsed.map(|to| match (to.extension(), draft.path.extension()) {
+                (None, Some(extension)) => {
+                    VaultPath::from_disk(&format!("{}.{extension}", to.as_str())).unwrap_or(to)
+                }
+                _ => to,
+            })
+        });
+    }
+    drafts.insert(draft.item.path.clone(), draft);
+}
+
+/// Whether a problem of a joined plan's item is one that rules have found.
+fn stays(problem: &Problem) -> bool {
+    match problem.kind {
+        ProblemKind::NothingToInsert
+        | ProblemKind::NameChanged
+        | ProblemKind::NotApplicable
+        | ProblemKind::Unsettled => true,
+        ProblemKind::Taken => !problem.blocks,
+        _ => false,
+    }
+}
+
+/// Refuses more items than a plan holds.
+fn limit(world: &World<'_>, drafts: &[Draft]) -> Result<(), PlanError> {
+    let (count, most) = (drafts.len(), world.settings.max_items);
+    if count <= most {
+        return Ok(());
+    }
+    let mut folders: HashMap<String, usize> = HashMap::new();
+    for draft in drafts {
+        let folder = draft.path.parent().unwrap_or_else(VaultPath::root);
+        *folders.entry(folder.to_string()).or_default() += 1;
+    }
+    let mut largest: Vec<(String, usize)> = folders.into_iter().collect();
+    largest.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    largest.truncate(3);
+    Err(PlanError::TooMany { count, most, largest })
+}
+
+fn withdrawn(world: &World<'_>) -> Result<(), PlanError> {
+    if world.cancel.is_cancelled() { Err(PlanError::Withdrawn) } else { Ok(()) }
+}
+
+/// Gives out paths and finds what becomes of links, again where a file turns out to stay.
+fn place(world: &World<'_>, drafts: &mut [Draft]) -> Result<Following, PlanError> {
+    let mut following = Following::default();
+    for _ in 0..MOST_ROUNDS {
+        withdrawn(world)?;
+        give_out(world, drafts)?;
+        let blocked =
+            |drafts: &[Draft]| drafts.iter().filter(|draft| draft.item.is_blocked()).count();
+        let before = blocked(drafts);
+        for draft in drafts.iter_mut() {
+            draft.check_target(world.vault);
+        }
+        if let Some(reason) = applying::no_circles(world.vault) {
+            for at in circling(drafts) {
+                drafts[at].block(ProblemKind::Taken, reason.clone());
+            }
+        }
+        if blocked(drafts) > before {
+            continue;
+        }
+        let (found, is_blocked) = linked::check(world, drafts)?;
+        following = found;
+        if !is_blocked {
+            break;
+        }
+    }
+    Ok(following)
+}
+
+/// The places of the items that would change places with each other.
+fn circling(drafts: &[Draft]) -> Vec<usize> {
+    let moves = |(at, draft): (usize, &Draft)| {
+        let to = draft.item.to.as_deref().filter(|_| !draft.item.is_blocked())?;
+        Some((at, (draft.path.clone(), VaultPath::from_disk(to)?)))
+    };
+    let (places, moves): (Vec<usize>, Vec<_>) = drafts.iter().enumerate().filter_map(moves).unzip();
+    order::circling(&moves).into_iter().map(|at| places[at]).collect()
+}
+
+fn give_out(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
+    // Those of a joined plan, or by hand, come before those of rules; then by path.
+    let mut asking: Vec<(usize, names::Wish)> =
+        drafts.iter().enumerate().filter_map(|(at, draft)| Some((at, draft.asks()?))).collect();
+    asking.sort_by_key(|(at, _)| drafts[*at].by);
+    let wishes: Vec<names::Wish> = asking.iter().map(|(_, wish)| wish.clone()).collect();
+    let given = names::give_out(
+        &world.vault.catalogue(),
+        world.vault.view(),
+        &world.settings.suffix,
+        &wishes,
+    );
+    let given = given.map_err(|(at, obstacle)| PlanError::Taken {
+        path: drafts[asking[at].0].item.path.clone(),
+        reason: obstacle.to_string(),
+    })?;
+    for ((at, _), given) in asking.iter().zip(given) {
+        drafts[*at].take(given);
+    }
+    Ok(())
+}
+
+/// The items of a plan: those to which something happens or that have a problem, numbered by path.
+fn finish(drafts: Vec<Draft>) -> Vec<Item> {
+    let mut items: Vec<Item> = drafts
+        .into_iter()
+        .filter(|draft| draft.item.does_anything() || !draft.item.problems.is_empty())
+        // A rule creates nothing where something is by then.
+        .filter(|draft| draft.by != By::Rule || !draft.item.create || !draft.item.is_blocked())
+        .map(|draft| Item { risk: draft.risk(), ..draft.item })
+        .collect();
+    items.sort_by(|a, b| tree_order(&a.path, &b.path));
+    for (id, item) in (1..).zip(&mut items) {
+        item.id = id;
+        item.problems.sort_by(|a, b| (a.kind as u8, &a.message).cmp(&(b.kind as u8, &b.message)));
+    }
+    items
+}

@@ -1,0 +1,45 @@
+//! Rules in the form `{name, if, thenMoveTo, thenRenameTo, priority}`.
+
+use super::reader::get;
+use super::{Reader, Rule};
+use crate::bases::diagnostic::Kind;
+use crate::note::yaml::Node;
+
+const KEYS: [&str; 5] = ["name", "if", "thenMoveTo", "thenRenameTo", "priority"];
+
+/// Whether a rule is written in this form.
+pub(super) fn is_form(pairs: &[(Node, Node)]) -> bool {
+    ["if", "thenMoveTo", "thenRenameTo", "then_move_to", "then_rename_to"]
+        .iter()
+        .any(|key| get(pairs, key).is_some())
+}
+
+impl Reader<'_> {
+    /// The keys of a rule in this form; where its condition stands.
+    pub(super) fn classic_form(&mut self, pairs: &[(Node, Node)], rule: &mut Rule) -> Option<Node> {
+        let mut condition = None;
+        for (key, value) in pairs {
+            match key.text().unwrap_or_default() {
+                "name" | "dialect" => {}
+                "priority" if value.is_null() => {}
+                "priority" => rule.priority = self.priority(value),
+                "if" => {
+                    self.condition(value, rule);
+                    condition = Some(value.clone());
+                }
+                "thenMoveTo" | "then_move_to" if !value.is_null() => self.act("move", value, rule),
+                "thenRenameTo" | "then_rename_to" if !value.is_null() => {
+                    self.act("rename", value, rule);
+                }
+                "thenMoveTo" | "then_move_to" | "thenRenameTo" | "then_rename_to" => {}
+                other => self.unknown_key(key, other, &KEYS),
+            }
+        }
+        if condition.as_ref().is_none_or(Node::is_null) {
+            let at = pairs.first().map_or(0, |(key, _)| key.at.start);
+            let hint = "write one: `if: file.ext == \"pdf\"`";
+            self.fault_at(Kind::InvalidRule, at..at, "the rule has no condition `if`", hint);
+        }
+        condition
+    }
+}

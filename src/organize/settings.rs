@@ -1,0 +1,55 @@
+//! How plans are made and applied; a section of the configuration file.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::OnConflict;
+
+/// `[organize]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The most items of a plan; one with more is refused as a whole.
+    pub max_items: usize,
+    /// Items up to which a job is applied all or not at all; a longer one is applied in pieces that one undo takes
+    /// back together.
+    pub atomic_items: usize,
+    /// What happens where a new path is taken, unless the rule says.
+    pub on_conflict: OnConflict,
+    /// What comes behind the name of a note whose path is taken; `{n}` counts from 1.
+    pub suffix: String,
+    /// Where `archive` puts notes.
+    pub archive_folder: String,
+    /// Days after which a plan that was not applied is forgotten.
+    pub keep_plans_days: u64,
+    /// The jobs that are remembered.
+    pub keep_jobs: usize,
+    /// Whether rules that a person enabled run by themselves.
+    pub automatic: bool,
+    /// Seconds that nothing happens to a file before a rule takes it by itself.
+    pub quiet_seconds: u64,
+    /// The most files that rules change by themselves at once; more wait for a person.
+    pub auto_items: usize,
+    /// The same within an hour.
+    pub auto_per_hour: usize,
+    /// Rule files in which a rule is looked for by its name: paths in the vault, or absolute ones.
+    pub rules: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_items: 5_000,
+            atomic_items: 2_000,
+            on_conflict: OnConflict::Number,
+            suffix: "_{n}".to_owned(),
+            archive_folder: "Archive".to_owned(),
+            keep_plans_days: 7,
+            keep_jobs: 200,
+            automatic: true,
+            quiet_seconds: 30,
+            auto_items: 50,
+            auto_per_hour: 200,
+            rules: Vec::new(),
+        }
+    }
+}

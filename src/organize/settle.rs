@@ -1,0 +1,118 @@
+//! Whether a plan's result stays as it is: the rules are asked again about what they made.
+
+use std::collections::{HashMap, HashSet};
+
+use super::draft::Draft;
+use super::names::is_numbered;
+use super::plan::{Problem, ProblemKind};
+use super::rule::OnConflict;
+use super::shadow::Shadow;
+use super::wishes::Asking;
+use super::world::{PlanError, World};
+use crate::note::path::VaultPath;
+
+/// How often the rules are asked again before it is said that there is no end.
+const MOST_STEPS: usize = 8;
+
+/// Adds `unsettled` to the drafts that the rules would change once more on their own result.
+///
+/// # Errors
+/// The caller withdrew.
+pub fn check(
+    world: &World<'_>,
+    asking: &mut Asking<'_>,
+    shadow: &Shadow<'_>,
+    drafts: &mut [Draft],
+) -> Result<(), PlanError> {
+    shadow.show_only(None);
+    for draft in drafts.iter().filter(|draft| !draft.item.is_blocked()) {
+        if let Some(file) = draft.file.or_else(|| world.moment.file(&draft.path)) {
+            shadow.lay(file, &draft.item, &draft.target());
+        }
+    }
+    let leaving: HashSet<&str> =
+        drafts.iter().filter(|draft| draft.item.moves()).map(|draft| draft.path.as_str()).collect();
+    let arriving: HashMap<String, usize> = drafts
+        .iter()
+        .enumerate()
+        .filter(|(_, draft)| !draft.item.is_blocked() && (draft.item.moves() || draft.item.create))
+        .map(|(at, draft)| (draft.target().fold_key(), at))
+        .collect();
+    let is_taken = |path: &VaultPath, by: usize| {
+        let arrives = arriving.get(&path.fold_key()).is_some_and(|other| *other != by);
+        arrives || super::applying::is_taken(&world.vault.catalogue(), path, &leaving)
+    };
+    let mut found = Vec::new();
+    for (at, draft) in drafts.iter().enumerate() {
+        let asks = !draft.item.is_blocked() && !draft.item.trash;
+        if let Some(file) = draft.file.filter(|_| asks) {
+            let mut steps = vec![step(draft, &draft.path, &draft.target())];
+            let mut here = Draft { wish: Some(draft.target()), ..draft.clone() };
+            let mut seen = vec![draft.path.clone(), draft.target()];
+            for _ in 0..MOST_STEPS {
+                let Some(after) = asking.again(file, &here, &draft.took)?.draft else { break };
+                let adds = after.item.prepend.len() + after.item.append.len()
+                    > here.item.prepend.len() + here.item.append.len();
+                let (was, is) = (wished(&here), wished(&after));
+                let is_kept = is == was
+                    || is_taken(&is, at)
+                        && (after.on_conflict != OnConflict::Number
+                            || is_numbered(&was, &is, &world.settings.suffix));
+                if is_kept && !adds && !after.item.trash {
+                    break;
+                }
+                let last = Draft {
+                    item: super::plan::Item {
+                        rules: last_rules(&here, &after),
+                        ..after.item.clone()
+                    },
+                    ..after.clone()
+                };
+                steps.push(match (after.item.trash, is_kept) {
+                    (true, _) => format!("{}: → trash", last.item.rules.join(", ")),
+                    (_, true) => format!("{}: adds its text again", last.item.rules.join(", ")),
+                    _ => step(&last, &was, &is),
+                });
+                let is_circle = seen.contains(&is);
+                seen.push(is);
+                here = after;
+                if is_circle || adds || here.item.trash {
+                    break;
+                }
+            }
+            shadow.lay(file, &draft.item, &draft.target());
+            if steps.len() > 1 {
+                found.push((
+                    at,
+                    format!("the rules would change their own result again: {}", steps.join(", ")),
+                ));
+            }
+        }
+    }
+    for (at, message) in found {
+        drafts[at].add(Problem::told(ProblemKind::Unsettled, message));
+    }
+    Ok(())
+}
+
+fn wished(draft: &Draft) -> VaultPath {
+    draft.wish.clone().unwrap_or_else(|| draft.path.clone())
+}
+
+/// The rules that took a file since.
+fn last_rules(before: &Draft, after: &Draft) -> Vec<String> {
+    after.item.rules[before.item.rules.len().min(after.item.rules.len())..].to_vec()
+}
+
+/// One move, with the rules that want it: `Inbox → Work`.
+fn step(draft: &Draft, from: &VaultPath, to: &VaultPath) -> String {
+    let (from_folder, to_folder) = (
+        from.parent().unwrap_or_else(VaultPath::root),
+        to.parent().unwrap_or_else(VaultPath::root),
+    );
+    let rules = draft.item.rules.join(", ");
+    match from_folder == to_folder {
+        true => format!("{rules}: {} → {}", from.name(), to.name()),
+        false => format!("{rules}: {from_folder} → {to_folder}"),
+    }
+}

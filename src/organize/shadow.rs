@@ -1,0 +1,325 @@
+//! The vault as it will be: what expressions read once items are applied, before they are.
+//!
+//! Files, links and backlinks are those of the vault, since links follow; over them lie the path, properties, tags and
+//! text of each file that has an item.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::content;
+use super::plan::Item;
+use crate::bases::Scope;
+use crate::bases::date::Times;
+use crate::bases::source::{Column, Hint, Source};
+use crate::bases::typed::{Assigned, Typed};
+use crate::bases::value::{FileId, Link, Object, Text, Value};
+use crate::note::fold::fold_key;
+use crate::note::path::VaultPath;
+use crate::note::{markdown, tag};
+use crate::vault::PropertyTypes;
+
+/// What lies over a file.
+#[derive(Debug, Clone, Default)]
+struct Overlay {
+    path: Option<Text>,
+    properties: Option<Vec<(Text, Value)>>,
+    tags: Option<Vec<Text>>,
+    text: Option<Text>,
+}
+
+/// A name that was asked for, and the column of the vault below.
+struct Asked {
+    name: Text,
+    key: String,
+    below: Option<Column>,
+}
+
+/// The vault as it will be.
+pub struct Shadow<'a> {
+    below: &'a dyn Source,
+    types: Arc<PropertyTypes>,
+    times: Times<'a>,
+    overlays: RefCell<HashMap<FileId, Arc<Overlay>>>,
+    /// Which file alone is seen as it will be; none: all are.
+    only: Cell<Option<FileId>>,
+    asked: RefCell<Vec<Asked>>,
+    numbers: RefCell<HashMap<Text, Column>>,
+}
+
+impl<'a> Shadow<'a> {
+    /// Nothing lies over the source of `scope` yet.
+    pub fn new(scope: Scope<'a>, types: Arc<PropertyTypes>) -> Self {
+        Self {
+            below: scope.source,
+            types,
+            times: Times::new(scope.zone),
+            overlays: RefCell::default(),
+            only: Cell::new(None),
+            asked: RefCell::default(),
+            numbers: RefCell::default(),
+        }
+    }
+
+    /// Shows this file alone as it will be, every other as it is; `None`: all as they will be.
+    pub fn show_only(&self, file: Option<FileId>) {
+        self.only.set(file);
+    }
+
+    /// Shows a file as it is.
+    pub fn forget(&self, file: FileId) {
+        self.overlays.borrow_mut().remove(&file);
+    }
+
+    /// Shows a file as it will be once this item is applied, at this path.
+    pub fn lay(&self, file: FileId, item: &Item, path: &VaultPath) {
+        self.forget(file);
+        let mut overlay = Overlay::default();
+        if *path.as_str() != *self.below.path(file) {
+            overlay.path = Some(path.shared());
+        }
+        if !item.prepend.is_empty() || !item.append.is_empty() {
+            let with = Item {
+                prepend: item.prepend.clone(),
+                append: item.append.clone(),
+                ..Item::default()
+            };
+            let old = self.below.text(file).unwrap_or_else(|| "".into());
+            let new = content::changed(&with, path.name(), old.as_bytes(), u64::MAX).ok();
+            overlay.text = new.and_then(|bytes| String::from_utf8(bytes).ok()).map(Text::from);
+        }
+        let tags = self.tags_after(file, item);
+        if !item.set.is_empty() || !item.remove.is_empty() || tags.is_some() {
+            overlay.properties = Some(self.properties_after(file, item));
+        }
+        overlay.tags = tags;
+        self.overlays.borrow_mut().insert(file, Arc::new(overlay));
+    }
+
+    fn properties_after(&self, file: FileId, item: &Item) -> Vec<(Text, Value)> {
+        let mut properties = self.below.properties(file).0.clone();
+        let removed = |name: &str| item.remove.iter().any(|gone| fold_key(gone) == fold_key(name));
+        properties.retain(|(name, _)| !removed(name));
+        let mut put = |name: &str, value: Value| {
+            let exact = properties.iter().position(|(own, _)| **own == *name);
+            let alike = || properties.iter().position(|(own, _)| fold_key(own) == fold_key(name));
+            match exact.or_else(alike) {
+                Some(at) => properties[at].1 = value,
+                None => properties.push((name.into(), value)),
+            }
+        };
+        for (name, json) in &item.set {
+            put(name, self.value(file, name, json));
+        }
+        if !item.tag.is_empty() || !item.untag.is_empty() {
+            let own: Vec<String> = self.frontmatter_tags(file, item);
+            let list: Vec<Value> = own.into_iter().map(Value::text).collect();
+            put("tags", Value::List(list.into()));
+        }
+        properties
+    }
+
+    /// The tags of the frontmatter, as they will be.
+    pub fn frontmatter_tags(&self, file: FileId, item: &Item) -> Vec<String> {
+        let set = item.set.iter().find(|(name, _)| fold_key(name) == "tags").map(|(_, json)| json);
+        let mut own: Vec<String> = match set {
+            Some(json) => tag::of_property(json).into_iter().map(str::to_owned).collect(),
+            None if item.remove.iter().any(|name| fold_key(name) == "tags") => Vec::new(),
+            None => {
+                let properties = self.below.properties(file);
+                let tags = properties.0.iter().find(|(name, _)| name.eq_ignore_ascii_case("tags"));
+                match tags.map(|(_, value)| value) {
+                    Some(Value::Text(text)) => {
+                        let json = serde_json::Value::String(text.to_string());
+                        tag::of_property(&json).into_iter().map(str::to_owned).collect()
+                    }
+                    Some(Value::List(list)) => list
+                        .iter()
+                        .filter_map(|value| match value {
+                            Value::Text(text) => Some(content::bare(text).to_owned()),
+                            _ => None,
+                        })
+                        .collect(),
+                    _ => Vec::new(),
+                }
+            }
+        };
+        let is = |a: &str, b: &str| tag::key(content::bare(a)) == tag::key(content::bare(b));
+        own.retain(|tag| !item.untag.iter().any(|gone| is(gone, tag)));
+        for new in &item.tag {
+            if !own.iter().any(|tag| is(tag, new)) {
+                own.push(content::bare(new).to_owned());
+            }
+        }
+        own
+    }
+
+    fn tags_after(&self, file: FileId, item: &Item) -> Option<Vec<Text>> {
+        let is_tags = |name: &String| fold_key(name) == "tags";
+        let is_changed = !item.tag.is_empty()
+            || !item.untag.is_empty()
+            || item.set.keys().any(is_tags)
+            || item.remove.iter().any(is_tags);
+        if !is_changed {
+            return None;
+        }
+        let mut tags: Vec<Text> =
+            self.frontmatter_tags(file, item).into_iter().map(Text::from).collect();
+        let text = self.below.text(file).unwrap_or_else(|| "".into());
+        for found in markdown::read(&text).tags {
+            let name = &text[found.name];
+            if !tags.iter().any(|tag| tag::key(tag) == tag::key(name)) {
+                tags.push(name.into());
+            }
+        }
+        Some(tags)
+    }
+
+    fn value(&self, file: FileId, name: &str, json: &serde_json::Value) -> Value {
+        let assigned = self.types.of(name).map(Assigned::named);
+        let instant = |millis: i64| {
+            let local = chrono::DateTime::from_timestamp_millis(millis).unwrap_or_default();
+            self.times.millis(local.naive_utc())
+        };
+        Typed::of(json, assigned).value(file, &instant)
+    }
+
+    fn over(&self, file: FileId) -> Option<Arc<Overlay>> {
+        if self.only.get().is_some_and(|only| only != file) {
+            return None;
+        }
+        self.overlays.borrow().get(&file).cloned()
+    }
+
+    /// The files that are seen as they will be, beside those that the vault below offers.
+    fn with_laid(&self, mut files: Vec<FileId>) -> Vec<FileId> {
+        let overlays = self.overlays.borrow();
+        if overlays.is_empty() {
+            return files;
+        }
+        let known: HashSet<FileId> = files.iter().copied().collect();
+        files.extend(overlays.keys().filter(|file| !known.contains(file)));
+        files
+    }
+}
+
+impl Source for Shadow<'_> {
+    fn files(&self) -> Box<dyn Iterator<Item = FileId> + '_> {
+        self.below.files()
+    }
+
+    fn narrow(&self, hint: &Hint) -> Option<Vec<FileId>> {
+        self.below.narrow(hint).map(|files| self.with_laid(files))
+    }
+
+    fn is_withdrawn(&self) -> bool {
+        self.below.is_withdrawn()
+    }
+
+    fn path(&self, file: FileId) -> Text {
+        let over = self.over(file).and_then(|over| over.path.clone());
+        over.unwrap_or_else(|| self.below.path(file))
+    }
+
+    fn size(&self, file: FileId) -> u64 {
+        self.below.size(file)
+    }
+
+    fn created(&self, file: FileId) -> i64 {
+        self.below.created(file)
+    }
+
+    fn modified(&self, file: FileId) -> i64 {
+        self.below.modified(file)
+    }
+
+    /// Any name has a column: an item may give it to a note later.
+    fn column(&self, name: &str) -> Option<Column> {
+        if let Some(known) = self.numbers.borrow().get(name) {
+            return Some(*known);
+        }
+        let mut asked = self.asked.borrow_mut();
+        let column = Column(u32::try_from(asked.len()).ok()?);
+        let name: Text = name.into();
+        let below = self.below.column(&name);
+        asked.push(Asked { key: fold_key(&name), name: Arc::clone(&name), below });
+        self.numbers.borrow_mut().insert(name, column);
+        Some(column)
+    }
+
+    fn property(&self, file: FileId, column: Column) -> Value {
+        let asked = self.asked.borrow();
+        let Some(asked) = asked.get(column.0 as usize) else { return Value::Null };
+        let Some(over) = self.over(file) else {
+            return asked.below.map_or(Value::Null, |column| self.below.property(file, column));
+        };
+        let Some(properties) = &over.properties else {
+            return asked.below.map_or(Value::Null, |column| self.below.property(file, column));
+        };
+        let exact = properties.iter().find(|(name, _)| **name == *asked.name);
+        let alike = || properties.iter().find(|(name, _)| fold_key(name) == asked.key);
+        exact.or_else(alike).map_or(Value::Null, |(_, value)| value.clone())
+    }
+
+    fn properties(&self, file: FileId) -> Arc<Object> {
+        match self.over(file).and_then(|over| over.properties.clone()) {
+            Some(properties) => Arc::new(Object(properties)),
+            None => self.below.properties(file),
+        }
+    }
+
+    fn property_counts(&self) -> Vec<(Text, usize)> {
+        self.below.property_counts()
+    }
+
+    fn tags(&self, file: FileId) -> Vec<Text> {
+        let over = self.over(file).and_then(|over| over.tags.clone());
+        over.unwrap_or_else(|| self.below.tags(file))
+    }
+
+    fn tag_names(&self) -> BTreeSet<Text> {
+        self.below.tag_names()
+    }
+
+    fn has_tag(&self, file: FileId, wanted: &str) -> bool {
+        let Some(tags) = self.over(file).and_then(|over| over.tags.clone()) else {
+            return self.below.has_tag(file, wanted);
+        };
+        let wanted = tag::key(wanted.strip_prefix('#').unwrap_or(wanted));
+        let is_like = |own: &Text| {
+            let own = tag::key(own);
+            let below = own.strip_prefix(&*wanted);
+            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        !wanted.is_empty() && tags.iter().any(is_like)
+    }
+
+    fn links(&self, file: FileId) -> Vec<Arc<Link>> {
+        self.below.links(file)
+    }
+
+    fn embeds(&self, file: FileId) -> Vec<Arc<Link>> {
+        self.below.embeds(file)
+    }
+
+    fn backlinks(&self, file: FileId) -> Vec<FileId> {
+        self.below.backlinks(file)
+    }
+
+    fn links_to(&self, file: FileId, to: FileId) -> bool {
+        self.below.links_to(file, to)
+    }
+
+    fn resolve(&self, linkpath: &str, from: Option<FileId>) -> Option<FileId> {
+        self.below.resolve(linkpath, from)
+    }
+
+    fn at(&self, path: &str) -> Option<FileId> {
+        self.below.at(path)
+    }
+
+    fn text(&self, file: FileId) -> Option<Text> {
+        let over = self.over(file).and_then(|over| over.text.clone());
+        over.or_else(|| self.below.text(file))
+    }
+}

@@ -1,0 +1,123 @@
+//! Why a rule took a note or did not: its condition's parts, with what they read.
+
+use super::draft::Draft;
+use super::plan::Asked;
+use super::rule::Rule;
+use crate::bases::Evaluator;
+use crate::bases::query::Filter;
+use crate::bases::trace::{self, Outcome};
+use crate::bases::value::{FileId, Text, Value};
+
+/// Parts told of one condition.
+const MOST_PARTS: usize = 8;
+
+/// Characters told of one value.
+const MOST_OF_A_VALUE: usize = 80;
+
+/// That a rule was asked.
+pub fn asked(rule: &Rule, took: bool) -> Asked {
+    Asked { rule: rule.name.clone(), took, stopped_by: None, parts: Vec::new() }
+}
+
+/// That a rule was not asked, since another stopped.
+pub fn not_asked(rule: &Rule, by: &str) -> Asked {
+    Asked { stopped_by: Some(by.to_owned()), ..asked(rule, false) }
+}
+
+/// That a rule does not look where the note lies.
+pub fn outside(rule: &Rule) -> Asked {
+    let folders: Vec<String> = rule.within.iter().map(|folder| format!("`{folder}`")).collect();
+    let part = match folders.is_empty() {
+        true => "its condition cannot hold there".to_owned(),
+        false => format!("it looks in {} only", folders.join(", ")),
+    };
+    Asked { parts: vec![part], ..asked(rule, false) }
+}
+
+/// That a rule takes each note once, and took this one.
+pub fn taken_once(rule: &Rule) -> Asked {
+    let part = "it takes each note once, and has taken this one".to_owned();
+    Asked { parts: vec![part], ..asked(rule, false) }
+}
+
+/// What a rule does to a note, each in a few words.
+pub fn effects(before: &Draft, after: &Draft) -> Vec<String> {
+    let (was, is) = (&before.item, &after.item);
+    let mut told = Vec::new();
+    if after.wish != before.wish {
+        let path = after.wish.as_ref().unwrap_or(&after.path);
+        told.push(format!("→ {path}"));
+    }
+    let set: Vec<&str> = is
+        .set
+        .iter()
+        .filter(|(name, value)| was.set.get(*name) != Some(value))
+        .map(|(name, _)| &**name)
+        .collect();
+    let new = |is: &[String], was: &[String]| -> Vec<String> {
+        is.iter().filter(|one| !was.contains(one)).cloned().collect()
+    };
+    for (word, names) in [
+        ("sets", set.iter().map(|name| (*name).to_owned()).collect()),
+        ("removes", new(&is.remove, &was.remove)),
+        ("tags", new(&is.tag, &was.tag)),
+        ("untags", new(&is.untag, &was.untag)),
+    ] {
+        if !names.is_empty() {
+            told.push(format!("{word} {}", names.join(", ")));
+        }
+    }
+    if is.prepend != was.prepend || is.append != was.append {
+        told.push("adds text".to_owned());
+    }
+    if is.trash && !was.trash {
+        told.push("goes to the trash".to_owned());
+    }
+    told
+}
+
+/// The parts of a condition that were asked, each with its outcome and what it read.
+pub fn parts(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Vec<String> {
+    let parts = trace::explain(filter, file, evaluator);
+    let mut told = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        // What only joins the parts below it says nothing by itself.
+        let is_joint = parts.get(at + 1).is_some_and(|next| next.depth > part.depth);
+        let outcome = match &part.outcome {
+            _ if is_joint => continue,
+            Outcome::NotAsked => continue,
+            Outcome::Holds => "true".to_owned(),
+            Outcome::HoldsNot => "false".to_owned(),
+            Outcome::Failed(error) => format!("error: {}", error.message),
+        };
+        let reads: Vec<String> =
+            part.reads.iter().map(|(name, value)| read(name, value, evaluator)).collect();
+        let reads =
+            if reads.is_empty() { String::new() } else { format!(": {}", reads.join("; ")) };
+        told.push(format!("{}  {outcome}{reads}", part.text));
+        if told.len() == MOST_PARTS {
+            break;
+        }
+    }
+    told
+}
+
+fn read(name: &Text, value: &Value, evaluator: &Evaluator<'_>) -> String {
+    let name = name.strip_prefix("file.").or_else(|| name.strip_prefix("note.")).unwrap_or(name);
+    let compare = evaluator.compare();
+    let verb = if matches!(value, Value::List(_)) { "are" } else { "is" };
+    if value.is_empty() {
+        return format!("{name} {verb} empty");
+    }
+    let text = match value {
+        Value::List(list) => {
+            let texts: Vec<String> =
+                list.iter().map(|one| compare.text(one).unwrap_or_default()).collect();
+            texts.join(", ")
+        }
+        other => compare.text(other).unwrap_or_default(),
+    };
+    let shown: String = text.chars().take(MOST_OF_A_VALUE).collect();
+    let more = if shown.len() < text.len() { "…" } else { "" };
+    format!("{name} {verb} {shown}{more}")
+}

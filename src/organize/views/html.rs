@@ -1,0 +1,111 @@
+//! One HTML file: no script, nothing from elsewhere, every text escaped.
+
+use super::text::effects;
+use super::{View, summary, tree};
+use crate::note::path::visible;
+use crate::organize::plan::{Item, Risk};
+
+const HEAD: &str = r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Plan</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color-scheme: light dark; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid #8884; }
+.high { border-left: 4px solid #c33; } .medium { border-left: 4px solid #c93; } .low { border-left: 4px solid #393; }
+.problem { color: #c33; } pre { overflow-x: auto; } summary { cursor: pointer; font-weight: 600; margin-top: 1rem; }
+</style>
+</head>
+<body>
+"#;
+
+/// A text as it stands in HTML, what cannot be seen spelt out.
+fn escaped(text: &str) -> String {
+    escape(&visible(text))
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// See [`View::html`].
+pub fn html(view: &View<'_>) -> String {
+    let mut page = HEAD.to_owned();
+    page.push_str(&format!("<h1>Plan</h1>\n<p>{}</p>\n", escaped(&summary(view.plan))));
+    for fault in &view.plan.faults {
+        page.push_str(&format!(
+            "<p class=\"problem\">Rule {}: {} ({}, first {})</p>\n",
+            escaped(&fault.rule),
+            escaped(&fault.message),
+            super::count(fault.files, "file"),
+            escaped(&fault.path)
+        ));
+    }
+    let mut cut = 0;
+    for group in view.groups() {
+        let mut rows = String::new();
+        for item in group.items.iter().take(view.per_group) {
+            rows.push_str(&row(item));
+        }
+        if group.items.len() > view.per_group {
+            let more = group.items.len() - view.per_group;
+            rows.push_str(&format!("<tr><td></td><td colspan=\"4\">… {more} more</td></tr>\n"));
+        }
+        let part = format!(
+            "<details open><summary>{} ({})</summary>\n<table>\n<tr><th>#</th><th>Now</th><th>Afterwards</th>\
+             <th>Changes</th><th>Rules</th></tr>\n{rows}</table></details>\n",
+            escaped(&group.name),
+            group.items.len()
+        );
+        match page.len() + part.len() <= view.room {
+            true => page.push_str(&part),
+            false => cut += 1,
+        }
+    }
+    if cut > 0 {
+        page.push_str(&format!("<p>{} more</p>\n", super::count(cut, "group")));
+    }
+    let left = view.room.saturating_sub(page.len());
+    let tree = tree::tree(&View { room: left / 2, ..*view });
+    page.push_str(&format!(
+        "<details><summary>Folders before and after</summary>\n<pre>{}</pre></details>\n</body>\n</html>\n",
+        escape(&tree)
+    ));
+    page
+}
+
+fn row(item: &Item) -> String {
+    let risk = match item.risk {
+        Risk::Low => "low",
+        Risk::Medium => "medium",
+        Risk::High => "high",
+    };
+    let mut changes: Vec<String> = effects(item).iter().map(|effect| escape(effect)).collect();
+    changes.extend(item.problems.iter().map(|problem| {
+        let mark = if problem.blocks { "left out: " } else { "" };
+        format!("<span class=\"problem\">{mark}{}</span>", escaped(&problem.message))
+    }));
+    format!(
+        "<tr class=\"{risk}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        item.id,
+        escaped(&item.path),
+        item.to.as_deref().map(escaped).unwrap_or_default(),
+        changes.join("<br>"),
+        escaped(&item.rules.join(", "))
+    )
+}

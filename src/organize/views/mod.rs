@@ -1,0 +1,225 @@
+//! A plan as people look at it: as a tree, a table, a diff, JSON, or one HTML file without a script.
+//!
+//! Of each group the first items are shown, then a count; and all of it within a room of characters.
+
+mod html;
+mod room;
+mod text;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::linked::ChangedText;
+use super::plan::{Item, Plan};
+use room::Room;
+
+/// Items shown of a group, unless more are asked for.
+pub const PER_GROUP: usize = 10;
+
+/// What the items of a plan are grouped by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GroupBy {
+    /// What happens: moved, renamed, changed, created, to the trash.
+    #[default]
+    Action,
+    /// The rules that took them.
+    Rule,
+    /// The folders where they are.
+    Source,
+    /// The folders where they will be.
+    Destination,
+}
+
+/// A plan, and how it is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'p> {
+    pub plan: &'p Plan,
+    pub group_by: GroupBy,
+    /// Items shown of each group; [`PER_GROUP`].
+    pub per_group: usize,
+    /// Files to which nothing happens, by path, where they are to be shown.
+    pub unchanged: Option<&'p [String]>,
+    /// The most characters.
+    pub room: usize,
+}
+
+/// Items that are shown together.
+struct Group<'p> {
+    name: String,
+    items: Vec<&'p Item>,
+}
+
+impl<'p> View<'p> {
+    /// A plan by action, as much of it as fits.
+    pub fn of(plan: &'p Plan, room: usize) -> Self {
+        Self { plan, group_by: GroupBy::default(), per_group: PER_GROUP, unchanged: None, room }
+    }
+
+    /// The folders as they are and as they will be, with how many files leave and come.
+    pub fn tree(&self) -> String {
+        tree::tree(self)
+    }
+
+    /// A line an item, by group.
+    pub fn table(&self) -> String {
+        let mut room = Room::new(self.room);
+        room.line(&summary(self.plan));
+        for group in self.groups() {
+            room.line("");
+            room.line(&format!("{} ({})", group.name, group.items.len()));
+            for item in group.items.iter().take(self.per_group) {
+                text::item_lines(item).iter().for_each(|line| room.line(line));
+            }
+            room.more(group.items.len(), self.per_group);
+        }
+        self.add_unchanged(&mut room);
+        room.finish()
+    }
+
+    /// The texts that change, links that follow included, as unified diffs, and the paths.
+    pub fn diff(&self, texts: &[ChangedText]) -> String {
+        text::diff(self, texts)
+    }
+
+    /// The groups with their first items, for programs. Why each item is there is left out, and so are groups that do
+    /// not fit.
+    pub fn json(&self) -> Value {
+        let (mut groups, mut left_out) = (Vec::new(), 0);
+        let mut left = self.room;
+        for group in self.groups() {
+            let shown = group.items.iter().take(self.per_group);
+            let shown: Vec<Item> =
+                shown.map(|item| Item { why: Vec::new(), ..(*item).clone() }).collect();
+            let group = json!({"group": group.name, "total": group.items.len(), "items": shown});
+            match left.checked_sub(group.to_string().len()).filter(|_| left_out == 0) {
+                Some(rest) => {
+                    left = rest;
+                    groups.push(group);
+                }
+                None => left_out += 1,
+            }
+        }
+        let plan = self.plan;
+        let unchanged = self.unchanged.map(|unchanged| {
+            let shown: Vec<&String> = unchanged.iter().take(self.per_group).collect();
+            json!({"total": unchanged.len(), "paths": shown})
+        });
+        json!({
+            "identity": plan.identity(),
+            "summary": summary(plan),
+            "items": plan.items.len(),
+            "looked_at": plan.looked_at,
+            "links": plan.links,
+            "rules": plan.rules,
+            "faults": plan.faults,
+            "groups": groups,
+            "groups_left_out": left_out,
+            "unchanged": unchanged,
+        })
+    }
+
+    /// One HTML file, without scripts and without anything from elsewhere.
+    pub fn html(&self) -> String {
+        html::html(self)
+    }
+
+    fn groups(&self) -> Vec<Group<'p>> {
+        let mut groups: BTreeMap<(usize, String), Vec<&Item>> = BTreeMap::new();
+        for item in &self.plan.items {
+            groups.entry(self.group(item)).or_default().push(item);
+        }
+        groups.into_iter().map(|((_, name), items)| Group { name, items }).collect()
+    }
+
+    /// The place and the name of an item's group.
+    fn group(&self, item: &Item) -> (usize, String) {
+        match self.group_by {
+            GroupBy::Action => {
+                let (place, name) = action(item);
+                (place, name.to_owned())
+            }
+            GroupBy::Rule if item.rules.is_empty() => (1, "By hand".to_owned()),
+            GroupBy::Rule => (0, item.rules.join(", ")),
+            GroupBy::Source if item.create => (1, "New".to_owned()),
+            GroupBy::Source => (0, folder(&item.path)),
+            GroupBy::Destination if item.trash => (1, "Trash".to_owned()),
+            GroupBy::Destination => (0, folder(item.to.as_ref().unwrap_or(&item.path))),
+        }
+    }
+
+    fn add_unchanged(&self, room: &mut Room) {
+        if let Some(unchanged) = self.unchanged {
+            room.line("");
+            room.line(&format!("Unchanged ({})", unchanged.len()));
+            for path in unchanged.iter().take(self.per_group) {
+                room.line(&format!("      {}", text::shown(path)));
+            }
+            room.more(unchanged.len(), self.per_group);
+        }
+    }
+}
+
+/// What happens to an item above all: where that is told, and its name.
+fn action(item: &Item) -> (usize, &'static str) {
+    match item {
+        _ if item.is_blocked() => (5, "Left out"),
+        _ if item.trash => (4, "To the trash"),
+        _ if item.create => (3, "New"),
+        _ if item.moves() => {
+            match folder(&item.path) == folder(item.to.as_deref().unwrap_or_default()) {
+                true => (1, "Renamed"),
+                false => (0, "Moved"),
+            }
+        }
+        _ => (2, "Changed"),
+    }
+}
+
+/// The folder of a path; `/` is the vault's top.
+fn folder(path: &str) -> String {
+    path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned()
+}
+
+/// These items, a line each and one for each problem.
+pub fn lines(items: &[&Item]) -> String {
+    let lines: Vec<String> = items.iter().flat_map(|item| text::item_lines(item)).collect();
+    lines.join("\n")
+}
+
+/// What a plan does, in one sentence: `12 files: 9 moved, 2 changed, 1 left out; 30 links in 14 files follow`.
+pub fn summary(plan: &Plan) -> String {
+    if plan.items.is_empty() {
+        return match plan.looked_at {
+            0 => "nothing to do".to_owned(),
+            all => format!("nothing to do: {} looked at, all in order", count(all, "file")),
+        };
+    }
+    let mut actions: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    for item in &plan.items {
+        *actions.entry(action(item)).or_default() += 1;
+    }
+    let actions: Vec<String> = actions
+        .iter()
+        .map(|((_, name), count)| format!("{count} {}", name.to_lowercase()))
+        .collect();
+    let mut whole = format!("{}: {}", count(plan.items.len(), "file"), actions.join(", "));
+    if plan.links.links > 0 {
+        let verb = if plan.links.links == 1 { "follows" } else { "follow" };
+        let (links, files) = (count(plan.links.links, "link"), count(plan.links.files, "file"));
+        whole.push_str(&format!("; {links} in {files} {verb}"));
+    }
+    let problems = plan.items.iter().filter(|item| !item.problems.is_empty()).count();
+    if problems > 0 {
+        whole.push_str(&format!("; {} with a problem", count(problems, "file")));
+    }
+    whole
+}
+
+fn count(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,663 @@
+//! What rules want of files: each file is asked by each rule in turn, before it is known which path it gets.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::Value as Json;
+
+use super::draft::Draft;
+use super::plan::{Asked, Item, PlannedRule, Problem, ProblemKind, RuleFault};
+use super::rule::{Action, Assigned, IfPresent, Rule};
+use super::shadow::Shadow;
+use super::trace;
+use super::world::{PlanError, World};
+use crate::bases::date::Times;
+use crate::bases::template::{Named, NothingToInsert, PreparedTemplate, Template};
+use crate::bases::value::FileId;
+use crate::bases::view::PreparedFilter;
+use crate::bases::{Evaluator, Scope, Source};
+use crate::note::fold::fold_key;
+use crate::note::path::VaultPath;
+use crate::note::template::{self, Variables};
+use crate::note::text::Text;
+use crate::note::{frontmatter, tag};
+use crate::vault::Want;
+
+/// All rules of a plan, ready to be asked.
+pub struct Asking<'w> {
+    world: &'w World<'w>,
+    shadow: &'w Shadow<'w>,
+    rules: Vec<Ready<'w>>,
+    /// By rule: how many files it took, and what went wrong.
+    took: Vec<usize>,
+    faults: Vec<Option<RuleFault>>,
+    created: BTreeMap<String, Draft>,
+    /// Templates of Obsidian that were read, by how they are named.
+    read: HashMap<String, Result<String, String>>,
+}
+
+/// A rule whose properties were looked up.
+struct Ready<'w> {
+    rule: &'w Rule,
+    evaluator: Evaluator<'w>,
+    filter: Option<PreparedFilter>,
+    templates: Vec<(&'w Template, PreparedTemplate)>,
+    /// The files that its filter can hold for, and those that it looks at; `None`: all.
+    candidates: Option<HashSet<FileId>>,
+}
+
+/// What came of asking about one file.
+#[derive(Default)]
+pub struct Answer {
+    /// What is to become of it; `None` where no rule took it.
+    pub draft: Option<Draft>,
+    /// By number, the rules that took it.
+    pub took: Vec<usize>,
+    /// Each rule with what it said, where that was wanted.
+    pub asked: Vec<Asked>,
+}
+
+/// How much is wanted of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// What is to become of the file; what went wrong is counted.
+    Wishes,
+    /// The same of a file that is planned already; nothing is counted.
+    Again,
+    /// Why, too; nothing is counted.
+    Why,
+}
+
+impl<'w> Asking<'w> {
+    /// Rules in the order in which they are asked: by priority, then as given.
+    pub fn new(world: &'w World<'w>, shadow: &'w Shadow<'w>, rules: &'w [Rule]) -> Self {
+        let mut ordered: Vec<&Rule> = rules.iter().collect();
+        ordered.sort_by_key(|rule| std::cmp::Reverse(rule.priority));
+        let ready = |rule: &'w Rule| {
+            let this = rule.this.as_ref().and_then(|path| world.moment.file(path));
+            let scope = Scope {
+                source: shadow,
+                formulas: &rule.formulas,
+                this: this.or(world.scope.this),
+                ..world.scope
+            };
+            let prepared = |template: &'w Template| (template, template.prepare(shadow));
+            Ready {
+                rule,
+                evaluator: Evaluator::new(scope),
+                filter: rule.when.as_ref().map(|filter| PreparedFilter::new(filter, shadow)),
+                templates: templates(rule).into_iter().map(prepared).collect(),
+                candidates: None,
+            }
+        };
+        let rules: Vec<Ready<'w>> = ordered.into_iter().map(ready).collect();
+        Self {
+            world,
+            shadow,
+            took: vec![0; rules.len()],
+            faults: vec![None; rules.len()],
+            rules,
+            created: BTreeMap::new(),
+            read: HashMap::new(),
+        }
+    }
+
+    /// The files that any rule can take, by path; below `within` alone, where it is given.
+    pub fn files(&mut self, within: Option<&VaultPath>) -> Vec<FileId> {
+        let moment = self.world.moment;
+        if let Some(within) = within.filter(|within| !within.is_root()) {
+            let file = moment.file(within).into_iter();
+            return file.chain(moment.within(within.as_str())).collect();
+        }
+        let mut is_any = false;
+        for ready in &mut self.rules {
+            let folders = (!ready.rule.within.iter().any(VaultPath::is_root)
+                && !ready.rule.within.is_empty())
+            .then(|| {
+                let folders = ready.rule.within.iter();
+                folders.flat_map(|folder| moment.within(folder.as_str())).collect::<Vec<_>>()
+            });
+            let told = ready.filter.as_ref().and_then(|filter| filter.candidates(self.shadow));
+            let fewer = match (folders, told) {
+                (Some(folders), Some(told)) if told.len() < folders.len() => Some(told),
+                (Some(folders), _) => Some(folders),
+                (None, told) => told,
+            };
+            is_any |= fewer.is_none();
+            ready.candidates = fewer.map(|files| files.into_iter().collect());
+        }
+        let can_be = |file: &FileId| {
+            self.rules.iter().any(|ready| {
+                ready.candidates.as_ref().is_none_or(|candidates| candidates.contains(file))
+            })
+        };
+        moment.files().filter(|file| is_any || can_be(file)).collect()
+    }
+
+    /// Those of these files that there are, in their order.
+    pub fn those(&self, only: &HashSet<VaultPath>) -> Vec<FileId> {
+        let moment = self.world.moment;
+        let mut files: Vec<FileId> = only.iter().filter_map(|path| moment.file(path)).collect();
+        files.sort_unstable();
+        files
+    }
+
+    /// Asks all rules about a file, which the shadow shows as it is, and afterwards as it was seen by the last rule.
+    ///
+    /// # Errors
+    /// The caller withdrew.
+    pub fn about(&mut self, file: FileId, asks: Asks) -> Result<Answer, PlanError> {
+        self.ask(file, asks, None, &[])
+    }
+
+    /// Asks again about a file that is planned already and that the shadow shows so, and afterwards as it would be
+    /// then. Rules that take a note once are
+    /// not asked if they are among those that `took` it, by number.
+    ///
+    /// # Errors
+    /// The caller withdrew.
+    pub fn again(
+        &mut self,
+        file: FileId,
+        planned: &Draft,
+        took: &[usize],
+    ) -> Result<Answer, PlanError> {
+        self.ask(file, Asks::Again, Some(planned), took)
+    }
+
+    fn ask(
+        &mut self,
+        file: FileId,
+        asks: Asks,
+        planned: Option<&Draft>,
+        took: &[usize],
+    ) -> Result<Answer, PlanError> {
+        if self.world.cancel.is_cancelled() {
+            return Err(PlanError::Withdrawn);
+        }
+        let mut answer = Answer { draft: planned.cloned(), ..Answer::default() };
+        let mut stopped_by: Option<&str> = None;
+        for at in 0..self.rules.len() {
+            let rule = self.rules[at].rule;
+            let wants_why = asks == Asks::Why;
+            if let Some(by) = stopped_by {
+                if wants_why {
+                    answer.asked.push(trace::not_asked(rule, by));
+                    continue;
+                }
+                break;
+            }
+            let outside = !rule.within.is_empty() && {
+                let path = self.path(file);
+                !rule.within.iter().any(|folder| path.is_within(folder))
+            };
+            let is_untouched = answer.draft.is_none() && asks == Asks::Wishes;
+            let cannot = is_untouched
+                && self.rules[at].candidates.as_ref().is_some_and(|found| !found.contains(&file));
+            if outside || cannot {
+                if wants_why {
+                    answer.asked.push(trace::outside(rule));
+                }
+                continue;
+            }
+            let was_taken = rule.once && {
+                let path = answer
+                    .draft
+                    .as_ref()
+                    .map_or_else(|| self.path(file), |draft| draft.path.clone());
+                took.contains(&at) || (self.world.taken_once)(&rule.hash, &path)
+            };
+            if was_taken {
+                if wants_why {
+                    answer.asked.push(trace::taken_once(rule));
+                }
+                continue;
+            }
+            let ready = &mut self.rules[at];
+            let holds = match &ready.filter {
+                Some(filter) => filter.holds(file, &mut ready.evaluator),
+                None => Ok(true),
+            };
+            if self.world.moment.is_withdrawn() {
+                return Err(PlanError::Withdrawn);
+            }
+            let takes = match holds {
+                Ok(holds) => holds,
+                Err(failed) => {
+                    if asks == Asks::Wishes {
+                        let message = format!("`{}`: {}", failed.expression, failed.error.message);
+                        self.count_fault(at, file, message);
+                    }
+                    false
+                }
+            };
+            let parts = match (wants_why, &self.rules[at].rule.when) {
+                (true, Some(filter)) => trace::parts(filter, file, &mut self.rules[at].evaluator),
+                _ => Vec::new(),
+            };
+            if !takes {
+                if wants_why {
+                    answer.asked.push(Asked { parts, ..trace::asked(rule, false) });
+                }
+                continue;
+            }
+            let before = answer
+                .draft
+                .take()
+                .unwrap_or_else(|| Draft::new(self.path(file), self.world.on_conflict(rule)));
+            let after = self.taken(at, file, &before);
+            if wants_why {
+                let mut told = trace::effects(&before, &after);
+                told.extend(parts);
+                answer.asked.push(Asked { parts: told, ..trace::asked(rule, true) });
+            }
+            if asks == Asks::Wishes {
+                self.took[at] += 1;
+            }
+            answer.took.push(at);
+            let goes_on = rule.continues && !after.item.trash;
+            if goes_on || asks == Asks::Again {
+                let whole = after.wish.clone().unwrap_or_else(|| after.path.clone());
+                self.shadow.lay(file, &after.item, &whole);
+            }
+            answer.draft = Some(after);
+            if !goes_on {
+                stopped_by = Some(&rule.name);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// What the rules took, and what went wrong in them.
+    pub fn told(&self) -> (Vec<PlannedRule>, Vec<RuleFault>) {
+        let rules = self.rules.iter().zip(&self.took).map(|(ready, took)| PlannedRule {
+            name: ready.rule.name.clone(),
+            hash: ready.rule.hash.clone(),
+            took: *took,
+        });
+        (rules.collect(), self.faults.iter().flatten().cloned().collect())
+    }
+
+    /// The notes that rules create, by path.
+    pub fn created(&mut self) -> Vec<Draft> {
+        std::mem::take(&mut self.created).into_values().collect()
+    }
+
+    fn path(&self, file: FileId) -> VaultPath {
+        VaultPath::from_disk(&self.shadow.path(file)).unwrap_or_else(VaultPath::root)
+    }
+
+    fn count_fault(&mut self, at: usize, file: FileId, message: String) {
+        let path = self.world.moment.path(file).to_string();
+        let rule = self.rules[at].rule.name.clone();
+        match &mut self.faults[at] {
+            Some(fault) => fault.files += 1,
+            none => *none = Some(RuleFault { rule, files: 1, path, message }),
+        }
+    }
+
+    /// What becomes of a file that a rule takes. Where the rule has nothing to insert, none of its actions is done.
+    fn taken(&mut self, at: usize, file: FileId, before: &Draft) -> Draft {
+        let rule = self.rules[at].rule;
+        let mut draft = before.clone();
+        draft.item.rules.push(rule.name.clone());
+        if rule.once {
+            draft.item.once.push(rule.hash.clone());
+        }
+        let mut created = Vec::new();
+        for action in &rule.actions {
+            if let Err(nothing) = self.act(at, action, file, &mut draft, &mut created) {
+                let mut draft = before.clone();
+                draft.item.rules.push(rule.name.clone());
+                let message = format!("rule `{}`: {nothing}", rule.name);
+                let is_all = !draft.item.does_anything() && draft.wish.is_none();
+                draft.add(Problem { kind: ProblemKind::NothingToInsert, message, blocks: is_all });
+                return draft;
+            }
+        }
+        for new in created {
+            match self.created.get_mut(&new.item.path) {
+                Some(known) if !known.item.rules.contains(&rule.name) => {
+                    known.item.rules.push(rule.name.clone());
+                }
+                Some(_) => {}
+                None => {
+                    self.created.insert(new.item.path.clone(), new);
+                }
+            }
+        }
+        draft
+    }
+
+    fn act(
+        &mut self,
+        at: usize,
+        action: &Action,
+        file: FileId,
+        draft: &mut Draft,
+        created: &mut Vec<Draft>,
+    ) -> Result<(), NothingToInsert> {
+        self.rules[at].evaluator.begin(Some(file));
+        let now = draft.wish.clone().unwrap_or_else(|| draft.path.clone());
+        let edits = matches!(
+            action,
+            Action::Set { .. }
+                | Action::Remove(_)
+                | Action::Tag(_)
+                | Action::Untag(_)
+                | Action::Append(_)
+                | Action::Prepend(_)
+                | Action::Fill(_)
+        );
+        if edits && !draft.path.is_note() {
+            let message = "it is no note, so it has no properties, tags or text to change";
+            draft.add(Problem::told(ProblemKind::NotApplicable, message));
+            return Ok(());
+        }
+        match action {
+            Action::Move(template) => {
+                let folder = self.named(at, template, draft)?;
+                self.put(at, draft, &folder.text, now.name());
+            }
+            Action::Archive => {
+                let archive = self.world.settings.archive_folder.trim_matches('/');
+                let folder = now.parent().unwrap_or_else(VaultPath::root);
+                let is_there = VaultPath::from_disk(archive).is_some_and(|own| now.is_within(&own));
+                if !is_there {
+                    let whole = format!("{archive}/{}", folder.as_str());
+                    self.put(at, draft, whole.trim_matches('/'), now.name());
+                }
+            }
+            Action::Rename(template) => {
+                let name = self.named(at, template, draft)?.text;
+                // A name may be given with the extension that it keeps in any case.
+                let has = |extension: &&str| {
+                    let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+                    ending.is_some_and(|(_, own)| own.eq_ignore_ascii_case(extension))
+                };
+                let name = match now.extension().filter(|extension| !has(extension)) {
+                    Some(extension) => format!("{name}.{extension}"),
+                    None => name,
+                };
+                let folder = now.parent().unwrap_or_else(VaultPath::root);
+                self.put(at, draft, folder.as_str(), &name);
+            }
+            Action::Set { values, if_present } => {
+                for (name, assigned) in values {
+                    let value = self.assigned(at, assigned)?;
+                    self.set(file, draft, name, value, *if_present);
+                }
+            }
+            Action::Remove(names) => {
+                for name in names {
+                    let is = |other: &String| fold_key(other) == fold_key(name);
+                    draft.item.set.retain(|other, _| !is(other));
+                    let properties = self.world.moment.properties(file);
+                    let has = properties.0.iter().any(|(own, _)| fold_key(own) == fold_key(name));
+                    if has && !draft.item.remove.iter().any(is) {
+                        draft.item.remove.push(name.clone());
+                    }
+                }
+            }
+            Action::Tag(tags) => {
+                for template in tags {
+                    let text = self.prepared(at, template).text(&mut self.rules[at].evaluator)?;
+                    self.tag(file, draft, &text);
+                }
+            }
+            Action::Untag(tags) => {
+                for gone in tags {
+                    let is = |other: &String| tag::key(other) == tag::key(gone);
+                    draft.item.tag.retain(|other| !is(other));
+                    if self.shadow.frontmatter_tags(file, &draft.item).iter().any(is) {
+                        draft.item.untag.push(gone.clone());
+                    }
+                }
+            }
+            Action::Append(template) => {
+                let text = self.prepared(at, template).text(&mut self.rules[at].evaluator)?;
+                append(&mut draft.item.append, &text);
+            }
+            Action::Prepend(template) => {
+                let text = self.prepared(at, template).text(&mut self.rules[at].evaluator)?;
+                let mut whole = text;
+                append(&mut whole, &draft.item.prepend.clone());
+                draft.item.prepend = whole;
+            }
+            Action::Fill(template) => {
+                let name = self.prepared(at, template).text(&mut self.rules[at].evaluator)?;
+                self.fill(file, draft, &name, &now);
+            }
+            Action::Create { path, template } => {
+                let named = self.named(at, path, draft)?;
+                let name = match template {
+                    Some(template) => {
+                        Some(self.prepared(at, template).text(&mut self.rules[at].evaluator)?)
+                    }
+                    None => None,
+                };
+                created.extend(self.create(at, &named.text, name.as_deref(), draft));
+            }
+            Action::Trash => draft.item.trash = true,
+        }
+        Ok(())
+    }
+
+    fn prepared(&self, at: usize, template: &Template) -> PreparedTemplate {
+        let known = self.rules[at].templates.iter().find(|(own, _)| std::ptr::eq(*own, template));
+        known.map_or_else(|| template.prepare(self.shadow), |(_, prepared)| prepared.clone())
+    }
+
+    fn named(
+        &mut self,
+        at: usize,
+        template: &Template,
+        draft: &mut Draft,
+    ) -> Result<Named, NothingToInsert> {
+        let named = self.prepared(at, template).named(&mut self.rules[at].evaluator)?;
+        if named.is_changed {
+            let message =
+                format!("characters that no name may hold were replaced: `{}`", named.text);
+            draft.add(Problem::told(ProblemKind::NameChanged, message));
+        }
+        if named.is_shortened {
+            let message = format!("the name was too long and ends earlier: `{}`", named.text);
+            draft.add(Problem::told(ProblemKind::NameChanged, message));
+        }
+        Ok(named)
+    }
+
+    /// Wishes for a path.
+    fn put(&self, at: usize, draft: &mut Draft, folder: &str, name: &str) {
+        let whole = format!("{folder}/{name}");
+        match VaultPath::from_disk(whole.trim_start_matches('/')) {
+            Some(path) => {
+                draft.wish = (path != draft.path).then_some(path);
+                draft.on_conflict = self.world.on_conflict(self.rules[at].rule);
+            }
+            None => draft.block(ProblemKind::InvalidPath, format!("`{whole}` is no path")),
+        }
+    }
+
+    fn assigned(&mut self, at: usize, assigned: &Assigned) -> Result<Json, NothingToInsert> {
+        Ok(match assigned {
+            Assigned::Value(value) => value.clone(),
+            Assigned::Template(template) => {
+                self.prepared(at, template).value(&mut self.rules[at].evaluator)?
+            }
+            Assigned::List(all) => {
+                let all = all.iter().map(|one| self.assigned(at, one));
+                Json::Array(all.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    fn set(&self, file: FileId, draft: &mut Draft, name: &str, value: Json, if_present: IfPresent) {
+        let key = fold_key(name);
+        let is = |other: &String| fold_key(other) == key;
+        let times = Times::new(self.world.scope.zone);
+        let compare = crate::bases::compare::Compare { source: self.shadow, times: &times };
+        let below = self.world.moment.properties(file);
+        let below = below.0.iter().find(|(own, _)| fold_key(own) == key).map(|(_, own)| own);
+        let below = below.map(|own| compare.json(own));
+        let is_removed = draft.item.remove.iter().any(is);
+        let own = draft.item.set.iter().find(|(other, _)| is(other)).map(|(_, own)| own.clone());
+        let present = own.or_else(|| below.clone().filter(|_| !is_removed));
+        let value = match (if_present, present) {
+            (IfPresent::Keep, Some(present)) if !present.is_null() => return,
+            (IfPresent::Merge, Some(Json::Array(mut all))) => {
+                let new = match value {
+                    Json::Array(new) => new,
+                    one => vec![one],
+                };
+                for one in new {
+                    if !all.contains(&one) {
+                        all.push(one);
+                    }
+                }
+                Json::Array(all)
+            }
+            _ => value,
+        };
+        draft.item.remove.retain(|other| !is(other));
+        draft.item.set.retain(|other, _| !is(other));
+        if below.as_ref() != Some(&value) {
+            draft.item.set.insert(name.to_owned(), value);
+        }
+    }
+
+    fn tag(&self, file: FileId, draft: &mut Draft, text: &str) {
+        let name = super::content::bare(text);
+        if !tag::is_name(name) {
+            let message =
+                format!("`{name}` is no tag: tags have letters, digits, `_`, `-` and `/`");
+            return draft.add(Problem::told(ProblemKind::NotApplicable, message));
+        }
+        let is = |other: &String| tag::key(other) == tag::key(name);
+        draft.item.untag.retain(|other| !is(other));
+        if !self.shadow.frontmatter_tags(file, &draft.item).iter().any(is) {
+            draft.item.tag.push(name.to_owned());
+        }
+    }
+
+    /// Puts a template of Obsidian into a note without text.
+    fn fill(&mut self, file: FileId, draft: &mut Draft, name: &str, path: &VaultPath) {
+        let is_empty = self.world.moment.text(file).is_none_or(|text| text.trim().is_empty());
+        if !is_empty || !draft.item.append.is_empty() || !draft.item.prepend.is_empty() {
+            let message = format!("it has text, so the template `{name}` is not put into it");
+            return draft.add(Problem::told(ProblemKind::NotApplicable, message));
+        }
+        let text = match self.filled(name, path) {
+            Ok(text) => text,
+            Err(reason) => {
+                return draft.add(Problem::told(ProblemKind::NotApplicable, reason));
+            }
+        };
+        let found = frontmatter::find(&text, 0);
+        let properties = found.as_ref().and_then(|found| found.properties.as_ref().ok());
+        for property in properties.into_iter().flatten() {
+            self.set(file, draft, &property.name, property.value.clone(), IfPresent::Keep);
+        }
+        let begin = found.map_or(0, |found| found.range.end);
+        draft.item.append.push_str(&text[begin..]);
+    }
+
+    /// A template's text for the note at this path.
+    fn filled(&mut self, name: &str, path: &VaultPath) -> Result<String, String> {
+        let vault = self.world.vault;
+        let settings = vault.daily_notes().map_err(|error| error.to_string())?;
+        if !self.read.contains_key(name) {
+            let folder = settings.templates.as_deref().unwrap_or_default().trim_matches('/');
+            let found = vault.resolve(name, Want::File).or_else(|error| match folder {
+                "" => Err(error),
+                folder => vault.resolve(&format!("{folder}/{name}"), Want::File),
+            });
+            let read = found.map_err(|_| format!("there is no template `{name}`"));
+            let read = read.and_then(|found| {
+                let content = vault.read(&found.path).map_err(|error| error.to_string())?;
+                let text = Text::decode(&content.bytes, found.path.name());
+                Ok(text.map_err(|fault| format!("`{}` is {fault}", found.path))?.body().to_owned())
+            });
+            self.read.insert(name.to_owned(), read);
+        }
+        let template = self.read.get(name).cloned().unwrap_or_else(|| Ok(String::new()))?;
+        let variables = Variables {
+            title: path.stem(),
+            time: Times::new(self.world.scope.zone).local(self.world.scope.now),
+            date_format: &settings.date_format,
+            time_format: &settings.time_format,
+        };
+        Ok(template::fill(&template, &variables).text)
+    }
+
+    /// A note that is created beside another; none if it is there.
+    fn create(
+        &mut self,
+        at: usize,
+        path: &str,
+        template: Option<&str>,
+        beside: &mut Draft,
+    ) -> Option<Draft> {
+        let whole = if path.to_lowercase().ends_with(".md") {
+            path.to_owned()
+        } else {
+            format!("{path}.md")
+        };
+        let path = VaultPath::from_disk(&whole)?;
+        let is_there = !self.world.vault.catalogue().folded(&path.fold_key()).is_empty();
+        if is_there {
+            return None;
+        }
+        let text = match template.map(|name| self.filled(name, &path)) {
+            None => String::new(),
+            Some(Ok(text)) => text,
+            Some(Err(reason)) => {
+                beside.add(Problem::told(ProblemKind::NotApplicable, reason));
+                return None;
+            }
+        };
+        let rule = self.rules[at].rule;
+        let mut draft = Draft::new(path, self.world.on_conflict(rule));
+        draft.item =
+            Item { create: true, append: text, rules: vec![rule.name.clone()], ..draft.item };
+        Some(draft)
+    }
+}
+
+/// Adds a text behind another, on a line of its own.
+fn append(text: &mut String, more: &str) {
+    if !text.is_empty() && !text.ends_with('\n') && !more.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(more);
+}
+
+/// The templates of a rule's actions.
+fn templates(rule: &Rule) -> Vec<&Template> {
+    fn of<'r>(assigned: &'r Assigned, found: &mut Vec<&'r Template>) {
+        match assigned {
+            Assigned::Value(_) => {}
+            Assigned::Template(template) => found.push(template),
+            Assigned::List(all) => all.iter().for_each(|one| of(one, found)),
+        }
+    }
+    let mut found = Vec::new();
+    for action in &rule.actions {
+        match action {
+            Action::Move(template)
+            | Action::Rename(template)
+            | Action::Append(template)
+            | Action::Prepend(template)
+            | Action::Fill(template) => found.push(template),
+            Action::Set { values, .. } => {
+                values.iter().for_each(|(_, assigned)| of(assigned, &mut found));
+            }
+            Action::Tag(templates) => found.extend(templates),
+            Action::Create { path, template } => {
+                found.push(path);
+                found.extend(template);
+            }
+            Action::Archive | Action::Remove(_) | Action::Untag(_) | Action::Trash => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,652 @@
+//! From a file to a workflow: its YAML, what each key may hold, and each step against the tool that it calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::needs::{self, At, Place};
+use super::{Does, Input, OnError, Slot, Step, ToolFacts, Tools, Workflow};
+use crate::bases::ast::Expression;
+use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
+use crate::bases::duration;
+use crate::bases::nearest::nearest;
+use crate::bases::parse::{self, Options};
+use crate::bases::template::{Purpose, Template};
+use crate::note::yaml::{self, Content, Node};
+use crate::organize::rules_file;
+
+/// The longest definition, in bytes.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// The most steps of a workflow.
+pub const MOST_STEPS: usize = 200;
+
+const KEYS: [&str; 4] = ["id", "description", "inputs", "steps"];
+
+const STEP_KEYS: [&str; 11] = [
+    "id",
+    "tool",
+    "model",
+    "ask",
+    "rules",
+    "input",
+    "depends_on",
+    "when",
+    "for_each",
+    "timeout",
+    "on_error",
+];
+
+/// The keys that say what a step does.
+const KINDS: [&str; 4] = ["tool", "model", "ask", "rules"];
+
+/// Reads and checks a definition.
+///
+/// # Errors
+/// Everything that is wrong in it, by place.
+pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> {
+    if text.len() > MAX_BYTES {
+        let at = MAX_BYTES as u32..MAX_BYTES as u32;
+        return Err(vec![Diagnostic::error(
+            Kind::TooLarge,
+            text,
+            at,
+            "the workflow is larger than 1 MB",
+        )]);
+    }
+    let root = yaml::read(text).map_err(|fault| {
+        let at = fault.at as u32..fault.at as u32 + 1;
+        let hint = "write texts that hold `: `, ` #`, `{` or quotes between `'`";
+        vec![Diagnostic::error(Kind::InvalidWorkflow, text, at, fault.to_string()).hint(hint)]
+    })?;
+    let mut reader =
+        Reader { text, tools, faults: Vec::new(), warnings: Vec::new(), places: Vec::new() };
+    let workflow = reader.workflow(root.as_ref());
+    let Reader { mut faults, warnings, .. } = reader;
+    faults.sort_by_key(|fault| fault.at.start);
+    match faults.is_empty() {
+        true => Ok(Workflow { warnings, ..workflow }),
+        false => Err(faults),
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    tools: &'t dyn Tools,
+    faults: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+    /// What steps need others for, and where it is written.
+    places: Vec<Place>,
+}
+
+/// The entries of a step, by key.
+struct Entries<'n>(&'n [(Node, Node)]);
+
+impl<'n> Entries<'n> {
+    fn get(&self, key: &str) -> Option<&'n Node> {
+        let found = self.0.iter().find(|(name, _)| name.text() == Some(key));
+        found.map(|(_, value)| value).filter(|value| !value.is_null())
+    }
+}
+
+impl Reader<'_> {
+    fn fault(&mut self, kind: Kind, node: &Node, message: impl Into<String>, hint: &str) {
+        // A list or mapping is marked at its first line.
+        let line = self.text[node.at.clone()].lines().next().map_or(0, str::len);
+        let at = node.at.start as u32..(node.at.start + line) as u32;
+        let error = Diagnostic::error(kind, self.text, at, message);
+        self.faults.push(if hint.is_empty() { error } else { error.hint(hint) });
+    }
+
+    fn wrong(&mut self, node: &Node, message: impl Into<String>, hint: &str) {
+        self.fault(Kind::InvalidWorkflow, node, message, hint);
+    }
+
+    fn workflow(&mut self, root: Option<&Node>) -> Workflow {
+        let mut made = Workflow {
+            id: String::new(),
+            inputs: Vec::new(),
+            steps: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let Some(Content::Mapping(pairs)) = root.map(|root| &root.content) else {
+            let at = root.map_or(0, |root| root.at.start) as u32;
+            let error = Diagnostic::error(
+                Kind::InvalidWorkflow,
+                self.text,
+                at..at + 1,
+                "a workflow has the keys `id` and `steps`",
+            );
+            self.faults.push(error.hint("docs/workflows.md has one to start from"));
+            return made;
+        };
+        self.keys(pairs, &KEYS, "a workflow");
+        let entries = Entries(pairs);
+        let first = &pairs.first().map(|(key, _)| key.clone());
+        match entries.get("id").map(|id| (id, id.text())) {
+            Some((_, Some(id))) if !id.trim().is_empty() => made.id = id.trim().to_owned(),
+            Some((node, _)) => self.wrong(node, "`id` has to be a text", ""),
+            None => {
+                if let Some(first) = first {
+                    self.wrong(
+                        first,
+                        "the workflow has no `id`",
+                        "give it a name: `id: file-inbox`",
+                    );
+                }
+            }
+        }
+        if let Some(inputs) = entries.get("inputs") {
+            made.inputs = self.inputs(inputs);
+        }
+        match entries.get("steps").map(|node| (node, &node.content)) {
+            Some((node, Content::List(steps))) => {
+                if steps.len() > MOST_STEPS {
+                    let message = format!(
+                        "the workflow has {} steps; {MOST_STEPS} are the most",
+                        steps.len()
+                    );
+                    self.wrong(node, message, "use `for_each` for what is done many times");
+                    return made;
+                }
+                for (number, step) in steps.iter().enumerate() {
+                    let step = self.step(step, number, &made.inputs, &made.steps);
+                    made.steps.push(step);
+                }
+                let ids: Vec<String> = made.steps.iter().map(|step| step.id.clone()).collect();
+                let (needed, faults) = needs::of_steps(self.text, &self.places, &ids);
+                self.faults.extend(faults);
+                for (step, before) in made.steps.iter_mut().zip(needed) {
+                    step.depends_on = before;
+                }
+            }
+            Some((node, _)) => {
+                self.wrong(node, "`steps` has to be a list", "begin each step with `- id: name`")
+            }
+            None => {
+                if let Some(first) = first {
+                    self.wrong(first, "the workflow has no `steps`", "");
+                }
+            }
+        }
+        made
+    }
+
+    /// Refuses keys that are not known.
+    fn keys(&mut self, pairs: &[(Node, Node)], known: &[&str], of: &str) {
+        for (key, _) in pairs {
+            let name = key.text().unwrap_or_default();
+            if !known.contains(&name) {
+                let hint = match nearest(name, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("{of} has `{}`", known.join("`, `")),
+                };
+                let message = format!("`{}` is no key of {of}", name.escape_debug());
+                self.fault(Kind::UnknownName, key, message, &hint);
+            }
+        }
+    }
+
+    fn inputs(&mut self, node: &Node) -> Vec<Input> {
+        let Content::Mapping(pairs) = &node.content else {
+            self.wrong(
+                node,
+                "`inputs` has to be names with their defaults",
+                "write `folder: Inbox`, or `folder:` for one that must be given",
+            );
+            return Vec::new();
+        };
+        let mut made = Vec::new();
+        for (key, value) in pairs {
+            let name = key.text().unwrap_or_default();
+            if !is_name(name) {
+                self.wrong(
+                    key,
+                    format!("`{}` is no name for an input", name.escape_debug()),
+                    NAME_HINT,
+                );
+            }
+            let default = (!value.is_null()).then(|| self::value(value));
+            made.push(Input { name: name.to_owned(), default });
+        }
+        made
+    }
+
+    fn step(&mut self, node: &Node, number: usize, inputs: &[Input], before: &[Step]) -> Step {
+        let mut step = Step {
+            id: format!("step_{}", number + 1),
+            does: Does::Tool { name: String::new(), changes: false },
+            input: Slot::Object(Vec::new()),
+            depends_on: Vec::new(),
+            when: None,
+            for_each: None,
+            timeout: None,
+            on_error: OnError::Stop,
+        };
+        let Content::Mapping(pairs) = &node.content else {
+            self.wrong(node, "a step has the keys `id`, `tool` and `input`", "");
+            return step;
+        };
+        self.keys(pairs, &STEP_KEYS, "a step");
+        let entries = Entries(pairs);
+        if let Some(id) = entries.get("id") {
+            let name = id.text().unwrap_or_default();
+            if !is_name(name) {
+                self.wrong(
+                    id,
+                    format!("`{}` is no name for a step", name.escape_debug()),
+                    NAME_HINT,
+                );
+            }
+            step.id = name.to_owned();
+        }
+        if before.iter().any(|other| other.id == step.id) {
+            let at = entries.get("id").unwrap_or(node);
+            self.wrong(
+                at,
+                format!("there are two steps `{}`", step.id),
+                "give each a name of its own",
+            );
+        }
+        let place = &At { step: number, inputs, has_item: entries.get("for_each").is_some() };
+        // `item` is not known yet where the list itself is said.
+        let outside = &At { has_item: false, ..*place };
+        step.for_each = entries.get("for_each").and_then(|node| self.for_each(node, outside));
+        step.when = entries.get("when").and_then(|node| self.condition(node, place));
+        step.timeout = entries.get("timeout").and_then(|node| self.timeout(node));
+        step.on_error = match entries.get("on_error").map(|node| (node, node.text())) {
+            None | Some((_, Some("stop"))) => OnError::Stop,
+            Some((_, Some("continue"))) => OnError::Continue,
+            Some((node, _)) => {
+                self.wrong(node, "`on_error` is `stop` or `continue`", "");
+                OnError::Stop
+            }
+        };
+        self.depends_on(entries.get("depends_on"), number);
+        let input = entries.get("input");
+        let kinds: Vec<&(Node, Node)> = pairs
+            .iter()
+            .filter(|(key, value)| {
+                key.text().is_some_and(|key| KINDS.contains(&key)) && !value.is_null()
+            })
+            .collect();
+        let (key, value) = match kinds[..] {
+            [(key, value)] => (key.text().unwrap_or_default(), value),
+            [] => {
+                let hint =
+                    "name what it does: `tool: read_file`, `model: …`, `ask: …` or `rules: …`";
+                self.wrong(node, format!("the step `{}` does nothing", step.id), hint);
+                return step;
+            }
+            [_, (key, _), ..] => {
+                self.wrong(
+                    key,
+                    format!("the step `{}` does two things", step.id),
+                    "make two steps of it",
+                );
+                return step;
+            }
+        };
+        match key {
+            "tool" => self.tool(&mut step, value, input, node, place),
+            "rules" => match self.tools.planner() {
+                Some(planner) => self.call(&mut step, &planner, Some(value), input, node, place),
+                None => {
+                    let hint = "use a step with `tool` for each thing that is to be done";
+                    self.wrong(value, "no tool makes plans from rules here", hint);
+                }
+            },
+            "model" => {
+                if let Some(prompt) = self.template(value, place) {
+                    step.does = Does::Model(prompt);
+                }
+                step.input = input.map_or(Slot::Value(Json::Null), |input| self.slot(input, place));
+            }
+            _ => {
+                if let Some(timeout) = entries.get("timeout") {
+                    let hint = "leave `timeout` out: nothing is held up while it waits";
+                    self.wrong(timeout, "a question waits until it is answered", hint);
+                }
+                self.ask(&mut step, value, input, place);
+            }
+        }
+        step
+    }
+
+    fn tool(
+        &mut self,
+        step: &mut Step,
+        name: &Node,
+        input: Option<&Node>,
+        node: &Node,
+        at: &At<'_>,
+    ) {
+        let Some(called) = name.text() else {
+            return self.wrong(
+                name,
+                "`tool` has to be the name of a tool",
+                "`steward tools` lists them",
+            );
+        };
+        if self.tools.find(called).is_some() {
+            return self.call(step, called, None, input, node, at);
+        }
+        let names = self.tools.names();
+        let hint = match nearest(called, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`steward tools` lists them".to_owned(),
+        };
+        let message = format!("there is no tool `{}`", called.escape_debug());
+        self.fault(Kind::UnknownName, name, message, &hint);
+    }
+
+    /// A step that calls a tool, with `rules` beside its input where the step has some.
+    fn call(
+        &mut self,
+        step: &mut Step,
+        called: &str,
+        rules: Option<&Node>,
+        input: Option<&Node>,
+        node: &Node,
+        at: &At<'_>,
+    ) {
+        let facts = self.tools.find(called).unwrap_or_default();
+        step.does = Does::Tool { name: called.to_owned(), changes: facts.changes };
+        let pairs = match input.map(|input| (input, &input.content)) {
+            None => &[][..],
+            Some((_, Content::Mapping(pairs))) => pairs,
+            Some((input, _)) => {
+                return self.wrong(
+                    input,
+                    "`input` has to be the tool's arguments by name",
+                    "write `path: a.md` below it",
+                );
+            }
+        };
+        let mut given: Vec<(String, Slot)> = Vec::new();
+        let named = pairs
+            .iter()
+            .filter_map(|(key, value)| Some((self.argument(called, &facts, key)?, value)));
+        let arguments: Vec<(String, &Node)> = named.collect();
+        let is_misspelt = arguments.len() < pairs.len();
+        for (argument, value) in arguments {
+            let slot = self.slot(value, at);
+            if let Slot::Value(literal) = &slot
+                && let Err(reason) = self.tools.fits(called, &argument, literal)
+            {
+                self.wrong(
+                    value,
+                    format!("`{called}` does not take this `{argument}`: {reason}"),
+                    "",
+                );
+            }
+            given.push((argument, slot));
+        }
+        if let Some(rules) = rules {
+            given.push(("rules".to_owned(), Slot::Value(self.rules(rules))));
+        }
+        let is_given = |name: &str| given.iter().any(|(one, _)| one == name);
+        let missing = facts.arguments.iter().find(|one| one.required && !is_given(&one.name));
+        // A name that is wrong is said already, and is probably what is missing.
+        if let Some(missing) = missing.filter(|_| !is_misspelt) {
+            let hint = format!("`steward call {called} --help` says what it takes");
+            let at = input.unwrap_or(node);
+            self.wrong(at, format!("`{called}` needs `{}`", missing.name), &hint);
+        }
+        step.input = Slot::Object(given);
+    }
+
+    /// Rules as the planner takes them: a text, or the path of a file. Their templates are theirs, and filled in there.
+    fn rules(&mut self, node: &Node) -> Json {
+        let text = match &node.content {
+            Content::Scalar { text, .. } => text.clone(),
+            Content::List(_) => json!({ "version": 1, "rules": value(node) }).to_string(),
+            Content::Mapping(_) => value(node).to_string(),
+        };
+        // A path is looked for when it runs; so are the bases that rules name.
+        if text.contains('\n') || text.starts_with('{') {
+            let find_base = |_: &str| Err(String::new());
+            let faults = rules_file::read(&text, &find_base).err().unwrap_or_default();
+            let is_known =
+                |fault: &Diagnostic| !fault.message.is_empty() && fault.severity == Severity::Error;
+            for fault in faults.into_iter().filter(is_known) {
+                let is_text = matches!(node.content, Content::Scalar { .. });
+                let moved = match is_text {
+                    true => self.moved(fault, node, 0),
+                    false => {
+                        let line = self.text[node.at.clone()].lines().next().map_or(0, str::len);
+                        fault.moved_to(
+                            self.text,
+                            node.at.start as u32..(node.at.start + line) as u32,
+                        )
+                    }
+                };
+                self.faults.push(moved);
+            }
+        }
+        Json::String(text)
+    }
+
+    /// The tool's own name of an argument.
+    fn argument(&mut self, tool: &str, facts: &ToolFacts, key: &Node) -> Option<String> {
+        let name = key.text().unwrap_or_default();
+        let known = facts
+            .arguments
+            .iter()
+            .find(|one| one.name == name || one.aliases.iter().any(|alias| alias == name));
+        if let Some(known) = known {
+            return Some(known.name.clone());
+        }
+        let names = facts.arguments.iter().map(|one| one.name.as_str());
+        let hint = match nearest(name, names.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it takes `{}`", names.collect::<Vec<_>>().join("`, `")),
+        };
+        let message = format!("`{tool}` takes no `{}`", name.escape_debug());
+        self.fault(Kind::UnknownName, key, message, &hint);
+        None
+    }
+
+    fn ask(&mut self, step: &mut Step, question: &Node, input: Option<&Node>, at: &At<'_>) {
+        let mut choices = Vec::new();
+        match input.map(|input| (input, &input.content)) {
+            None => {}
+            Some((_, Content::Mapping(pairs))) => {
+                self.keys(pairs, &["choices"], "the input of a question");
+                match Entries(pairs).get("choices").map(|node| (node, &node.content)) {
+                    None => {}
+                    Some((_, Content::List(items)))
+                        if items.iter().all(|item| item.text().is_some()) =>
+                    {
+                        choices = items.iter().filter_map(Node::text).map(str::to_owned).collect();
+                    }
+                    Some((node, _)) => self.wrong(node, "`choices` has to be a list of texts", ""),
+                }
+            }
+            Some((input, _)) => {
+                self.wrong(
+                    input,
+                    "the input of a question is `choices`",
+                    "write `choices: [yes, no]` below it",
+                );
+            }
+        }
+        if let Some(question) = self.template(question, at) {
+            step.does = Does::Ask { question, choices };
+        }
+    }
+
+    fn for_each(&mut self, node: &Node, at: &At<'_>) -> Option<Slot> {
+        let slot = self.slot(node, at);
+        let is_list = match &slot {
+            Slot::List(_) | Slot::Value(Json::Array(_)) => true,
+            Slot::Template(template) => template.is_value(),
+            _ => false,
+        };
+        if !is_list {
+            let hint =
+                "write a list, or one expression that gives one: '{{steps.find.data.files}}'";
+            self.wrong(node, "`for_each` has to be a list", hint);
+        }
+        is_list.then_some(slot)
+    }
+
+    fn timeout(&mut self, node: &Node) -> Option<Duration> {
+        let millis = match node.scalar() {
+            Some(Json::Number(seconds)) => seconds.as_f64().map(|seconds| seconds * 1000.0),
+            Some(Json::String(text)) => duration::Duration::parse(&text)
+                .map(|length| length.total(duration::Unit::Milliseconds)),
+            _ => None,
+        };
+        let length = millis.filter(|millis| *millis > 0.0).map(|millis| millis / 1000.0);
+        let length = length.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        if length.is_none() {
+            self.wrong(node, "`timeout` has to be a length of time", "write `30s`, `5m` or `1h`");
+        }
+        length
+    }
+
+    fn depends_on(&mut self, node: Option<&Node>, step: usize) {
+        let Some(node) = node else { return };
+        let items = match &node.content {
+            Content::List(items) => &items[..],
+            _ => std::slice::from_ref(node),
+        };
+        for item in items {
+            match item.text() {
+                Some(name) => {
+                    let at = item.at.start as u32..item.at.end as u32;
+                    self.places.push(Place { step, needs: name.to_owned(), at });
+                }
+                None => self.wrong(item, "`depends_on` has to be the names of steps", ""),
+            }
+        }
+    }
+
+    fn condition(&mut self, node: &Node, at: &At<'_>) -> Option<Arc<Expression>> {
+        if let Some(Json::Bool(value)) = node.scalar() {
+            return parse::parse(if value { "true" } else { "false" }, OPTIONS).ok().map(Arc::new);
+        }
+        let Some(source) = node.text() else {
+            self.wrong(
+                node,
+                "`when` has to be an expression",
+                "write `when: steps.find.data.total > 0`",
+            );
+            return None;
+        };
+        // Both ways of writing it are taken, since values beside it stand in braces.
+        let bare = source.trim();
+        let inner = bare.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
+        let offset = inner.map_or(0, |_| source.find("{{").unwrap_or(0) + 2);
+        let source = match inner {
+            Some(inner) if !inner.contains("{{") => inner,
+            _ => source,
+        };
+        match parse::parse(source, OPTIONS) {
+            Ok(expression) => {
+                let expression = Arc::new(expression);
+                self.look(&expression, node, offset, at);
+                Some(expression)
+            }
+            Err(error) => {
+                self.faults.push(self.moved(error, node, offset));
+                None
+            }
+        }
+    }
+
+    /// A value with its templates.
+    fn slot(&mut self, node: &Node, at: &At<'_>) -> Slot {
+        match &node.content {
+            Content::Scalar { text, .. } if text.contains("{{") => {
+                self.template(node, at).map_or(Slot::Value(Json::Null), Slot::Template)
+            }
+            Content::Scalar { .. } => Slot::Value(value(node)),
+            Content::List(items) => {
+                let slots: Vec<Slot> = items.iter().map(|item| self.slot(item, at)).collect();
+                match slots.iter().all(|slot| matches!(slot, Slot::Value(_))) {
+                    true => Slot::Value(value(node)),
+                    false => Slot::List(slots),
+                }
+            }
+            Content::Mapping(pairs) => {
+                let entries = pairs.iter().map(|(key, value)| {
+                    (key.text().unwrap_or_default().to_owned(), self.slot(value, at))
+                });
+                let entries: Vec<_> = entries.collect();
+                match entries.iter().all(|(_, slot)| matches!(slot, Slot::Value(_))) {
+                    true => Slot::Value(value(node)),
+                    false => Slot::Object(entries),
+                }
+            }
+        }
+    }
+
+    fn template(&mut self, node: &Node, at: &At<'_>) -> Option<Template> {
+        let Some(source) = node.text() else {
+            self.wrong(node, "this has to be a text", "");
+            return None;
+        };
+        match Template::parse(source, Purpose::Text) {
+            Ok(template) => {
+                for (expression, offset) in template.expressions() {
+                    self.look(expression, node, offset as usize, at);
+                }
+                Some(template)
+            }
+            Err(error) => {
+                self.faults.push(self.moved(error, node, 0));
+                None
+            }
+        }
+    }
+
+    /// Checks an expression that stands `offset` bytes into the text of a node.
+    fn look(&mut self, expression: &Expression, node: &Node, offset: usize, at: &At<'_>) {
+        let (used, found) = needs::look(expression, at);
+        for diagnostic in found {
+            let moved = self.moved(diagnostic, node, offset);
+            match moved.severity {
+                Severity::Error => self.faults.push(moved),
+                Severity::Warning => self.warnings.push(moved),
+            }
+        }
+        for (name, span) in used {
+            let start = node.place(self.text, offset + span.start as usize) as u32;
+            let end = node.place(self.text, offset + span.end as usize) as u32;
+            self.places.push(Place { step: at.step, needs: name, at: start..end.max(start) });
+        }
+    }
+
+    /// What was said of an expression or template, said of the file that holds it.
+    fn moved(&self, diagnostic: Diagnostic, node: &Node, offset: usize) -> Diagnostic {
+        let start = node.place(self.text, offset + diagnostic.at.start as usize);
+        let end = node.place(self.text, offset + diagnostic.at.end as usize).max(start);
+        diagnostic.moved_to(self.text, start as u32..end as u32)
+    }
+}
+
+const OPTIONS: Options =
+    Options { allows_extensions: true, is_summary: false, is_in_template: false };
+
+const NAME_HINT: &str = "use letters, digits and `_`, and begin with a letter";
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn value(node: &Node) -> Json {
+    match &node.content {
+        Content::Scalar { .. } => node.scalar().unwrap_or_default(),
+        Content::List(items) => Json::Array(items.iter().map(value).collect()),
+        Content::Mapping(pairs) => {
+            let entry = |(key, node): &(Node, Node)| {
+                (key.text().unwrap_or_default().to_owned(), value(node))
+            };
+            Json::Object(pairs.iter().map(entry).collect::<Map<_, _>>())
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What the expressions of a workflow give. They are those of bases, over `inputs`, `steps` and `item` in place of a
+//! note's properties.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+use super::Slot;
+use crate::bases::ast::Expression;
+use crate::bases::date::Zone;
+use crate::bases::eval::Prepared;
+use crate::bases::source::{Column, Source};
+use crate::bases::template::Template;
+use crate::bases::value::{FileId, Link, Object, Text, Value};
+use crate::bases::{Evaluator, Scope};
+
+/// The names that expressions of a workflow know, by their column.
+pub const NAMES: [&str; 3] = ["inputs", "steps", "item"];
+
+/// The one row that expressions are evaluated for.
+const ROW: FileId = FileId(0);
+
+/// What expressions are evaluated over.
+pub struct Values<'a> {
+    /// What the workflow was started with.
+    pub inputs: Value,
+    /// By step: `data`, `text`, `state`, `error`.
+    pub steps: Value,
+    /// The element of `for_each`.
+    pub item: Value,
+    /// What `now()` gives: milliseconds since 1970.
+    pub now: i64,
+    pub zone: &'a dyn Zone,
+}
+
+impl std::fmt::Debug for Values<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Values").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+impl Values<'_> {
+    /// Whether a condition holds.
+    ///
+    /// # Errors
+    /// It has no value.
+    pub fn holds(&self, condition: &Arc<Expression>) -> Result<bool, String> {
+        match self.evaluator().value(&Prepared::new(condition, self)) {
+            Value::Error(error) => Err(format!("`{}`: {}", condition.source, error.message)),
+            value => Ok(value.is_true()),
+        }
+    }
+
+    /// A value with its templates filled in. A text that is one expression alone keeps the type of what it gives; where
+    /// that is null the key is left out, so that an argument may be left to its default.
+    ///
+    /// # Errors
+    /// An expression without a value, or one that gives null within a text.
+    pub fn fill(&self, slot: &Slot) -> Result<Json, String> {
+        match slot {
+            Slot::Value(value) => Ok(value.clone()),
+            Slot::Template(template) => {
+                let mut evaluator = self.evaluator();
+                match template.expressions().next().filter(|_| template.is_value()) {
+                    None => template
+                        .prepare(self)
+                        .text(&mut evaluator)
+                        .map(Json::String)
+                        .map_err(|error| error.to_string()),
+                    Some((expression, _)) => {
+                        match evaluator.value(&Prepared::new(expression, self)) {
+                            Value::Error(error) => {
+                                Err(format!("`{}`: {}", expression.source, error.message))
+                            }
+                            value => Ok(evaluator.compare().json(&value)),
+                        }
+                    }
+                }
+            }
+            Slot::List(items) => {
+                items.iter().map(|item| self.fill(item)).collect::<Result<_, _>>().map(Json::Array)
+            }
+            Slot::Object(entries) => {
+                let mut object = Map::new();
+                for (key, slot) in entries {
+                    let value = self.fill(slot)?;
+                    if !value.is_null() || matches!(slot, Slot::Value(_)) {
+                        object.insert(key.clone(), value);
+                    }
+                }
+                Ok(Json::Object(object))
+            }
+        }
+    }
+
+    /// A template as a text.
+    ///
+    /// # Errors
+    /// An expression that gives null, a list or an error.
+    pub fn text(&self, template: &Template) -> Result<String, String> {
+        template.prepare(self).text(&mut self.evaluator()).map_err(|error| error.to_string())
+    }
+
+    fn evaluator(&self) -> Evaluator<'_> {
+        let mut evaluator = Evaluator::new(Scope {
+            source: self,
+            now: self.now,
+            zone: self.zone,
+            this: None,
+            seed: self.now.cast_unsigned(),
+            formulas: &[],
+        });
+        evaluator.begin(Some(ROW));
+        evaluator
+    }
+}
+
+/// JSON as a value. Texts stay texts: `date(…)` and `link(…)` make more of them.
+pub fn of_json(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => Value::text(text.as_str()),
+        Json::Array(items) => Value::List(items.iter().map(of_json).collect()),
+        Json::Object(map) => {
+            let entries = map.iter().map(|(key, value)| (Text::from(key.as_str()), of_json(value)));
+            Value::Object(Arc::new(Object(entries.collect())))
+        }
+    }
+}
+
+/// A source of one row that has no file: its properties are the names a workflow binds.
+impl Source for Values<'_> {
+    fn files(&self) -> Box<dyn Iterator<Item = FileId> + '_> {
+        Box::new(std::iter::empty())
+    }
+
+    fn path(&self, _: FileId) -> Text {
+        "".into()
+    }
+
+    fn size(&self, _: FileId) -> u64 {
+        0
+    }
+
+    fn created(&self, _: FileId) -> i64 {
+        0
+    }
+
+    fn modified(&self, _: FileId) -> i64 {
+        0
+    }
+
+    fn column(&self, name: &str) -> Option<Column> {
+        NAMES.iter().position(|known| *known == name).map(|at| Column(at as u32))
+    }
+
+    fn property(&self, _: FileId, column: Column) -> Value {
+        match column.0 {
+            0 => self.inputs.clone(),
+            1 => self.steps.clone(),
+            _ => self.item.clone(),
+        }
+    }
+
+    fn properties(&self, _: FileId) -> Arc<Object> {
+        Arc::default()
+    }
+
+    fn property_counts(&self) -> Vec<(Text, usize)> {
+        Vec::new()
+    }
+
+    fn tags(&self, _: FileId) -> Vec<Text> {
+        Vec::new()
+    }
+
+    fn tag_names(&self) -> BTreeSet<Text> {
+        BTreeSet::new()
+    }
+
+    fn has_tag(&self, _: FileId, _: &str) -> bool {
+        false
+    }
+
+    fn links(&self, _: FileId) -> Vec<Arc<Link>> {
+        Vec::new()
+    }
+
+    fn embeds(&self, _: FileId) -> Vec<Arc<Link>> {
+        Vec::new()
+    }
+
+    fn backlinks(&self, _: FileId) -> Vec<FileId> {
+        Vec::new()
+    }
+
+    fn resolve(&self, _: &str, _: Option<FileId>) -> Option<FileId> {
+        None
+    }
+
+    fn at(&self, _: &str) -> Option<FileId> {
+        None
+    }
+
+    fn text(&self, _: FileId) -> Option<Text> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::bases::template::Purpose;
+
+    fn value(source: &str) -> Json {
+        let values = Values {
+            inputs: of_json(&json!({ "folder": "In box", "limit": null })),
+            steps: of_json(
+                &json!({ "find": { "data": { "rows": [{ "path": "a.md" }], "total": 2.5 } } }),
+            ),
+            item: of_json(&json!("[[x]]")),
+            now: 0,
+            zone: &chrono::Utc,
+        };
+        let template =
+            Template::parse(&format!("{{{{{source}}}}}"), Purpose::Text).expect("a template");
+        values.fill(&Slot::Template(template)).unwrap_or_else(|error| json!({ "error": error }))
+    }
+
+    #[test]
+    fn an_expression_reads_inputs_and_steps() {
+        assert_eq!(value("inputs.folder + '/x'"), "In box/x");
+        assert_eq!(value("steps.find.data.rows.map(value.path)"), json!(["a.md"]));
+        assert_eq!(value("steps.find.data.total"), json!(2.5));
+        assert_eq!(value("steps.gone.data"), Json::Null);
+        assert_eq!(value("item"), "[[x]]");
+        assert_eq!(value("now().format('YYYY')"), "1970");
+    }
+}

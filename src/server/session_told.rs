@@ -1,0 +1,58 @@
+//! An event in a conversation, as clients are told of it.
+
+use crate::protocol::envelope;
+use crate::protocol::session::{
+    MessageKind, MessageParams, SessionEventMeta, SessionState, SessionUpdate, SessionUpdateParams,
+    StateParams, StopReason,
+};
+
+/// An event in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionTold {
+    /// A message, a tool call or the like.
+    Update(SessionUpdate),
+    /// A message is complete.
+    Message {
+        id: String,
+        kind: MessageKind,
+        /// The whole text.
+        text: String,
+    },
+    /// The state of the conversation changed.
+    State {
+        state: SessionState,
+        /// The number of messages waiting to be delivered.
+        queued: u32,
+        /// Whether a question to the person is open.
+        waiting: bool,
+        /// Why the turn ended.
+        stop_reason: Option<StopReason>,
+        /// The error that ended it.
+        error: Option<String>,
+    },
+}
+
+impl SessionTold {
+    /// The notification for clients other than ACP clients.
+    pub(super) fn notification(self, session_id: String, meta: SessionEventMeta) -> String {
+        match self {
+            Self::Update(update) => {
+                envelope::notification(&SessionUpdateParams { session_id, update, meta })
+            }
+            Self::Message { id: message_id, kind, text } => {
+                envelope::notification(&MessageParams { session_id, message_id, kind, text, meta })
+            }
+            Self::State { state, queued, waiting, stop_reason, error } => {
+                envelope::notification(&StateParams {
+                    session_id,
+                    state,
+                    queued,
+                    waiting,
+                    stop_reason,
+                    error,
+                    meta,
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Which files a rule took that takes each a single time.
+
+use rusqlite::params;
+
+use super::database::Database;
+use super::error::StoreError;
+use super::query::{all, column};
+
+/// A file that a rule took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleMark {
+    /// The hash of what the rule means.
+    pub rule: String,
+    /// The change set of the journal that it was done in.
+    pub change_set: i64,
+    /// Which change of it.
+    pub number: u32,
+    /// Where that change left the file.
+    pub path: String,
+}
+
+/// The marks.
+#[derive(Debug, Clone)]
+pub struct RuleMarks(pub(super) Database);
+
+impl RuleMarks {
+    /// Keeps marks; those that are there stay as they are.
+    pub fn add(&self, marks: &[RuleMark]) -> Result<(), StoreError> {
+        if marks.is_empty() {
+            return Ok(());
+        }
+        self.0.change("keep what rules took", |change| {
+            let mut insert = change.prepare_cached(
+                "INSERT INTO rule_mark (rule, change_set, number, path) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT DO NOTHING",
+            )?;
+            for mark in marks {
+                insert.execute(params![mark.rule, mark.change_set, mark.number, mark.path])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The marks of a rule.
+    pub fn of(&self, rule: &str) -> Result<Vec<RuleMark>, StoreError> {
+        self.0.read(|connection| {
+            const T: &str = "rule_mark";
+            let query = "SELECT rule, change_set, number, path FROM rule_mark WHERE rule = ?1
+                         ORDER BY change_set, number";
+            all(connection, query, [rule], |row| {
+                Ok(RuleMark {
+                    rule: column(row, T, 0)?,
+                    change_set: column(row, T, 1)?,
+                    number: column(row, T, 2)?,
+                    path: column(row, T, 3)?,
+                })
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Store;
+    use super::*;
+
+    #[test]
+    fn marks_are_kept_by_rule_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let marks = Store::at(folder.path()).rule_marks;
+        let mark = |rule: &str, number, path: &str| RuleMark {
+            rule: rule.to_owned(),
+            change_set: 7,
+            number,
+            path: path.to_owned(),
+        };
+        assert_eq!(marks.of("a").unwrap(), []);
+        marks.add(&[mark("a", 2, "x.md"), mark("b", 1, "y.md")]).unwrap();
+        marks.add(&[mark("a", 1, "z.md"), mark("a", 2, "x.md")]).unwrap();
+        assert_eq!(marks.of("a").unwrap(), [mark("a", 1, "z.md"), mark("a", 2, "x.md")]);
+    }
+}

@@ -1,0 +1,314 @@
+//! `apply_plan`
+
+use std::collections::{BTreeSet, HashSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::jobs::{self, Applied, Job, Wanted, look, preview};
+use super::plans::{self, KeptPlan, sentence};
+use super::text_file::count;
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, given_rules};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::organize::applying::Stale;
+use crate::organize::job::{State, with_dependencies};
+use crate::organize::plan::Item;
+use crate::organize::planner;
+
+/// Does what a plan says.
+pub struct ApplyPlan;
+
+/// Edited notes that the text of an answer names.
+const MAX_NAMED: usize = 20;
+
+/// Applies a plan, or some items of it, exactly as `show_plan` shows it. Every item is looked at first; if one no
+/// longer fits the vault, nothing is changed. The whole is a job, which `rollback_job` or one `undo` takes back.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The number of the plan.
+    plan: u64,
+    /// Its identity, as `show_plan` gives it: what was looked at is what is applied.
+    identity: String,
+    /// Only these items, by number; those that they depend on come along.
+    #[serde(default)]
+    items: Vec<u32>,
+    /// Leave out items that no longer fit the vault.
+    #[serde(default)]
+    skip_stale: bool,
+    /// Tell what would change, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+    /// Go on with this job of the plan, which was interrupted.
+    #[serde(default)]
+    job: Option<u64>,
+}
+
+/// What was applied.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The job; none in a dry run.
+    job: Option<u64>,
+    /// The plan.
+    plan: u64,
+    /// `completed`; `planned` in a dry run.
+    state: &'static str,
+    /// Items that are done, earlier ones of a job that was resumed included. In a dry run: that would be.
+    done: usize,
+    /// All items of the job.
+    total: usize,
+    /// What was done now, in words.
+    summary: String,
+    /// Items that came along since others depend on them.
+    came_along: Vec<u32>,
+    /// Notes that were edited since the plan was made, and of which its rules say the same.
+    edited: Vec<String>,
+    /// Items that were left out, with the reason.
+    skipped: Vec<Skipped>,
+    /// Files in which links follow.
+    relinked: usize,
+    /// The change set that it is: what `undo` takes.
+    change_set: Option<u64>,
+    /// Where notes went: the path before, and the path now.
+    moved: Vec<(String, String)>,
+    /// Whether this only tells what would be done.
+    dry_run: bool,
+}
+
+/// An item that was left out.
+#[derive(Serialize, JsonSchema)]
+pub struct Skipped {
+    /// Its number.
+    item: u32,
+    /// Its path.
+    path: String,
+    /// Why.
+    reason: String,
+}
+
+impl From<Stale> for Skipped {
+    fn from(stale: Stale) -> Self {
+        Self { item: stale.item, path: stale.path, reason: stale.reason }
+    }
+}
+
+impl Tool for ApplyPlan {
+    const NAME: &'static str = "apply_plan";
+    const TITLE: &'static str = "Apply a plan";
+    const TIER: Tier = Tier::Dangerous;
+    const SELDOM: bool = true;
+    const KIND: ToolKind = ToolKind::Edit;
+    const IDEMPOTENT: bool = false;
+    const HEAVY: bool = true;
+    // The identity of the plan that the example of `plan_changes` makes there.
+    const EXAMPLE: &'static str = r#"{"plan": 1,
+        "identity": "d2a7fe94682ef311e9dca3ad68ce263aa65c6a5951c9d45033b8ac6d81197d73"}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        match input.job {
+            Some(job) => resume(context, job, &input),
+            None => apply(context, input),
+        }
+    }
+
+    fn learnt(done: &Output) -> Vec<Learnt> {
+        let moved =
+            |(from, to): &(String, String)| Learnt::Moved { from: from.clone(), to: to.clone() };
+        if done.dry_run { Vec::new() } else { done.moved.iter().map(moved).collect() }
+    }
+}
+
+fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, ToolError> {
+    let mut job = Job::find(context, job)?;
+    if job.row.plan.cast_unsigned() != input.plan || input.identity != job.row.identity {
+        return Err(ToolError::new(
+            ErrorCode::StalePlan,
+            format!("job {} is of another plan or identity", job.id()),
+            "list_jobs has its plan and identity",
+        ));
+    }
+    if !input.items.is_empty() {
+        return Err(ToolError::new(
+            ErrorCode::InvalidInput,
+            "a job is resumed with all that is left of it",
+            "leave `items` out",
+        ));
+    }
+    if input.dry_run {
+        if job.state() != State::Interrupted {
+            return Err(job.wrong_state("only a job that was interrupted can be resumed"));
+        }
+        let (items, skipped) = look(context, job.left(), input.skip_stale)?;
+        let relinked = preview(context, &items)?;
+        let applied = Applied { items, skipped, relinked };
+        return Ok(answer(input, None, applied, Came::default()));
+    }
+    let applied = jobs::go_on(context, &mut job, input.skip_stale)?;
+    Ok(answer(input, Some(&job), applied, Came::default()))
+}
+
+fn apply(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+    let kept = plans::find(context, input.plan)?;
+    if input.identity != kept.identity {
+        return Err(ToolError::new(
+            ErrorCode::StalePlan,
+            format!("plan {} is not the one that was looked at: its identity is another", kept.id),
+            "look at it with show_plan, and give the identity that it has",
+        ));
+    }
+    let (items, came_along) = chosen(&kept, &input.items)?;
+    jobs::check_not_begun(context, kept.id, &kept.identity, &items)?;
+    let (items, edited) = asked_again(context, &kept, items)?;
+    if input.dry_run {
+        let (items, skipped) = look(context, items, input.skip_stale)?;
+        let relinked = preview(context, &items)?;
+        let applied = Applied { items, skipped, relinked };
+        return Ok(answer(&input, None, applied, Came { along: came_along, edited }));
+    }
+    let wanted =
+        Wanted { plan: kept.id, identity: &kept.identity, items, skip_stale: input.skip_stale };
+    let (job, applied) = jobs::begin(context, wanted)?;
+    Ok(answer(&input, Some(&job), applied, Came { along: came_along, edited }))
+}
+
+/// Items that are told of in an answer.
+#[derive(Default)]
+struct Came {
+    /// That came along.
+    along: Vec<u32>,
+    /// Whose notes were edited since the plan, of which the rules say the same.
+    edited: Vec<String>,
+}
+
+/// Asks the rules again about notes that have another text than when they were planned. Where all that is to happen to
+/// one is the same, it happens to the text as it is now; else the item stays as it is, and no longer fits. Gives the
+/// paths of the first kind.
+fn asked_again(
+    context: &Context,
+    kept: &KeptPlan,
+    mut items: Vec<Item>,
+) -> Result<(Vec<Item>, Vec<String>), ToolError> {
+    let is_edited = |item: &Item| {
+        let path = VaultPath::from_disk(&item.path);
+        let now = path.and_then(|path| context.vault.read(&path).ok());
+        let now = now.map(|read| read.revision.to_string());
+        item.revision.is_some() && now.is_some() && item.revision != now
+    };
+    let by_rules = |item: &Item| !item.rules.is_empty();
+    let edited: HashSet<String> = items
+        .iter()
+        .filter(|item| by_rules(item) && is_edited(item))
+        .map(|item| item.path.clone())
+        .collect();
+    if edited.is_empty() || kept.rules.is_empty() {
+        return Ok((items, Vec::new()));
+    }
+    let rules = given_rules::all(context, &kept.rules)?;
+    let by_hand = kept.plan.items.iter().filter(|item| !by_rules(item)).cloned().collect();
+    let wanted = planner::Wanted { rules: &rules, items: by_hand, ..planner::Wanted::default() };
+    let anew = plans::over_vault(context, &rules, |world| planner::plan(world, wanted))?;
+    let bare = |item: &Item| Item {
+        id: 0,
+        revision: None,
+        why: Vec::new(),
+        problems: Vec::new(),
+        ..item.clone()
+    };
+    let mut same = Vec::new();
+    for item in items.iter_mut().filter(|item| edited.contains(&item.path)) {
+        let now = anew.applicable().find(|now| now.path == item.path);
+        if let Some(now) = now.filter(|now| bare(now) == bare(item)) {
+            item.revision.clone_from(&now.revision);
+            same.push(item.path.clone());
+        }
+    }
+    Ok((items, same))
+}
+
+/// The items that are applied, and the numbers of those that only come along.
+fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolError> {
+    let all: Vec<&Item> = kept.plan.items.iter().collect();
+    let invalid =
+        |message: String, hint: &str| ToolError::new(ErrorCode::InvalidInput, message, hint);
+    let find = |id: &u32| all.iter().find(|item| item.id == *id).copied();
+    for id in only {
+        let Some(item) = find(id) else {
+            return Err(invalid(
+                format!("plan {} has no item {id}", kept.id),
+                "show_plan has the numbers",
+            ));
+        };
+        if let Some(problem) = item.problems.iter().find(|problem| problem.blocks) {
+            return Err(invalid(
+                format!("item {id} `{}` cannot be applied: {}", item.path, problem.message),
+                "give it another path, or leave it out",
+            ));
+        }
+    }
+    let wanted: BTreeSet<u32> = match only {
+        [] => kept.plan.applicable().map(|item| item.id).collect(),
+        only => with_dependencies(&all, only).into_iter().collect(),
+    };
+    let came_along = match only {
+        [] => Vec::new(),
+        only => wanted.iter().filter(|id| !only.contains(id)).copied().collect(),
+    };
+    let items: Vec<Item> =
+        kept.plan.applicable().filter(|item| wanted.contains(&item.id)).cloned().collect();
+    if items.is_empty() {
+        return Err(invalid(
+            format!("plan {} has nothing to apply", kept.id),
+            "show_plan tells why; a plan without items means that all is in order",
+        ));
+    }
+    Ok((items, came_along))
+}
+
+fn answer(input: &Input, job: Option<&Job>, applied: Applied, came: Came) -> Answer<Output> {
+    let Came { along: came_along, edited } = came;
+    let all: Vec<&Item> = applied.items.iter().collect();
+    let summary = sentence(&all);
+    let mut lines = vec![match job {
+        Some(job) => {
+            let set = job.change_set().map(|set| format!(", change set {set}")).unwrap_or_default();
+            format!("job {} of plan {}{set}: {summary}", job.id(), input.plan)
+        }
+        None => format!("plan {} would {summary}; nothing was changed", input.plan),
+    }];
+    if !came_along.is_empty() {
+        let numbers: Vec<String> = came_along.iter().map(u32::to_string).collect();
+        lines.push(format!("came along, since others depend on them: {}", numbers.join(", ")));
+    }
+    lines.extend(edited.iter().take(MAX_NAMED).map(|path| {
+        format!("`{path}` was edited since it was planned; the rules say the same of it")
+    }));
+    if applied.relinked > 0 {
+        lines.push(format!("links follow in {}", count(applied.relinked, "file")));
+    }
+    lines.extend(
+        applied.skipped.iter().map(|one| format!("left out: `{}`: {}", one.path, one.reason)),
+    );
+    if let Some(job) = job {
+        lines.push(format!("rollback_job with job: {} takes it back", job.id()));
+    }
+    let moved = all.iter().filter_map(|item| Some((item.path.clone(), item.to.clone()?)));
+    let data = Output {
+        job: job.map(Job::id),
+        plan: input.plan,
+        state: job.map_or("planned", |job| job.state().word()),
+        done: job.map_or(all.len(), |job| job.counts().0),
+        total: job.map_or(all.len(), |job| job.items.len()),
+        summary,
+        came_along,
+        edited,
+        relinked: applied.relinked,
+        change_set: job.and_then(Job::change_set).map(|set| set.0),
+        moved: moved.collect(),
+        dry_run: job.is_none(),
+        skipped: applied.skipped.into_iter().map(Skipped::from).collect(),
+    };
+    Answer::new(lines.join("\n"), data)
+}

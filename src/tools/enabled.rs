@@ -1,0 +1,536 @@
+//! Rules that a person enabled: how they stand, what they would do now, and what they did to a note.
+//!
+//! Nobody but a person's own program reaches [`enable`] and [`disable`]: they are no tools, and no text of the vault
+//! leads to them.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use super::given_rules::{self, GivenRules};
+use super::news::News;
+use super::plans::{self, not_kept};
+use super::show_plan::asked_lines;
+use super::{Context, ToolError, jobs};
+use crate::journal::{ListedChange, Query};
+use crate::note::code::ErrorCode;
+use crate::note::diff;
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::organize::plan::{Asked, Item, Plan, ProblemKind};
+use crate::organize::planner;
+use crate::organize::reach;
+use crate::organize::rule::{Action, Rule, Trigger};
+use crate::organize::rules_file::MAX_BYTES;
+use crate::organize::sentence::sentence;
+use crate::store::enabled_rules::EnabledRule;
+use crate::vault::Want;
+
+/// Change sets of a note that are looked through for what rules did.
+const MOST_SETS: usize = 100;
+
+/// How an enabled rule stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It runs by itself.
+    Automatic,
+    /// What it would do waits for a person.
+    Ask,
+    /// It was stopped, and why.
+    Stopped(String),
+    /// Its file does not say any more what was enabled, and why.
+    Changed(String),
+}
+
+impl Standing {
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Automatic => "automatic",
+            Self::Ask => "ask",
+            Self::Stopped(_) => "stopped",
+            Self::Changed(_) => "changed",
+        }
+    }
+
+    /// Why it does not run.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Automatic | Self::Ask => None,
+            Self::Stopped(reason) | Self::Changed(reason) => Some(reason),
+        }
+    }
+}
+
+/// A rule that a person enabled, with what its file says now.
+#[derive(Debug, Clone)]
+pub struct Enabled {
+    pub row: EnabledRule,
+    pub standing: Standing,
+    /// The rule, where its file still says it.
+    pub rule: Option<Rule>,
+    given: Option<GivenRules>,
+}
+
+impl Enabled {
+    /// What changed in its file since it was enabled, as a unified diff; empty if nothing.
+    pub fn diff(&self) -> String {
+        let now = self.given.as_ref().map_or("", |given| &given.text);
+        diff::unified(self.row.definition.as_bytes(), now.as_bytes(), &self.row.source)
+    }
+
+    /// The folders that it may touch; `/` is the whole vault.
+    pub fn folders(&self) -> Vec<String> {
+        serde_json::from_str(&self.row.folders).unwrap_or_default()
+    }
+
+    /// The words for what it does.
+    pub fn actions(&self) -> Vec<String> {
+        serde_json::from_str(&self.row.actions).unwrap_or_default()
+    }
+
+    /// The rule, and when it runs, if it runs by itself or asks.
+    pub fn runs(&self) -> Option<(&Rule, Trigger)> {
+        let rule = self.rule.as_ref()?;
+        self.standing.reason().is_none().then_some((rule, rule.trigger))
+    }
+}
+
+/// The enabled rules as they stand now, in the order in which they were enabled.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn all(context: &Context) -> Result<Vec<Enabled>, ToolError> {
+    let rows = context.journal.store().enabled_rules.list().map_err(not_kept)?;
+    let mut read: HashMap<String, Result<(GivenRules, Vec<Rule>), String>> = HashMap::new();
+    let mut found = Vec::with_capacity(rows.len());
+    for mut row in rows {
+        row.waiting = row.waiting.filter(|plan| waiting(context, plan.cast_unsigned()).is_some());
+        let file = read.entry(row.source.clone()).or_insert_with(|| {
+            let given = given(context, &row.source)?;
+            let rules = given.read(context).map_err(|error| error.message)?.rules;
+            Ok((given, rules))
+        });
+        found.push(standing(row, file));
+    }
+    Ok(found)
+}
+
+fn standing(row: EnabledRule, file: &Result<(GivenRules, Vec<Rule>), String>) -> Enabled {
+    let rule = file.as_ref().ok().and_then(|(_, rules)| {
+        rules.iter().find(|rule| rule.hash == row.hash && rule.name == row.name)
+    });
+    let standing = match (file, rule) {
+        (Err(reason), _) => Standing::Changed(reason.clone()),
+        (Ok(_), None) => {
+            let reason = format!("`{}` says something else than was enabled", row.source);
+            Standing::Changed(reason)
+        }
+        _ if row.state == "stopped" => Standing::Stopped(row.reason.clone().unwrap_or_default()),
+        _ if row.state == "ask" => Standing::Ask,
+        _ => Standing::Automatic,
+    };
+    let given = file.as_ref().ok().map(|(given, _)| given.clone());
+    Enabled { rule: rule.cloned(), standing, given, row }
+}
+
+/// The text of a rule file as it is now.
+fn given(context: &Context, source: &str) -> Result<GivenRules, String> {
+    let is_note = Path::new(source).extension().is_some_and(|it| it.eq_ignore_ascii_case("md"));
+    let text = match Path::new(source).is_absolute() {
+        true => outside(Path::new(source))?,
+        false => {
+            let path = VaultPath::from_disk(source);
+            let path = path.ok_or_else(|| format!("`{source}` is no path of the vault"))?;
+            let content = context.vault.read(&path).map_err(|error| error.to_string())?;
+            let text = Text::decode(&content.bytes, path.name());
+            text.map_err(|fault| format!("`{path}` is {fault}"))?.body().to_owned()
+        }
+    };
+    Ok(GivenRules { source: source.to_owned(), text, is_note, only: Vec::new() })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a rule file of the person's, outside of the vault")]
+fn outside(path: &Path) -> Result<String, String> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text));
+    match read {
+        Ok(_) => Ok(text),
+        Err(error) => Err(format!("`{}` could not be read: {error}", path.display())),
+    }
+}
+
+/// What a person enables.
+#[derive(Debug, Clone, Default)]
+pub struct Enabling {
+    /// A rule file in the vault, or an absolute path; or the name of a rule in a file of `organize.rules`.
+    pub file: String,
+    /// Only the rules of these names.
+    pub names: Vec<String>,
+    /// Whether they may put files into the trash without asking.
+    pub with_trash: bool,
+    /// Whether what they would do waits for a person.
+    pub ask: bool,
+    /// The hashes of the rules that the person was shown; with any other nothing is enabled.
+    pub agreed: Vec<String>,
+    /// Whether it is only to be said what would be enabled.
+    pub dry_run: bool,
+    /// The person's program.
+    pub by: String,
+}
+
+/// Enables rules, so that they run by themselves from now on.
+///
+/// # Errors
+/// There is no such file or rule; it cannot be read; no rule says when it runs; a rule would change its own result
+/// again; another file's rule of the name is enabled; the rules are others than the person was shown.
+pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, ToolError> {
+    let (given, rules) = find(context, wanted)?;
+    let settings = &context.settings.organize;
+    check(context, &given, &rules)?;
+    let store = &context.journal.store().enabled_rules;
+    let before = store.list().map_err(not_kept)?;
+    let now = context.clock.now().timestamp_millis();
+    let mut enabled = Vec::with_capacity(rules.len());
+    for rule in &rules {
+        let other = before.iter().find(|row| row.name == rule.name && row.source != given.source);
+        if let Some(other) = other {
+            let message =
+                format!("a rule `{}` of `{}` is enabled already", rule.name, other.source);
+            let hint = "give one of them another name, or disable the other";
+            return Err(ToolError::new(ErrorCode::AlreadyExists, message, hint));
+        }
+        let folders: Vec<String> = reach::folders(rule, settings)
+            .iter()
+            .map(|folder| if folder.is_root() { "/".to_owned() } else { folder.to_string() })
+            .collect();
+        let trashes = rule.actions.iter().any(|action| matches!(action, Action::Trash));
+        let row = EnabledRule {
+            source: given.source.clone(),
+            name: rule.name.clone(),
+            hash: rule.hash.clone(),
+            definition: given.text.clone(),
+            sentence: sentence(rule),
+            folders: serde_json::to_string(&folders).unwrap_or_default(),
+            actions: serde_json::to_string(&reach::actions(rule)).unwrap_or_default(),
+            with_trash: wanted.with_trash && trashes,
+            state: if wanted.ask { "ask" } else { "automatic" }.to_owned(),
+            enabled: now,
+            enabled_by: wanted.by.clone(),
+            since: now,
+            ..EnabledRule::default()
+        };
+        enabled.push(row);
+    }
+    if !wanted.agreed.is_empty() {
+        let hashes: HashSet<&String> = rules.iter().map(|rule| &rule.hash).collect();
+        if hashes != wanted.agreed.iter().collect() {
+            let message = "the rules are others than those that were shown; nothing was enabled";
+            return Err(ToolError::new(ErrorCode::StaleRevision, message, "look at them again"));
+        }
+    }
+    if !wanted.dry_run {
+        for row in &mut enabled {
+            row.id = store.enable(row).map_err(not_kept)?;
+        }
+        context.listeners.tell(&News::Rules);
+    }
+    let file = Ok((given, rules));
+    Ok(enabled.into_iter().map(|row| standing(row, &file)).collect())
+}
+
+/// The rules that are to be enabled, with their file.
+fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
+    let mut names = wanted.names.clone();
+    let given = match source(context, &wanted.file) {
+        Ok(source) => given(context, &source)
+            .map_err(|message| ToolError::plain(ErrorCode::InvalidRule, message))?,
+        Err(error) => {
+            // It is the name of a rule.
+            let files = context.settings.organize.rules.iter();
+            let files = files.filter_map(|file| given(context, &source(context, file).ok()?).ok());
+            let mut having = files.filter(|given| {
+                let file = given.parse(context);
+                file.is_ok_and(|file| file.rules.iter().any(|rule| rule.name == wanted.file))
+            });
+            names = vec![wanted.file.clone()];
+            having.next().ok_or(error)?
+        }
+    };
+    let mut rules = given.read(context)?.rules;
+    if let Some(name) = names.iter().find(|name| !rules.iter().any(|rule| rule.name == **name)) {
+        let message = format!("`{}` has no rule `{name}`", given.source);
+        let there: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
+        let hint = format!("its rules are `{}`", there.join("`, `"));
+        return Err(ToolError::new(ErrorCode::NotFound, message, hint));
+    }
+    rules.retain(|rule| match names.is_empty() {
+        true => rule.trigger != Trigger::Manual,
+        false => names.contains(&rule.name),
+    });
+    let manual = rules.iter().find(|rule| rule.trigger == Trigger::Manual);
+    if rules.is_empty() || manual.is_some() {
+        let what = match manual {
+            Some(rule) => format!("the rule `{}` does not say when it runs", rule.name),
+            None => format!("no rule of `{}` says when it runs", given.source),
+        };
+        let hint = "write `run: change`, or `run: {every: 1d, at: \"03:00\"}`";
+        return Err(ToolError::new(ErrorCode::InvalidRule, what, hint));
+    }
+    Ok((given, rules))
+}
+
+/// Where the rule file lies: a path in the vault, or an absolute one.
+fn source(context: &Context, file: &str) -> Result<String, ToolError> {
+    let path = Path::new(file);
+    let inside = path.strip_prefix(context.vault.root()).ok().and_then(Path::to_str);
+    match inside {
+        None if path.is_absolute() => Ok(file.to_owned()),
+        inside => {
+            let found = context.vault.resolve(inside.unwrap_or(file), Want::File)?;
+            Ok(found.path.as_str().to_owned())
+        }
+    }
+}
+
+/// Refuses rules that would go on on their own result.
+fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), ToolError> {
+    let wanted = planner::Wanted { rules, ..planner::Wanted::default() };
+    let plan = plans::over_vault(context, rules, |world| planner::plan(world, wanted));
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
+        // So many files, or a path that is taken: what there is takes a plan anyway.
+        Err(_) => return Ok(()),
+    };
+    let unsettled = plan.items.iter().find_map(|item| {
+        let mut problems = item.problems.iter();
+        Some((item, problems.find(|problem| problem.kind == ProblemKind::Unsettled)?))
+    });
+    let Some((item, problem)) = unsettled else { return Ok(()) };
+    let message = format!(
+        "the rules of `{}` have no end, such as for `{}`: {}",
+        given.source, item.path, problem.message
+    );
+    let hint = "narrow them so that no rule takes what one of them made";
+    Err(ToolError::new(ErrorCode::InvalidRule, message, hint))
+}
+
+/// Disables the rule of this name.
+///
+/// # Errors
+/// None of that name is enabled.
+pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
+    let store = &context.journal.store().enabled_rules;
+    let found = all(context)?.into_iter().find(|one| one.row.name == name);
+    let found = found.ok_or_else(|| {
+        let hint = "`steward organize rules list` shows those that are";
+        ToolError::new(ErrorCode::NotFound, format!("no rule `{name}` is enabled"), hint)
+    })?;
+    store.disable(found.row.id).map_err(not_kept)?;
+    context.listeners.tell(&News::Rules);
+    Ok(found)
+}
+
+/// Stops a rule until a person enables it again.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn stop(context: &Context, id: i64, reason: &str) -> Result<(), ToolError> {
+    context.journal.store().enabled_rules.stop(id, reason).map_err(not_kept)?;
+    context.listeners.tell(&News::Rules);
+    Ok(())
+}
+
+/// What these rules would do now: to these files, or to all.
+///
+/// # Errors
+/// As [`planner::plan`].
+pub fn plan(
+    context: &Context,
+    rules: &[&Enabled],
+    only: Option<&HashSet<VaultPath>>,
+) -> Result<Plan, ToolError> {
+    let rules: Vec<Rule> = rules.iter().filter_map(|one| one.rule.clone()).collect();
+    let wanted = planner::Wanted { rules: &rules, only, ..planner::Wanted::default() };
+    plans::over_vault(context, &rules, |world| planner::plan(world, wanted))
+}
+
+/// Keeps these items as a plan of these rules. Where it `waits` for a person, everybody is told, unless it is the plan
+/// that waited before. Gives its number and its identity.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn keep(
+    context: &Context,
+    rules: &[&Enabled],
+    plan: &Plan,
+    mut items: Vec<Item>,
+    waits: Option<Option<u64>>,
+) -> Result<(u64, String), ToolError> {
+    let mut given: Vec<GivenRules> = Vec::new();
+    for one in rules {
+        let Some(from) = &one.given else { continue };
+        match given.iter_mut().find(|known| known.source == from.source) {
+            Some(known) => known.only.push(one.row.hash.clone()),
+            None => given.push(GivenRules { only: vec![one.row.hash.clone()], ..from.clone() }),
+        }
+    }
+    for (id, item) in (1..).zip(&mut items) {
+        item.id = id;
+    }
+    let plan = Plan { items, ..plan.clone() };
+    let before = waits.flatten();
+    let same = before.and_then(|id| plans::find(context, id).ok());
+    if let Some(same) = same.filter(|same| same.identity == plan.identity()) {
+        return Ok((same.id, same.identity));
+    }
+    let kept = match waits {
+        None => plans::keep_untold(context, None, plan, given)?,
+        Some(before) => plans::keep(context, before, plan, given)?,
+    };
+    Ok((kept.id, kept.identity))
+}
+
+/// The paths of a plan that waits for a person; `None` where it does not any more: it was applied, dropped or
+/// forgotten.
+pub fn waiting(context: &Context, plan: u64) -> Option<HashSet<VaultPath>> {
+    let kept = plans::find(context, plan).ok()?;
+    let jobs = context.journal.store().jobs.list().ok()?;
+    let is_begun = jobs.iter().any(|job| job.plan == plan.cast_signed());
+    let paths = kept.plan.items.iter().filter_map(|item| VaultPath::from_disk(&item.path));
+    (!is_begun && !kept.plan.items.is_empty()).then(|| paths.collect())
+}
+
+/// What rules did to a note and say of it now.
+#[derive(Debug, Clone)]
+pub struct Why {
+    /// The note.
+    pub path: String,
+    /// Newest first.
+    pub done: Vec<Done>,
+    /// What the enabled rules say of it as it is now.
+    pub now: Vec<Asked>,
+}
+
+/// What rules did to a note in one job.
+#[derive(Debug, Clone)]
+pub struct Done {
+    pub job: u64,
+    pub change_set: u64,
+    /// Milliseconds since the Unix epoch.
+    pub time: i64,
+    /// The program that applied it.
+    pub caller: String,
+    /// What happened to the note.
+    pub item: Item,
+    /// Whether it was taken back.
+    pub is_undone: bool,
+    /// The enabled rules that did it by themselves, as a person enabled them; empty where somebody applied a plan.
+    pub enabled: Vec<EnabledRule>,
+}
+
+/// What rules did to a note, by what the journal and the store know, and what enabled rules say of it now.
+///
+/// # Errors
+/// There is no such note, and none was there.
+pub fn why(context: &Context, asked: &str) -> Result<Why, ToolError> {
+    // What was trashed can be asked for by its path.
+    let (path, is_there) = match context.find(asked, Want::File) {
+        Ok(found) => (found.path, true),
+        Err(error) => {
+            let path = VaultPath::from_disk(asked).ok_or(error)?;
+            (path, false)
+        }
+    };
+    let done = done(context, &path)?;
+    if !is_there && done.is_empty() {
+        context.find(asked, Want::File)?;
+    }
+    let enabled = all(context)?;
+    let rules: Vec<Rule> = enabled.iter().filter_map(|one| Some(one.runs()?.0.clone())).collect();
+    let now = match is_there && !rules.is_empty() {
+        true => plans::over_vault(context, &rules, |world| planner::why(world, &rules, &path))?,
+        false => None,
+    };
+    Ok(Why { path: path.as_str().to_owned(), done, now: now.unwrap_or_default() })
+}
+
+fn done(context: &Context, path: &VaultPath) -> Result<Vec<Done>, ToolError> {
+    let store = context.journal.store();
+    let seen = context.vault.view().clone();
+    let query = Query { path: Some(path.clone()), seen, limit: MOST_SETS, ..Query::default() };
+    let mut name = path.clone();
+    let mut found = Vec::new();
+    for set in context.journal.history().change_sets(&query)? {
+        let of_note: Vec<&ListedChange> = follow(&set.changes, &mut name);
+        let job = set.turn.as_deref().and_then(|turn| turn.strip_prefix("job-")?.parse().ok());
+        let (Some(job), Some(last)) = (job, of_note.first()) else { continue };
+        let hits = store.enabled_rules.hits_of(set.id.0.cast_signed()).map_err(not_kept)?;
+        let hits: Vec<_> = hits.into_iter().filter(|hit| hit.number == last.id.number).collect();
+        let item = match hits.first() {
+            Some(hit) => serde_json::from_str(&hit.why).ok(),
+            None => of_job(context, job, &name, path)?,
+        };
+        let Some(item) = item else { continue };
+        let mut enabled = Vec::new();
+        for hit in &hits {
+            enabled.extend(store.enabled_rules.get(hit.rule).map_err(not_kept)?);
+        }
+        found.push(Done {
+            job,
+            change_set: set.id.0,
+            time: set.time.timestamp_millis(),
+            caller: set.caller.clone(),
+            is_undone: of_note.iter().all(|change| change.undone_by.is_some()),
+            item,
+            enabled,
+        });
+    }
+    Ok(found)
+}
+
+/// The changes of a set to the file that had the name after it, newest first; afterwards the name is that before.
+fn follow<'s>(changes: &'s [ListedChange], name: &mut VaultPath) -> Vec<&'s ListedChange> {
+    let mut found = Vec::new();
+    for change in changes.iter().rev() {
+        if change.path == *name {
+            found.push(change);
+            if let Some(from) = &change.from {
+                name.clone_from(from);
+            }
+        }
+    }
+    found
+}
+
+/// The item of a job that somebody applied: of the file that was at `before`.
+fn of_job(
+    context: &Context,
+    job: u64,
+    before: &VaultPath,
+    now: &VaultPath,
+) -> Result<Option<Item>, ToolError> {
+    let row = context.journal.store().jobs.get(job.cast_signed()).map_err(not_kept)?;
+    let items: Option<Vec<Item>> = row.and_then(|row| serde_json::from_str(&row.items).ok());
+    let is_it = |item: &Item| item.path == before.as_str() || item.path == now.as_str();
+    Ok(items.into_iter().flatten().find(|item| is_it(item) && !item.rules.is_empty()))
+}
+
+impl Done {
+    /// `Inbox/a.md -> Archive/a.md`.
+    pub fn line(&self) -> String {
+        jobs::line(&self.item)
+    }
+}
+
+/// What each rule said, a line each, with the parts of its condition below.
+pub fn lines(asked: &[Asked]) -> Vec<String> {
+    asked_lines(asked)
+}
+
+/// The text of one rule, where it can be told apart in its file; else the whole file's.
+pub fn text_of(row: &EnabledRule) -> &str {
+    given_rules::part(&row.definition, &row.name)
+}

@@ -1,0 +1,165 @@
+//! Rules as they are given to tools: as text, or in a file of the vault.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Context, ToolError, text_file};
+use crate::bases::diagnostic::{Diagnostic, Kind};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::organize::rule::Rule;
+use crate::organize::rules_file::{self, RuleFile};
+
+/// Faults that an error describes.
+const MAX_FAULTS: usize = 10;
+
+/// Rules as somebody gives them.
+#[derive(Debug, Clone, Copy)]
+pub enum Given<'g> {
+    /// A text that is no file of the vault.
+    Text {
+        text: &'g str,
+        /// What it is called: a file, `rules`.
+        source: &'g str,
+        /// Whether it is a note, with rules in its blocks.
+        is_note: bool,
+    },
+    /// A rule file or a note of the vault, by path or name.
+    File(&'g str),
+}
+
+/// Rules as they were given, to be asked again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct GivenRules {
+    /// What they are called: the path of their file.
+    pub source: String,
+    pub text: String,
+    /// Whether it is a note with blocks of rules.
+    pub is_note: bool,
+    /// The hashes of the rules that are meant; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+}
+
+impl GivenRules {
+    /// Rules as somebody gives them.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn of(context: &Context, given: Given<'_>) -> Result<Self, ToolError> {
+        Ok(match given {
+            Given::Text { text, source, is_note } => {
+                Self { source: source.to_owned(), text: text.to_owned(), is_note, only: Vec::new() }
+            }
+            Given::File(name) => {
+                let file = text_file::read(context, name)?;
+                let text = file.text()?.body().to_owned();
+                let is_note = file.path.is_note();
+                Self { source: file.path.to_string(), text, is_note, only: Vec::new() }
+            }
+        })
+    }
+
+    /// YAML or JSON as text, or the rule file or note that the text names.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn find(context: &Context, given: &str) -> Result<Self, ToolError> {
+        let given = match is_text(given) {
+            true => Given::Text { text: given, source: "rules", is_note: false },
+            false => Given::File(given),
+        };
+        Self::of(context, given)
+    }
+
+    /// The rules.
+    ///
+    /// # Errors
+    /// What is wrong in them, each with its line and column.
+    pub fn read(&self, context: &Context) -> Result<RuleFile, ToolError> {
+        let mut file = self.parse(context).map_err(|faults| refused(&faults, &self.source))?;
+        file.rules.retain(|rule| self.only.is_empty() || self.only.contains(&rule.hash));
+        Ok(file)
+    }
+
+    /// The rules, or all that is wrong in them.
+    pub fn parse(&self, context: &Context) -> Result<RuleFile, Vec<Diagnostic>> {
+        let find_base = |asked: &str| find_base(context, asked);
+        match self.is_note {
+            true => rules_file::read_note(&self.text, &find_base),
+            false => rules_file::read(&self.text, &find_base),
+        }
+    }
+}
+
+/// All rules of these, in their order.
+///
+/// # Errors
+/// As [`GivenRules::read`].
+pub(super) fn all(context: &Context, given: &[GivenRules]) -> Result<Vec<Rule>, ToolError> {
+    let mut rules = Vec::new();
+    for one in given {
+        rules.extend(one.read(context)?.rules);
+    }
+    Ok(rules)
+}
+
+/// No path has a line break, and no text of rules does without one or a brace.
+fn is_text(given: &str) -> bool {
+    given.trim_end().contains('\n') || given.trim_start().starts_with(['{', '['])
+}
+
+fn find_base(context: &Context, asked: &str) -> Result<(VaultPath, String), String> {
+    let file = text_file::read(context, asked).map_err(|error| error.message)?;
+    let text = file.text().map_err(|error| error.message)?.body().to_owned();
+    Ok((file.path, text))
+}
+
+fn refused(faults: &[Diagnostic], source: &str) -> ToolError {
+    let Some(first) = faults.first() else {
+        return ToolError::plain(ErrorCode::InvalidRule, format!("`{source}` has no rules"));
+    };
+    let code = match first.kind {
+        Kind::InvalidPattern => ErrorCode::InvalidPattern,
+        Kind::InvalidPath => ErrorCode::InvalidPath,
+        Kind::OutsideVault => ErrorCode::OutsideVault,
+        Kind::ProtectedPath => ErrorCode::ProtectedPath,
+        Kind::TooLarge => ErrorCode::TooLarge,
+        Kind::InvalidExpression => ErrorCode::InvalidExpression,
+        _ => ErrorCode::InvalidRule,
+    };
+    let mut message = first.described(source);
+    for fault in faults.iter().skip(1).take(MAX_FAULTS) {
+        let _ = write!(message, "\n{}", fault.described(source));
+    }
+    let data = json!({
+        "kind": first.kind.as_str(),
+        "line": first.line,
+        "column": first.column,
+        "faults": faults.len(),
+    });
+    let hint = first.hint.clone();
+    ToolError { hint, data: Some(data), ..ToolError::plain(code, message) }
+}
+
+/// The lines of a rule file that are the rule of this name: from the line that names it to the next that names one. The
+/// whole text where that cannot be told.
+pub(super) fn part<'t>(text: &'t str, name: &str) -> &'t str {
+    let named = |line: &'t str| {
+        let rest = line.trim_start().strip_prefix("- ")?.trim_start();
+        Some(rest.strip_prefix("name:")?.trim().trim_matches(['"', '\'']))
+    };
+    let mut at = 0;
+    let mut begin = None;
+    for line in text.split_inclusive('\n') {
+        match (begin, named(line)) {
+            (None, Some(found)) if found == name => begin = Some(at),
+            (Some(begin), Some(_)) => return text[begin..at].trim_end(),
+            _ => {}
+        }
+        at += line.len();
+    }
+    begin.map_or(text, |begin| text[begin..].trim_end())
+}

@@ -1,0 +1,213 @@
+//! `list_jobs`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::jobs::{self, Job, is_undone};
+use super::plans::{self, not_kept, sentence};
+use super::text_file::{local, local_short};
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, paging};
+use crate::note::code::ErrorCode;
+use crate::organize::job::State;
+use crate::organize::plan::Item;
+
+/// Lists what was applied of plans.
+pub struct ListJobs;
+
+/// Jobs in one answer.
+const MAX_JOBS: usize = 50;
+
+/// Items in one answer.
+const MAX_ITEMS: usize = 200;
+
+/// Lists jobs, newest first: plans that were applied, with what is done of each as the journal knows it. With `job`
+/// one of them, item by item.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only this job, with its items.
+    #[serde(default)]
+    job: Option<u64>,
+    /// Only jobs in this state: `running`, `completed`, `failed`, `interrupted`, `cancelled`, `undone` or
+    /// `partly_undone`.
+    #[serde(default)]
+    state: Option<String>,
+    /// The first job shown, or with `job` the first item, from 1: how to go on where an answer ended.
+    #[serde(default = "paging::first")]
+    first_result: usize,
+}
+
+/// Jobs.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Newest first, at most 50.
+    jobs: Vec<JobData>,
+    /// How many there are.
+    total: usize,
+    /// Of the one job that was asked for, its items; at most 200.
+    items: Vec<JobItem>,
+}
+
+/// A job.
+#[derive(Serialize, JsonSchema)]
+pub struct JobData {
+    /// Its number.
+    job: u64,
+    /// The plan it applies.
+    plan: u64,
+    /// The identity of that plan when it began.
+    identity: String,
+    /// Where it stands.
+    state: &'static str,
+    /// What it does, in words.
+    summary: String,
+    /// Items that are done.
+    done: usize,
+    /// Of these, items that were taken back.
+    undone: usize,
+    /// All its items.
+    total: usize,
+    /// When it began, local time.
+    began: String,
+    /// When it ended.
+    ended: Option<String>,
+    /// The program that applied it.
+    caller: String,
+    /// Why it ended early.
+    failure: Option<String>,
+    /// The change set that it is.
+    change_set: Option<u64>,
+    /// Whether the journal still has all texts that it takes to undo it.
+    texts_kept: bool,
+    /// The folders that it touches; `/` is the vault itself.
+    folders: Vec<String>,
+}
+
+/// An item of a job.
+#[derive(Serialize, JsonSchema)]
+pub struct JobItem {
+    /// Its number.
+    item: u32,
+    /// Its path before the job.
+    path: String,
+    /// Its new path, if it has one.
+    to: Option<String>,
+    /// `done`, `undone` or `waiting`.
+    state: &'static str,
+}
+
+impl Tool for ListJobs {
+    const NAME: &'static str = "list_jobs";
+    const TITLE: &'static str = "List jobs";
+    const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
+    const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
+    const EXAMPLE: &'static str = "{}";
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let skipped = paging::skipped(input.first_result);
+        if let Some(job) = input.job {
+            return Ok(one(&Job::find(context, job)?, skipped));
+        }
+        let wanted = input.state.as_deref().map(state).transpose()?;
+        let mut found = Vec::new();
+        for row in context.journal.store().jobs.list().map_err(not_kept)? {
+            let job = Job::read(context, row)?;
+            let is_wanted = wanted.is_none_or(|state| job.state() == state);
+            if is_wanted && plans::is_seen(context.vault.view(), &job.items) {
+                found.push(job);
+            }
+        }
+        let total = found.len();
+        let shown: Vec<&Job> = found.iter().skip(skipped).take(MAX_JOBS).collect();
+        let mut lines: Vec<String> = shown.iter().map(|job| headline(job)).collect();
+        lines.push(match total {
+            0 => "no jobs".to_owned(),
+            _ => paging::summary(skipped, shown.len(), total, "or a `state`"),
+        });
+        let jobs = shown.into_iter().map(data).collect();
+        Ok(Answer::new(lines.join("\n"), Output { jobs, total, items: Vec::new() }))
+    }
+}
+
+fn state(word: &str) -> Result<State, ToolError> {
+    State::of(word).ok_or_else(|| {
+        let states: Vec<&str> = State::ALL.iter().map(|state| state.word()).collect();
+        ToolError::new(
+            ErrorCode::InvalidInput,
+            format!("`{word}` is no state of a job"),
+            format!("give one of {}", states.join(", ")),
+        )
+    })
+}
+
+fn one(job: &Job, skipped: usize) -> Answer<Output> {
+    let done = job.done_items();
+    let of = |item: &Item| JobItem {
+        item: item.id,
+        path: item.path.clone(),
+        to: item.to.clone(),
+        state: match done.iter().find(|(one, _)| one.id == item.id) {
+            None => "waiting",
+            Some((_, changes)) if is_undone(changes) => "undone",
+            Some(_) => "done",
+        },
+    };
+    let shown: Vec<&Item> = job.items.iter().skip(skipped).take(MAX_ITEMS).collect();
+    let items: Vec<JobItem> = shown.iter().map(|item| of(item)).collect();
+    let mut lines = vec![headline(job)];
+    lines.extend(job.row.failure.iter().map(|why| format!("  {why}")));
+    lines.extend(
+        shown
+            .iter()
+            .zip(&items)
+            .map(|(item, is)| format!("{:>4}  {:<7}  {}", item.id, is.state, jobs::line(item))),
+    );
+    lines.push(paging::summary(skipped, shown.len(), job.items.len(), "to see the rest"));
+    Answer::new(lines.join("\n"), Output { jobs: vec![data(job)], total: 1, items })
+}
+
+fn headline(job: &Job) -> String {
+    let items: Vec<&Item> = job.items.iter().collect();
+    let (done, undone) = job.counts();
+    let state = job.state();
+    let words = state.word().replace('_', " ");
+    let part = match state {
+        State::Completed | State::Undone => String::new(),
+        State::PartlyUndone => format!(" {undone} of {done}"),
+        _ => format!(" {done} of {}", items.len()),
+    };
+    let time = local_short(job.row.began.saturating_mul(1_000_000));
+    let lost = if texts_kept(job) { "" } else { "; the journal no longer has all of its texts" };
+    format!("{}  {time}  {words}{part}  {}{lost}", job.id(), sentence(&items))
+}
+
+fn texts_kept(job: &Job) -> bool {
+    job.done.iter().flatten().all(|change| change.texts_kept)
+}
+
+fn data(job: &Job) -> JobData {
+    let items: Vec<&Item> = job.items.iter().collect();
+    let (done, undone) = job.counts();
+    let time = |millis: i64| local(millis.saturating_mul(1_000_000));
+    JobData {
+        job: job.id(),
+        plan: job.row.plan.cast_unsigned(),
+        identity: job.row.identity.clone(),
+        state: job.state().word(),
+        summary: sentence(&items),
+        done,
+        undone,
+        total: items.len(),
+        began: time(job.row.began),
+        ended: job.row.ended.map(time),
+        caller: job.row.caller.clone(),
+        failure: job.row.failure.clone(),
+        change_set: job.change_set().map(|set| set.0),
+        texts_kept: texts_kept(job),
+        folders: plans::folders(&job.items),
+    }
+}

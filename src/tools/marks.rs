@@ -1,0 +1,58 @@
+//! What rules took that take each file a single time: kept when a job ends, asked when a plan is made.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Context, ToolError};
+use crate::journal::{ChangeId, ChangeSetId, JournalError, ListedChange};
+use crate::note::path::VaultPath;
+use crate::organize::plan::Item;
+use crate::organize::rule::Rule;
+use crate::store::rule_marks::RuleMark;
+
+/// The files that such rules took, where they are now.
+pub(super) struct Taken(HashMap<String, HashSet<String>>);
+
+impl Taken {
+    /// Whether the rule of this hash has taken the file.
+    pub fn has(&self, rule: &str, path: &VaultPath) -> bool {
+        self.0.get(rule).is_some_and(|paths| paths.contains(&path.fold_key()))
+    }
+}
+
+/// Keeps which files were taken by rules that take each a single time. `done` has items with what the journal did for
+/// them.
+pub(super) fn keep(
+    context: &Context,
+    done: Vec<(&Item, Vec<&ListedChange>)>,
+) -> Result<(), ToolError> {
+    let mut marks = Vec::new();
+    for (item, changes) in done {
+        let Some(last) = changes.last().filter(|_| !item.once.is_empty()) else { continue };
+        marks.extend(item.once.iter().map(|rule| RuleMark {
+            rule: rule.clone(),
+            change_set: last.id.set.0.cast_signed(),
+            number: last.id.number,
+            path: last.path.as_str().to_owned(),
+        }));
+    }
+    Ok(context.journal.store().rule_marks.add(&marks).map_err(JournalError::from)?)
+}
+
+/// What the rules with `once` among these have taken, and nobody took back.
+pub(super) fn taken(context: &Context, rules: &[Rule]) -> Result<Taken, ToolError> {
+    let mut taken = HashMap::new();
+    for rule in rules.iter().filter(|rule| rule.once) {
+        let marks =
+            context.journal.store().rule_marks.of(&rule.hash).map_err(JournalError::from)?;
+        let left = |mark: RuleMark| {
+            let set = ChangeSetId(mark.change_set.cast_unsigned());
+            let id = ChangeId { set, number: mark.number };
+            Some((id, VaultPath::from_disk(&mark.path)?))
+        };
+        let left: Vec<_> = marks.into_iter().filter_map(left).collect();
+        let now = context.journal.now_at(&left)?;
+        let paths = now.into_iter().flatten().map(|path| path.fold_key()).collect();
+        taken.insert(rule.hash.clone(), paths);
+    }
+    Ok(Taken(taken))
+}

@@ -1,0 +1,298 @@
+//! `plan_changes`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::given_rules::GivenRules;
+use super::plans::{self, KeptPlan, sentence};
+use super::show_plan::{Problem, faults, problems};
+use super::text_file::count;
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch, rules};
+use crate::note::code::ErrorCode;
+use crate::organize::plan::{Item, Plan};
+use crate::organize::planner;
+use crate::vault::Want;
+
+/// Makes a plan.
+pub struct PlanChanges;
+
+/// What an answer says of the rules at most.
+const MAX_WARNINGS: usize = 20;
+
+/// Plans what is to become of many notes, by rules or one by one, and changes nothing. The plan is kept with a number
+/// and an identity: look at it with `show_plan`, then apply exactly that with `apply_plan`. Links follow every move,
+/// and no note gets a path that another one has.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Rules: YAML as text, or the path of a rule file or of a note with a block `rules`. `name`, `in` (folders),
+    /// `when` (a condition as in `query_notes`), `do` (`move`, `rename`, `set`, `tag`, `trash` and others).
+    #[serde(default)]
+    rules: Option<Rules>,
+    /// What is to become of single notes.
+    #[serde(default)]
+    items: Vec<Wish>,
+    /// `replace` begins anew. `append` adds to `plan`: a note that it has already keeps its item.
+    #[serde(default)]
+    mode: Mode,
+    /// The number of a plan to add to or to change; its number stays, its identity does not.
+    #[serde(default)]
+    plan: Option<u64>,
+    /// Only notes in this folder.
+    #[serde(default)]
+    path: Option<String>,
+    /// Items of `plan` that are taken out, by number.
+    #[serde(default)]
+    take_out: Vec<u32>,
+    /// Items of `plan` that get another path.
+    #[serde(default)]
+    targets: Vec<Target>,
+}
+
+/// Rules as text, as a path, or as the objects that the text would be.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Rules {
+    Text(String),
+    List(Vec<Map<String, Value>>),
+    File(Map<String, Value>),
+}
+
+impl Rules {
+    fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::List(rules) => json!({ "rules": rules }).to_string(),
+            Self::File(file) => json!(file).to_string(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Append,
+    #[default]
+    Replace,
+}
+
+/// What is to become of a note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wish {
+    /// The note or attachment.
+    path: String,
+    /// Its new path, name included.
+    #[serde(default)]
+    to: Option<String>,
+    /// Properties and their new values.
+    #[serde(default)]
+    set: Map<String, Value>,
+    /// Properties that go.
+    #[serde(default)]
+    remove: Vec<String>,
+    /// Tags that come to the frontmatter.
+    #[serde(default)]
+    tag: Vec<String>,
+    /// Tags that go from the frontmatter.
+    #[serde(default)]
+    untag: Vec<String>,
+    /// Text that comes at the end.
+    #[serde(default)]
+    append: String,
+    /// Text that comes behind the frontmatter.
+    #[serde(default)]
+    prepend: String,
+    /// Whether it goes to the trash.
+    #[serde(default)]
+    trash: bool,
+}
+
+/// Another path for an item.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its number.
+    item: u32,
+    /// The new path, name included.
+    to: String,
+}
+
+/// The plan, in short.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Its number.
+    plan: u64,
+    /// What `apply_plan` takes to apply exactly this.
+    identity: String,
+    /// Notes and attachments that would change.
+    items: usize,
+    /// What would happen, in words: `move 12 notes, trash 1`.
+    summary: String,
+    /// Files that rules were asked about.
+    looked_at: usize,
+    /// Items that something is wrong with, the first 20.
+    problems: Vec<Problem>,
+    /// How many of those there are.
+    total_problems: usize,
+    /// What is probably not meant in the rules, such as a property that no note has; the first 20, each with its place.
+    warnings: Vec<String>,
+    /// Rules that went wrong for some files; the others went on.
+    faults: Vec<Value>,
+    /// The folders that it touches; `/` is the vault itself.
+    folders: Vec<String>,
+}
+
+impl Tool for PlanChanges {
+    const NAME: &'static str = "plan_changes";
+    const TITLE: &'static str = "Plan changes of many notes";
+    const TIER: Tier = Tier::Safe;
+    const SELDOM: bool = true;
+    const IDEMPOTENT: bool = false;
+    const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"items": [{"path": "a.md", "to": "b.md"}]}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let within = match &input.path {
+            Some(path) => Some(context.vault.resolve(path, Want::Folder)?.path),
+            None => None,
+        };
+        let before = input.plan.map(|plan| plans::find(context, plan)).transpose()?;
+        let changes_plan = !(input.take_out.is_empty() && input.targets.is_empty());
+        if before.is_none() && (input.mode == Mode::Append || changes_plan) {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "no plan was given to add to or to change",
+                "give its number as `plan`",
+            ));
+        }
+        let mut items = Vec::new();
+        for wish in input.items {
+            items.push(item(context, wish)?);
+        }
+        let (mut joins, mut given) = (None, Vec::new());
+        if let Some(before) = before.as_ref().filter(|_| input.mode == Mode::Append || changes_plan)
+        {
+            joins = Some(changed(context, before, &input.take_out, &input.targets)?);
+            given.clone_from(&before.rules);
+        }
+        let rules = input.rules.map(Rules::text).filter(|rules| !rules.trim().is_empty());
+        let (rules, warnings) = match rules {
+            Some(rules) => {
+                let rules = GivenRules::find(context, &rules)?;
+                let file = rules.read(context)?;
+                let found = rules::held(context, &file)?.found;
+                let warnings = found.iter().take(MAX_WARNINGS);
+                let warnings = warnings.map(|one| one.render(&rules.source)).collect();
+                given.push(rules);
+                (file.rules, warnings)
+            }
+            None => (Vec::new(), Vec::new()),
+        };
+        if items.is_empty() && joins.is_none() && rules.is_empty() {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "nothing was given to plan",
+                "give `rules`, or `items` such as [{\"path\": \"a.md\", \"to\": \"Archive/a.md\"}]",
+            ));
+        }
+        let wanted = planner::Wanted { rules: &rules, items, within, only: None, joins };
+        let plan = plans::over_vault(context, &rules, |world| planner::plan(world, wanted))?;
+        let kept = plans::keep(context, before.map(|before| before.id), plan, given)?;
+        Ok(answer(&kept, warnings))
+    }
+}
+
+fn item(context: &Context, wish: Wish) -> Result<Item, ToolError> {
+    let path = context.find_to_take(&wish.path)?.path;
+    let to = wish.to.map(|to| context.vault.new_path(&to)).transpose()?;
+    Ok(Item {
+        path: path.as_str().to_owned(),
+        to: to.map(|to| to.as_str().to_owned()),
+        set: wish.set,
+        remove: wish.remove,
+        tag: wish.tag,
+        untag: wish.untag,
+        append: wish.append,
+        prepend: wish.prepend,
+        trash: wish.trash,
+        ..Item::default()
+    })
+}
+
+/// A plan without some items, and with other paths for others.
+fn changed(
+    context: &Context,
+    before: &KeptPlan,
+    take_out: &[u32],
+    targets: &[Target],
+) -> Result<Plan, ToolError> {
+    let mut plan = before.plan.clone();
+    let named = take_out.iter().copied().chain(targets.iter().map(|target| target.item));
+    for number in named {
+        if !plan.items.iter().any(|item| item.id == number) {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                format!("plan {} has no item {number}", before.id),
+                "show_plan has the numbers",
+            ));
+        }
+    }
+    for target in targets {
+        let to = context.vault.new_path(&target.to)?;
+        let items = plan.items.iter_mut().filter(|item| item.id == target.item);
+        items.for_each(|item| item.to = Some(to.as_str().to_owned()));
+    }
+    plan.items.retain(|item| !take_out.contains(&item.id));
+    Ok(plan)
+}
+
+fn answer(kept: &KeptPlan, warnings: Vec<String>) -> Answer<Output> {
+    let KeptPlan { id, identity, plan, .. } = kept;
+    let all: Vec<&Item> = plan.items.iter().collect();
+    let summary = sentence(&all);
+    let (problems, total_problems) = problems(&plan.items);
+    let mut lines = match plan.items.is_empty() {
+        true => vec![format!("plan {id}: nothing to do, all is in order")],
+        false => vec![
+            format!("plan {id}: {summary}"),
+            format!("identity {identity}"),
+            format!("show_plan with plan: {id} shows it; nothing is changed yet"),
+        ],
+    };
+    if total_problems > 0 {
+        lines.push(format!("{} with problems:", count(total_problems, "item")));
+        lines.extend(
+            problems.iter().map(|one| format!("  {} `{}`: {}", one.item, one.path, one.message)),
+        );
+        if total_problems > problems.len() {
+            lines.push(format!("  and {} more", total_problems - problems.len()));
+        }
+    }
+    lines.extend(warnings.iter().cloned());
+    lines.extend(plan.faults.iter().map(|fault| {
+        let files = count(fault.files, "file");
+        format!(
+            "rule `{}` failed for {files}, such as `{}`: {}",
+            fault.rule, fault.path, fault.message
+        )
+    }));
+    let data = Output {
+        plan: *id,
+        identity: identity.clone(),
+        items: plan.items.len(),
+        summary,
+        looked_at: plan.looked_at,
+        problems,
+        total_problems,
+        warnings,
+        faults: faults(plan),
+        folders: plans::folders(&plan.items),
+    };
+    Answer::new(lines.join("\n"), data)
+}

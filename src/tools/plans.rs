@@ -1,0 +1,248 @@
+//! Plans as they are kept, and what tools say of them.
+
+use std::collections::BTreeSet;
+
+use chrono::DateTime;
+use serde_json::json;
+
+use super::given_rules::GivenRules;
+use super::marks;
+use super::news::News;
+use super::text_file::count;
+use super::{Context, ToolError};
+use crate::bases::Scope;
+use crate::bases::date::Times;
+use crate::bases::source::Source as _;
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::organize::plan::{Item, Plan};
+use crate::organize::planner::{PlanError, World};
+use crate::organize::rule::Rule;
+use crate::store::StoreError;
+use crate::store::plans::{NewPlan, PlanRow};
+use crate::vault::View;
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Folders that an event or an answer names.
+const MAX_FOLDERS: usize = 20;
+
+/// A plan as it is kept.
+pub(super) struct KeptPlan {
+    /// Its number.
+    pub id: u64,
+    pub identity: String,
+    /// When it was made, in milliseconds since the Unix epoch.
+    pub made: i64,
+    /// The program that asked for it.
+    pub caller: String,
+    pub plan: Plan,
+    /// The rules that it was made from; none for a caller that may not see them.
+    pub rules: Vec<GivenRules>,
+}
+
+/// Does something over the vault at this moment, as the caller sees it. Of `rules` those with `once` know which files
+/// they took.
+pub(super) fn over_vault<T>(
+    context: &Context,
+    rules: &[Rule],
+    work: impl FnOnce(&World<'_>) -> Result<T, PlanError>,
+) -> Result<T, ToolError> {
+    let zone = context.clock.zone();
+    let times = Times::new(&*zone);
+    let instant = |millis: i64| {
+        let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
+        times.millis(local.naive_utc())
+    };
+    let (index, vault) = (&context.index, &context.vault);
+    let moment = index.properties.moment(vault, &index.links, &context.cancel);
+    let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+    let now = context.clock.now().timestamp_millis();
+    let scope = Scope {
+        source: &moment,
+        now,
+        zone: &*zone,
+        this: None,
+        seed: now.cast_unsigned(),
+        formulas: &[],
+    };
+    let taken = marks::taken(context, rules)?;
+    let world = World {
+        vault,
+        index,
+        moment: &moment,
+        scope,
+        settings: &context.settings.organize,
+        taken_once: &|rule, path| taken.has(rule, path),
+        cancel: &context.cancel,
+    };
+    let found = work(&world).map_err(not_planned)?;
+    match moment.is_withdrawn() || context.cancel.is_cancelled() {
+        true => Err(ToolError::cancelled()),
+        false => Ok(found),
+    }
+}
+
+fn not_planned(error: PlanError) -> ToolError {
+    match error {
+        PlanError::Withdrawn => ToolError::cancelled(),
+        PlanError::Taken { .. } => {
+            let hint = "choose another path, or another `on_conflict`";
+            ToolError::new(ErrorCode::AlreadyExists, error.to_string(), hint)
+        }
+        PlanError::TooMany { count, most, ref largest } => {
+            let folders: Vec<String> =
+                largest.iter().map(|(folder, files)| format!("`{folder}` {files}")).collect();
+            let hint = format!(
+                "most of them are in {}; narrow the rules, give a folder in `path`, or raise \
+                 `organize.max_items`",
+                folders.join(", ")
+            );
+            let data = json!({ "count": count, "most": most, "largest": largest });
+            let error = ToolError::new(ErrorCode::TooMany, error.to_string(), hint);
+            ToolError { data: Some(data), ..error }
+        }
+    }
+}
+
+/// The time before which plans that were made are forgotten.
+fn forget_before(context: &Context) -> i64 {
+    let days = i64::try_from(context.settings.organize.keep_plans_days).unwrap_or(i64::MAX);
+    context.clock.now().timestamp_millis().saturating_sub(days.saturating_mul(DAY))
+}
+
+/// Keeps a plan, in place of the one with this number if one is given, and tells of it.
+pub(super) fn keep(
+    context: &Context,
+    id: Option<u64>,
+    plan: Plan,
+    rules: Vec<GivenRules>,
+) -> Result<KeptPlan, ToolError> {
+    let kept = keep_untold(context, id, plan, rules)?;
+    context.listeners.tell(&News::Plan {
+        plan: kept.id,
+        identity: kept.identity.clone(),
+        items: kept.plan.items.len(),
+        folders: folders(&kept.plan.items),
+    });
+    Ok(kept)
+}
+
+/// The same, and nobody is told: it is applied at once.
+pub(super) fn keep_untold(
+    context: &Context,
+    id: Option<u64>,
+    plan: Plan,
+    rules: Vec<GivenRules>,
+) -> Result<KeptPlan, ToolError> {
+    let identity = plan.identity();
+    let made = context.clock.now().timestamp_millis();
+    let fault = |error: serde_json::Error| {
+        ToolError::plain(ErrorCode::IoError, format!("the plan could not be written: {error}"))
+    };
+    let content = serde_json::to_string(&plan).map_err(fault)?;
+    let texts = serde_json::to_string(&rules).map_err(fault)?;
+    let new = NewPlan {
+        identity: &identity,
+        made,
+        caller: &context.origin.caller,
+        whole: context.vault.view().is_all(),
+        content: &content,
+        rules: &texts,
+    };
+    let plans = &context.journal.store().plans;
+    let id = id.map(u64::cast_signed);
+    let id = plans.keep(id, &new, forget_before(context)).map_err(not_kept)?.cast_unsigned();
+    let caller = context.origin.caller.clone();
+    Ok(KeptPlan { id, identity, made, caller, plan, rules })
+}
+
+/// The error for what the store could not keep or read.
+pub(super) fn not_kept(error: StoreError) -> ToolError {
+    let hint = error.hint();
+    ToolError::new(ErrorCode::IoError, error.to_string(), hint)
+}
+
+/// The plan of this number, if it is kept and the caller may see all of its notes.
+pub(super) fn find(context: &Context, id: u64) -> Result<KeptPlan, ToolError> {
+    let plans = &context.journal.store().plans;
+    let row = plans.get(id.cast_signed(), forget_before(context)).map_err(not_kept)?;
+    let kept = row.map(|row| read(context.vault.view(), row)).transpose()?;
+    kept.flatten().ok_or_else(|| {
+        let days = context.settings.organize.keep_plans_days;
+        ToolError::new(
+            ErrorCode::NotFound,
+            format!("there is no plan {id}"),
+            format!("plans are forgotten after {days} days; plan_changes makes one"),
+        )
+    })
+}
+
+/// The plan of a row; none where the caller may not see all of it.
+fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
+    let fault = |error: serde_json::Error| {
+        let message = format!("plan {} cannot be read: {error}", row.id);
+        ToolError::new(ErrorCode::IoError, message, "make it again with plan_changes")
+    };
+    let mut plan: Plan = serde_json::from_str(&row.content).map_err(fault)?;
+    let mut rules: Vec<GivenRules> = serde_json::from_str(&row.rules).map_err(fault)?;
+    if !is_seen(view, &plan.items) {
+        return Ok(None);
+    }
+    if row.whole && !view.is_all() {
+        // What else it says was found out in notes that this caller may not see.
+        rules.clear();
+        plan.faults.clear();
+        plan.rules.clear();
+        plan.looked_at = plan.items.len();
+        plan.links = Default::default();
+        plan.items.iter_mut().for_each(|item| item.why.clear());
+    }
+    let id = row.id.cast_unsigned();
+    let PlanRow { identity, made, caller, .. } = row;
+    Ok(Some(KeptPlan { id, identity, made, caller, plan, rules }))
+}
+
+/// Whether all notes of these items may be seen.
+pub(super) fn is_seen(view: &View, items: &[Item]) -> bool {
+    let holds = |path: &str| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
+    view.is_all()
+        || items.iter().all(|item| holds(&item.path) && item.to.as_deref().is_none_or(holds))
+}
+
+/// The folders that the items leave, enter or lie in, by name; `/` is the vault itself. At most 20, and the nearest
+/// folder that holds all of them where there are more.
+pub(super) fn folders(items: &[Item]) -> Vec<String> {
+    let folder = |path: &str| match path.rsplit_once('/') {
+        Some((folder, _)) => folder.to_owned(),
+        None => "/".to_owned(),
+    };
+    let paths = items.iter().flat_map(|item| std::iter::once(&item.path).chain(&item.to));
+    let mut found: BTreeSet<String> = paths.map(|path| folder(path)).collect();
+    let depth = |one: &String| if one == "/" { 0 } else { 1 + one.matches('/').count() };
+    while found.len() > MAX_FOLDERS {
+        let deepest = found.iter().map(depth).max().unwrap_or(0);
+        let lift = |one: String| if depth(&one) == deepest { folder(&one) } else { one };
+        found = found.into_iter().map(lift).collect();
+    }
+    found.into_iter().collect()
+}
+
+/// `move 12 notes, change 3, create 1, trash 2`; `change nothing`.
+pub(super) fn sentence(items: &[&Item]) -> String {
+    let number = |fits: &dyn Fn(&Item) -> bool| items.iter().filter(|item| fits(item)).count();
+    let parts = [
+        ("move", number(&|item| item.to.is_some())),
+        ("change", number(&|item| !item.create && item.changes_text())),
+        ("create", number(&|item| item.create)),
+        ("trash", number(&|item| item.trash)),
+    ];
+    let mut said = Vec::new();
+    for (verb, number) in parts.into_iter().filter(|(_, number)| *number > 0) {
+        match said.is_empty() {
+            true => said.push(format!("{verb} {}", count(number, "note"))),
+            false => said.push(format!("{verb} {number}")),
+        }
+    }
+    if said.is_empty() { "change nothing".to_owned() } else { said.join(", ") }
+}

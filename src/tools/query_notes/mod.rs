@@ -1,0 +1,439 @@
+//! `query_notes`
+
+mod asked;
+mod words;
+
+use std::borrow::Cow;
+
+use chrono::DateTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::{Answer, Context, Names, Tier, Tool, ToolError, ToolKind, Touch, paging};
+use crate::bases::compare::Compare;
+use crate::bases::date::Times;
+use crate::bases::diagnostic::Diagnostic;
+use crate::bases::query::{ColumnKey, Query, ShownColumn, Summary as SummedBy};
+use crate::bases::source::Source as _;
+use crate::bases::trace::{self, Outcome};
+use crate::bases::value::{Text, Value};
+use crate::bases::view::{self, Page, Table};
+use crate::bases::{Evaluator, Scope};
+use crate::index::properties::Moment;
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::vault::Want;
+use asked::{Asked, written};
+use words::words;
+
+const DEFAULT_RESULTS: i64 = 50;
+const MAX_RESULTS: usize = 1_000;
+
+/// Runs a query.
+pub struct QueryNotes;
+
+/// Finds notes and files by properties, tags, links, dates and folders: what is overdue, what has no status. For words
+/// in texts use search_files. `where` is an expression of Obsidian's Bases: `status != "done" && due < today()`,
+/// `file.hasTag("book") && note["my rating"] >= 4`, `file.mtime > now() - "7d"`. Files have `file.name path folder ext
+/// size ctime mtime tags links`, `file.hasTag() hasLink() inFolder() hasProperty()`; texts and lists `contains()
+/// isEmpty() length`, lists `filter(value > 1)`, dates `format("YYYY-MM")`; `/re/.matches(text)`, `if(a, b, c)`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Which notes: an expression. Left out: all that `base` shows.
+    #[serde(default, rename = "where")]
+    condition: Option<String>,
+    /// A `.base` file whose view is asked for, or a `base` block of a note by its number: `Note.md#2`.
+    #[serde(default)]
+    base: Option<String>,
+    /// The view of the base, by its name. Left out: the first.
+    #[serde(default)]
+    view: Option<String>,
+    /// The note that `this` means.
+    #[serde(default)]
+    this: Option<String>,
+    /// The columns: keys such as `status` or `file.mtime`, or expressions. Left out: those of the view, or the
+    /// properties that `where` reads.
+    #[serde(default)]
+    select: Vec<String>,
+    /// By what to sort, the most important first: a key or an expression, and ` desc` behind it for the largest first.
+    #[serde(default)]
+    sort: Vec<String>,
+    /// How many rows at most, 1 to 1,000. Left out: 50.
+    #[serde(default = "default_results")]
+    limit: i64,
+    /// The first row shown, from 1: how to go on where an answer ended.
+    #[serde(default = "paging::first")]
+    first_result: usize,
+    /// A note: says why it is in the answer or not, part by part.
+    #[serde(default)]
+    explain: Option<String>,
+    /// How `where` is written.
+    #[serde(default)]
+    dialect: Dialect,
+}
+
+fn default_results() -> i64 {
+    DEFAULT_RESULTS
+}
+
+/// How a condition is written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// As in Obsidian's Bases.
+    #[default]
+    Bases,
+    /// With `AND`, `OR`, `IN` and `MATCHES`, on files alone.
+    Classic,
+}
+
+/// A table.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The view, where a base was asked.
+    view: Option<String>,
+    /// The columns, in their order.
+    columns: Vec<Column>,
+    /// The rows that are shown, in their order; those of one group follow each other.
+    rows: Vec<Row>,
+    /// The groups of the rows that are shown, where the view has any, in their order.
+    groups: Vec<Group>,
+    /// Over all rows, where the view has summaries.
+    summaries: Vec<Summary>,
+    /// How many rows there are, those beyond the limit included.
+    total: usize,
+    /// What may not mean what was meant.
+    warnings: Vec<Warning>,
+    /// Rows that the condition could not tell; `None` if it could tell all.
+    row_errors: Option<RowErrors>,
+    /// Whether `this` was asked for and is not given: it is then the base itself, or null without a base.
+    is_this_missing: bool,
+    /// Notes whose properties could not be read.
+    unknown_files: usize,
+    /// Why the note asked about is in the answer or not.
+    explanation: Option<Explanation>,
+}
+
+/// A column.
+#[derive(Serialize, JsonSchema)]
+pub struct Column {
+    /// As it is asked for: `note.status`, `file.mtime`, `formula.total`, or an expression.
+    key: String,
+    /// What stands above it.
+    title: String,
+}
+
+/// A row.
+#[derive(Serialize, JsonSchema)]
+pub struct Row {
+    /// The file.
+    path: String,
+    /// A value for each column: dates as ISO texts, links as `[[…]]`, files as paths, an error as an object with
+    /// `error`.
+    cells: Vec<Json>,
+    /// The same as texts, as they are shown.
+    texts: Vec<String>,
+    /// Which of `groups` it is in, from 0.
+    group: Option<usize>,
+}
+
+/// Rows with the same value of what the view is grouped by.
+#[derive(Serialize, JsonSchema)]
+pub struct Group {
+    /// The value.
+    key: Json,
+    /// The same as text.
+    text: String,
+    /// How many rows it has.
+    count: usize,
+    /// Over the rows of the group.
+    summaries: Vec<Summary>,
+}
+
+/// A column summed up.
+#[derive(Serialize, JsonSchema)]
+pub struct Summary {
+    /// The key of the column.
+    column: String,
+    /// How: `Sum`, `Average`.
+    name: String,
+    /// What comes of it.
+    value: Json,
+    /// The same as text.
+    text: String,
+}
+
+/// What may not mean what was meant.
+#[derive(Serialize, JsonSchema)]
+pub struct Warning {
+    /// What.
+    message: String,
+    /// What to write instead.
+    hint: Option<String>,
+    /// Where in the expression or base: the line, from 1.
+    line: u32,
+    /// The character of the line, from 1.
+    column: u32,
+}
+
+/// Rows for which the condition ended in an error. None of them is in the table.
+#[derive(Serialize, JsonSchema)]
+pub struct RowErrors {
+    /// How many rows.
+    count: usize,
+    /// The file of the first.
+    path: String,
+    /// What went wrong there.
+    message: String,
+    /// The expression.
+    expression: String,
+    /// Where in it: the character, from 1.
+    column: usize,
+}
+
+/// Why a note is in the answer or not.
+#[derive(Serialize, JsonSchema)]
+pub struct Explanation {
+    /// The note.
+    path: String,
+    /// Whether it is a row.
+    is_row: bool,
+    /// Each part of the condition, the whole first, with what it gives for this note.
+    parts: Vec<Part>,
+}
+
+/// A part of a condition.
+#[derive(Serialize, JsonSchema)]
+pub struct Part {
+    /// How deep it lies in the whole.
+    depth: usize,
+    /// Its text; `and`, `or`, `not`, `&&`, `||`, `!` for what joins the parts below it.
+    expression: String,
+    /// How it came out.
+    outcome: PartOutcome,
+    /// Why it failed, where it did.
+    error: Option<String>,
+    /// What it read of the note.
+    reads: Vec<Read>,
+}
+
+/// How a part came out.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum PartOutcome {
+    Holds,
+    HoldsNot,
+    /// It ended in an error.
+    Failed,
+    /// What stands before it had decided.
+    NotAsked,
+}
+
+/// Something that a part read.
+#[derive(Serialize, JsonSchema)]
+pub struct Read {
+    /// Its name: `status`, `file.tags`.
+    name: String,
+    /// Its value.
+    value: Json,
+    /// The same as text.
+    text: String,
+}
+
+impl Tool for QueryNotes {
+    const NAME: &'static str = "query_notes";
+    const TITLE: &'static str = "Query notes by their properties";
+    const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
+    const IDEMPOTENT: bool = true;
+    const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = &[
+        (Cow::Borrowed("where"), Names::Pattern),
+        (Cow::Borrowed("base"), Names::Path),
+        (Cow::Borrowed("this"), Names::Path),
+        (Cow::Borrowed("explain"), Names::Path),
+    ];
+    const EXAMPLE: &'static str = r#"{"where": "file.name == \"a\""}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, mut input: Input) -> Result<Answer<Output>, ToolError> {
+        let Input { condition, base, view, this, explain, .. } = &mut input;
+        for text in [condition, base, view, this, explain] {
+            // Models fill in what they have nothing to say for.
+            text.take_if(|text| text.trim().is_empty());
+        }
+        let limit = paging::within(1..=MAX_RESULTS, "limit", input.limit)?;
+        let skipped = paging::skipped(input.first_result);
+        let asked = Asked::of(context, &input)?;
+        let zone = context.clock.zone();
+        let times = Times::new(&*zone);
+        let instant = |millis: i64| {
+            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
+            times.millis(local.naive_utc())
+        };
+        let (index, vault) = (&context.index, &context.vault);
+        let moment = index.properties.moment(vault, &index.links, &context.cancel);
+        let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+        let this = match &input.this {
+            Some(asked) => Some(context.find(asked, Want::File)?.path),
+            None => asked.base.clone(),
+        };
+        let now = context.clock.now().timestamp_millis();
+        let scope = Scope {
+            source: &moment,
+            now,
+            zone: &*zone,
+            this: this.and_then(|path| moment.file(&path)),
+            seed: now.cast_unsigned(),
+            formulas: &asked.query.formulas,
+        };
+        let table = view::run(&asked.query, scope, Page { first: skipped, rows: limit });
+        let explanation = match &input.explain {
+            Some(note) => {
+                let path = context.find(note, Want::File)?.path;
+                Some(explanation(&asked.query, &path, &moment, scope)?)
+            }
+            None => None,
+        };
+        let warnings = asked.warnings(&moment);
+        let compare = Compare { source: &moment, times: &times };
+        // In a note, `this` is the note that holds the base.
+        let is_embedded = asked.base.as_ref().is_some_and(|base| base.is_note());
+        let is_this_missing = table.used_this && input.this.is_none() && !is_embedded;
+        let data = output(&asked, table, explanation, warnings, &moment, compare);
+        let data = Output { is_this_missing, ..data };
+        if moment.is_withdrawn() || context.cancel.is_cancelled() {
+            return Err(ToolError::cancelled());
+        }
+        Ok(Answer::new(words(&data, skipped), data))
+    }
+}
+
+fn output(
+    asked: &Asked,
+    table: Table,
+    explanation: Option<Explanation>,
+    warnings: Vec<Diagnostic>,
+    moment: &Moment<'_>,
+    compare: Compare<'_>,
+) -> Output {
+    let text = |value: &Value| compare.text(value).unwrap_or_else(|error| error.to_string());
+    let sums = |values: &[Value]| -> Vec<Summary> {
+        let summed = asked.query.summaries.iter().zip(values);
+        let summary = |((key, by), value): (&(ColumnKey, SummedBy), &Value)| Summary {
+            column: written(key),
+            name: match by {
+                SummedBy::BuiltIn(name) | SummedBy::Own { name, .. } => name.to_string(),
+            },
+            value: compare.json(value),
+            text: text(value),
+        };
+        summed.map(summary).collect()
+    };
+    let mut groups = Vec::new();
+    let mut rows = Vec::new();
+    for group in &table.groups {
+        if let Some(key) = &group.key {
+            groups.push(Group {
+                key: compare.json(key),
+                text: text(key),
+                count: group.total,
+                summaries: sums(&group.summaries),
+            });
+        }
+        rows.extend(group.rows.iter().map(|row| Row {
+            path: moment.path(row.file).to_string(),
+            cells: row.cells.iter().map(|value| compare.json(value)).collect(),
+            texts: row.cells.iter().map(text).collect(),
+            group: group.key.as_ref().map(|_| groups.len() - 1),
+        }));
+    }
+    let column = |column: &ShownColumn| Column {
+        key: match &column.expression {
+            Some(expression) => expression.source.to_string(),
+            None => written(&column.key),
+        },
+        title: column.title.to_string(),
+    };
+    let failed = table.failed;
+    let row_errors = failed.first.map(|(path, first)| RowErrors {
+        count: failed.count,
+        path: path.to_string(),
+        message: first.error.message.clone(),
+        column: column_of(&first.expression, first.error.at.start),
+        expression: first.expression.to_string(),
+    });
+    Output {
+        view: asked.view.as_deref().map(str::to_owned),
+        columns: asked.query.columns.iter().map(column).collect(),
+        rows,
+        groups,
+        summaries: sums(&table.summaries),
+        total: table.total,
+        warnings: warnings.into_iter().map(Warning::of).collect(),
+        row_errors,
+        is_this_missing: false,
+        unknown_files: moment.gaps().map_or(0, |gaps| gaps.count),
+        explanation,
+    }
+}
+
+impl Warning {
+    fn of(diagnostic: Diagnostic) -> Self {
+        let (message, hint) = (diagnostic.message.clone(), diagnostic.hint.clone());
+        Self { message, hint, line: diagnostic.line, column: diagnostic.column }
+    }
+}
+
+/// Which character of its line, from 1, begins at this byte.
+fn column_of(text: &str, at: u32) -> usize {
+    let before = text.get(..at as usize).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.chars().count() + 1
+}
+
+fn explanation(
+    query: &Query,
+    path: &VaultPath,
+    moment: &Moment<'_>,
+    scope: Scope<'_>,
+) -> Result<Explanation, ToolError> {
+    let Some(file) = moment.file(path) else {
+        let message = format!("`{path}` was not there yet when the question began");
+        return Err(ToolError::new(ErrorCode::NotFound, message, "ask again"));
+    };
+    let mut evaluator = Evaluator::new(scope);
+    let filter = query.filter.as_ref();
+    let parts = filter.map(|filter| trace::explain(filter, file, &mut evaluator));
+    let parts: Vec<trace::Part> = parts.unwrap_or_default();
+    let is_row = parts.first().is_none_or(|whole| matches!(whole.outcome, Outcome::Holds));
+    let compare = evaluator.compare();
+    let read = |(name, value): &(Text, Value)| Read {
+        name: name.to_string(),
+        value: compare.json(value),
+        text: compare.text(value).unwrap_or_else(|error| error.to_string()),
+    };
+    let part = |part: trace::Part| Part {
+        depth: part.depth,
+        expression: part.text.to_string(),
+        reads: part.reads.iter().map(read).collect(),
+        outcome: match &part.outcome {
+            Outcome::Holds => PartOutcome::Holds,
+            Outcome::HoldsNot => PartOutcome::HoldsNot,
+            Outcome::Failed(_) => PartOutcome::Failed,
+            Outcome::NotAsked => PartOutcome::NotAsked,
+        },
+        error: match part.outcome {
+            Outcome::Failed(error) => Some(error.message.clone()),
+            _ => None,
+        },
+    };
+    Ok(Explanation {
+        path: path.as_str().to_owned(),
+        is_row,
+        parts: parts.into_iter().map(part).collect(),
+    })
+}

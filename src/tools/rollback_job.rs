@@ -1,0 +1,94 @@
+//! `rollback_job`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::jobs::{self, Blocked, Job};
+use super::text_file::count;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind};
+
+/// Takes a job back.
+pub struct RollbackJob;
+
+/// Takes back what a job did: all of it, or some items. What was written in a note since stays, and links follow. If an
+/// item cannot be taken back, as when its old path is taken, the others are, and it is named.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The number of the job.
+    job: u64,
+    /// Only these items, by number, with those that went where these have to go back to.
+    #[serde(default)]
+    items: Vec<u32>,
+}
+
+/// What was taken back.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The job.
+    job: u64,
+    /// `undone` or `partly_undone`.
+    state: &'static str,
+    /// Items that were taken back now.
+    undone: usize,
+    /// Items of the job that still stand as it did them.
+    standing: usize,
+    /// Items that could not be taken back, with the reason.
+    blocked: Vec<BlockedItem>,
+    /// The change set that did it; undoing that brings it back. None where every item is blocked.
+    change_set: Option<u64>,
+    /// What a person should know of it.
+    notes: Vec<String>,
+}
+
+/// An item that could not be taken back.
+#[derive(Serialize, JsonSchema)]
+pub struct BlockedItem {
+    /// Its number.
+    item: u32,
+    /// Where it is.
+    path: String,
+    /// Why.
+    reason: String,
+}
+
+impl From<Blocked> for BlockedItem {
+    fn from(blocked: Blocked) -> Self {
+        Self { item: blocked.item, path: blocked.path, reason: blocked.reason }
+    }
+}
+
+impl Tool for RollbackJob {
+    const NAME: &'static str = "rollback_job";
+    const TITLE: &'static str = "Take a job back";
+    const TIER: Tier = Tier::Dangerous;
+    const KIND: ToolKind = ToolKind::Edit;
+    const IDEMPOTENT: bool = false;
+    const HEAVY: bool = true;
+    const SELDOM: bool = true;
+    const EXAMPLE: &'static str = r#"{"job": 1}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let mut job = Job::find(context, input.job)?;
+        let taken = jobs::take_back(context, &mut job, &input.items)?;
+        let (done, undone) = job.counts();
+        let mut lines =
+            vec![format!("took back {} of job {}", count(taken.undone, "item"), job.id())];
+        lines.extend(
+            taken.blocked.iter().map(|one| format!("stays: `{}`: {}", one.path, one.reason)),
+        );
+        lines.extend(taken.notes.iter().cloned());
+        let data = Output {
+            job: job.id(),
+            state: job.state().word(),
+            undone: taken.undone,
+            standing: done - undone,
+            blocked: taken.blocked.into_iter().map(BlockedItem::from).collect(),
+            change_set: taken.change_set,
+            notes: taken.notes,
+        };
+        Ok(Answer::new(lines.join("\n"), data))
+    }
+}

@@ -1,0 +1,325 @@
+//! `show_plan`
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::plans::{self, KeptPlan, sentence};
+use super::text_file::local;
+use super::{Answer, Context, Tier, Tool, ToolError, given_rules, jobs, paging};
+use crate::note::path::VaultPath;
+use crate::organize::linked;
+use crate::organize::plan::{Asked, Item, Plan};
+use crate::organize::planner;
+use crate::organize::views::{self, GroupBy, View};
+use crate::vault::{Kind, Want};
+
+/// Shows a plan.
+pub struct ShowPlan;
+
+/// Items in one answer.
+const MAX_ITEMS: usize = 200;
+
+/// Characters of a view.
+const MAX_TEXT: usize = 100_000;
+
+/// Problems that an answer names.
+const MAX_PROBLEMS: usize = 20;
+
+/// Shows what a plan of `plan_changes` would do, and gives the identity with which `apply_plan` applies exactly that.
+/// Changes nothing.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The number of the plan.
+    plan: u64,
+    /// `tree` (folders before and after), `table` (a line an item), `diff` (the texts that change), `json` or `html`.
+    #[serde(default)]
+    format: Format,
+    /// What `table`, `json` and `html` group by.
+    #[serde(default)]
+    group_by: Group,
+    /// Also show the files to which nothing happens.
+    #[serde(default)]
+    include_unchanged: bool,
+    /// The first item shown, from 1: how to go on where an answer ended.
+    #[serde(default = "paging::first")]
+    first_item: usize,
+    /// Say why rules took this note, by its path or the number of its item.
+    #[serde(default)]
+    why: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    #[default]
+    Tree,
+    Table,
+    Diff,
+    Json,
+    Html,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Group {
+    #[default]
+    Action,
+    Rule,
+    Source,
+    Destination,
+}
+
+/// A plan.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Its number.
+    plan: u64,
+    /// What `apply_plan` takes.
+    identity: String,
+    /// When it was made, local time.
+    made: String,
+    /// The program that asked for it.
+    caller: String,
+    /// What would happen, in words.
+    summary: String,
+    /// The items from `first_item` on, by path; at most 200.
+    items: Vec<PlannedItem>,
+    /// How many items there are.
+    total: usize,
+    /// Rules that went wrong for some files, as `plan_changes` tells them.
+    faults: Vec<Value>,
+    /// Files in which links would follow.
+    relinked: usize,
+    /// With `why`: each rule in the order in which they were asked about the note, and what came of it.
+    why: Vec<Value>,
+}
+
+/// What would happen to a file.
+#[derive(Serialize, JsonSchema)]
+pub struct PlannedItem {
+    /// Its number.
+    item: u32,
+    /// Its path now.
+    path: String,
+    /// Its path afterwards, if that is another.
+    to: Option<String>,
+    /// Properties that get these values.
+    set: Map<String, Value>,
+    /// Properties that go.
+    remove: Vec<String>,
+    /// Tags that come.
+    tag: Vec<String>,
+    /// Tags that go.
+    untag: Vec<String>,
+    /// Text that comes at the end.
+    append: String,
+    /// Text that comes behind the frontmatter.
+    prepend: String,
+    /// Whether it is created.
+    create: bool,
+    /// Whether it goes to the trash.
+    trash: bool,
+    /// The rules that took it.
+    rules: Vec<String>,
+    /// `low`, `medium` or `high`.
+    risk: Value,
+    /// What is wrong with it.
+    problems: Vec<Problem>,
+}
+
+/// What is wrong with an item.
+#[derive(Serialize, JsonSchema)]
+pub struct Problem {
+    /// The number of the item.
+    pub item: u32,
+    /// Its path.
+    pub path: String,
+    /// `taken`, `captures_links`, `link_stuck`, `read_only`, `conflict_copy`, `nothing_to_insert`, `unsettled`,
+    /// `name_changed` or `not_applicable`.
+    pub kind: Value,
+    /// For people.
+    pub message: String,
+    /// Whether the item is left out until it is changed.
+    pub blocks: bool,
+}
+
+/// The first problems of these items, and how many items have some.
+pub(super) fn problems(items: &[Item]) -> (Vec<Problem>, usize) {
+    let first = items.iter().flat_map(problems_of).take(MAX_PROBLEMS).collect();
+    (first, items.iter().filter(|item| !item.problems.is_empty()).count())
+}
+
+fn problems_of(item: &Item) -> impl Iterator<Item = Problem> {
+    item.problems.iter().map(|problem| Problem {
+        item: item.id,
+        path: item.path.clone(),
+        kind: serde_json::to_value(problem.kind).unwrap_or_default(),
+        message: problem.message.clone(),
+        blocks: problem.blocks,
+    })
+}
+
+impl Tool for ShowPlan {
+    const NAME: &'static str = "show_plan";
+    const TITLE: &'static str = "Show a plan";
+    const TIER: Tier = Tier::Safe;
+    const SELDOM: bool = true;
+    const IDEMPOTENT: bool = true;
+    const LONG_ANSWER: bool = true;
+    const EXAMPLE: &'static str = r#"{"plan": 1}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let kept = plans::find(context, input.plan)?;
+        if let Some(asked) = &input.why {
+            return why(context, &kept, asked);
+        }
+        let all: Vec<&Item> = kept.plan.items.iter().collect();
+        let skipped = paging::skipped(input.first_item).min(all.len());
+        let shown: Vec<&Item> = all.iter().skip(skipped).take(MAX_ITEMS).copied().collect();
+        let text = match skipped {
+            0 => view(context, &kept.plan, &input)?,
+            _ => views::lines(&shown),
+        };
+        let mut lines = vec![format!("plan {}: {}", kept.id, sentence(&all)), text];
+        if skipped + shown.len() < all.len() {
+            let (rest, next) = (all.len() - skipped - shown.len(), skipped + shown.len() + 1);
+            lines.push(format!("[{rest} more items; go on with first_item: {next}]"));
+        }
+        lines.push(format!("identity {}", kept.identity));
+        let text = match input.format {
+            // A file, and nothing beside it.
+            Format::Json | Format::Html => lines.swap_remove(1),
+            Format::Tree | Format::Table | Format::Diff => lines.join("\n"),
+        };
+        let data = output(&kept, shown.into_iter().map(planned).collect(), Vec::new());
+        Ok(Answer::new(text, data))
+    }
+}
+
+fn output(kept: &KeptPlan, items: Vec<PlannedItem>, why: Vec<Value>) -> Output {
+    let all: Vec<&Item> = kept.plan.items.iter().collect();
+    Output {
+        plan: kept.id,
+        identity: kept.identity.clone(),
+        made: local(kept.made.saturating_mul(1_000_000)),
+        caller: kept.caller.clone(),
+        summary: sentence(&all),
+        items,
+        total: all.len(),
+        faults: faults(&kept.plan),
+        relinked: kept.plan.links.files,
+        why,
+    }
+}
+
+/// The rules of a plan that went wrong.
+pub(super) fn faults(plan: &Plan) -> Vec<Value> {
+    plan.faults.iter().map(|fault| json!(fault)).collect()
+}
+
+/// A plan as it is to be looked at.
+fn view(context: &Context, plan: &Plan, input: &Input) -> Result<String, ToolError> {
+    let unchanged: Option<Vec<String>> = input.include_unchanged.then(|| {
+        let planned: HashSet<&str> = plan.items.iter().map(|item| item.path.as_str()).collect();
+        let seen = context.vault.catalogue();
+        let root = VaultPath::root();
+        let files = seen.within(&root).filter(|entry| entry.kind == Kind::File);
+        let mut paths: Vec<String> = files
+            .map(|entry| entry.path().to_path().as_str().to_owned())
+            .filter(|path| !planned.contains(path.as_str()))
+            .collect();
+        paths.sort_unstable();
+        paths
+    });
+    let view = View {
+        group_by: match input.group_by {
+            Group::Action => GroupBy::Action,
+            Group::Rule => GroupBy::Rule,
+            Group::Source => GroupBy::Source,
+            Group::Destination => GroupBy::Destination,
+        },
+        unchanged: unchanged.as_deref(),
+        ..View::of(plan, context.room.min(MAX_TEXT))
+    };
+    Ok(match input.format {
+        Format::Tree => view.tree(),
+        Format::Table => view.table(),
+        Format::Json => view.json().to_string(),
+        Format::Html => view.html(),
+        Format::Diff => {
+            view.diff(&plans::over_vault(context, &[], |world| linked::texts(world, plan))?)
+        }
+    })
+}
+
+/// Why rules took a note, or did not.
+fn why(context: &Context, kept: &KeptPlan, asked: &str) -> Result<Answer<Output>, ToolError> {
+    let items = &kept.plan.items;
+    let by_number = asked.parse::<u32>().ok();
+    let item = items.iter().find(|item| Some(item.id) == by_number || item.path == asked);
+    let (item, path) = match item {
+        Some(item) => (Some(item), item.path.clone()),
+        None => {
+            let path = context.find(asked, Want::File)?.path.as_str().to_owned();
+            (items.iter().find(|item| item.path == path), path)
+        }
+    };
+    let asked = match item {
+        Some(item) => item.why.clone(),
+        // As the note is now.
+        None => {
+            let rules = given_rules::all(context, &kept.rules)?;
+            let path = context.vault.parse(&path)?;
+            plans::over_vault(context, &rules, |world| planner::why(world, &rules, &path))?
+                .unwrap_or_default()
+        }
+    };
+    let mut lines = vec![item.map_or(path, jobs::line)];
+    if asked.is_empty() {
+        lines.push("  no rule was asked about it".to_owned());
+    }
+    lines.extend(asked_lines(&asked));
+    let why = asked.iter().map(|asked| json!(asked)).collect();
+    let data = output(kept, item.into_iter().map(planned).collect(), why);
+    Ok(Answer::new(lines.join("\n"), data))
+}
+
+/// What each rule said, a line each, with the parts of its condition below.
+pub(super) fn asked_lines(asked: &[Asked]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (at, asked) in asked.iter().enumerate() {
+        let outcome = match (&asked.stopped_by, asked.took) {
+            (Some(by), _) => format!("not asked: `{by}` stops"),
+            (None, true) => "yes".to_owned(),
+            (None, false) => "no".to_owned(),
+        };
+        lines.push(format!("  {}  {}  {outcome}", at + 1, asked.rule));
+        lines.extend(asked.parts.iter().map(|part| format!("       {part}")));
+    }
+    lines
+}
+
+fn planned(item: &Item) -> PlannedItem {
+    PlannedItem {
+        item: item.id,
+        path: item.path.clone(),
+        to: item.to.clone(),
+        set: item.set.clone(),
+        remove: item.remove.clone(),
+        tag: item.tag.clone(),
+        untag: item.untag.clone(),
+        append: item.append.clone(),
+        prepend: item.prepend.clone(),
+        create: item.create,
+        trash: item.trash,
+        rules: item.rules.clone(),
+        risk: serde_json::to_value(item.risk).unwrap_or_default(),
+        problems: problems_of(item).collect(),
+    }
+}

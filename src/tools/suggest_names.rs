@@ -1,0 +1,380 @@
+//! `suggest_names`
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use chrono::DateTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::named::Convention;
+use super::text_file::{count, shown, size};
+use super::{Answer, Context, Names, Tier, Tool, ToolError, ToolKind, Touch};
+use crate::bases::date::Times;
+use crate::bases::source::Source as _;
+use crate::bases::value::FileId;
+use crate::index::properties::Moment;
+use crate::note::code::ErrorCode;
+use crate::note::fold::fold_key;
+use crate::note::path::{PathRef, VaultPath};
+use crate::organize::shapes::{Pattern, Vocabulary};
+use crate::organize::suggest::{About, is_empty_name, makes_the_same, style_named, suggestions};
+use crate::organize::{about, conventions};
+use crate::vault::{Kind, Want};
+
+/// Suggests names.
+pub struct SuggestNames;
+
+/// Files of one call.
+const MAX_FILES: usize = 500;
+
+/// Letters of a text that are shown.
+const PREVIEW: usize = 160;
+
+/// Suggests names for notes and attachments that fit how their folder names files, from the present name, the property
+/// `title`, the first heading and date properties. Nothing is renamed: hand what you choose to plan_changes as items
+/// with `path` and `to`, or to move. Each suggestion has a reason; each file its first words, so that you can tell
+/// whether the name says what is in it, and a better one can be made.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The files, from the vault's root, or a folder for the files directly in it; 500 files at most.
+    paths: Vec<String>,
+    /// How they are to be named: a pattern such as `{YYYY-MM-DD} {Title Words}`, the id of a convention from
+    /// describe_vault, or a style such as `kebab-case`. Left out: as their folder names files, else the vault.
+    #[serde(default)]
+    convention: Option<String>,
+}
+
+/// What the files could be called.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The files, in the order asked for.
+    files: Vec<File>,
+}
+
+/// A file.
+#[derive(Serialize, JsonSchema)]
+pub struct File {
+    /// Its path now.
+    path: String,
+    /// The pattern its name should fit.
+    convention: Convention,
+    /// Whether its name fits and says something, so that it needs no other.
+    fits: bool,
+    /// Names that it could have, the best first; none where it fits, or where nothing in it gives a name.
+    suggestions: Vec<Suggested>,
+    /// The first words of its text.
+    preview: String,
+    /// Bytes.
+    size: u64,
+}
+
+/// A name that a file could have.
+#[derive(Serialize, JsonSchema)]
+pub struct Suggested {
+    /// With the extension, which stays.
+    name: String,
+    /// The path it would have, to give to plan_changes as `to`.
+    to: String,
+    /// What it was made from.
+    reason: String,
+    /// The file that has this path, or whose first suggestion it is too; none if it is free.
+    taken_by: Option<String>,
+}
+
+impl Tool for SuggestNames {
+    const NAME: &'static str = "suggest_names";
+    const TITLE: &'static str = "Suggest names for files";
+    const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
+    const IDEMPOTENT: bool = true;
+    const HEAVY: bool = true;
+    const SELDOM: bool = true;
+    const TOUCHES: &'static [Touch] = &[(Cow::Borrowed("paths"), Names::Path)];
+    const EXAMPLE: &'static str = r#"{"paths": ["a.md"]}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let asked = input.convention.filter(|text| !text.trim().is_empty());
+        let paths = files(context, &input.paths)?;
+        let zone = context.clock.zone();
+        let times = Times::new(&*zone);
+        let instant = |millis: i64| {
+            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
+            times.millis(local.naive_utc())
+        };
+        let (index, vault) = (&context.index, &context.vault);
+        let moment = index.properties.moment(vault, &index.links, &context.cancel);
+        let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+        let mut naming = Naming::new(&moment);
+        let own = asked.as_deref().map(|asked| naming.asked(asked)).transpose()?;
+        let mut found = Vec::with_capacity(paths.len());
+        for path in &paths {
+            if context.cancel.is_cancelled() {
+                return Err(ToolError::cancelled());
+            }
+            let wanted = own.clone().unwrap_or_else(|| naming.of_folder(path));
+            if let Some(file) = moment.file(path) {
+                found.push(suggested(&moment, &times, &naming.vocabulary, path, file, &wanted));
+            }
+        }
+        mark_taken(context, &mut found);
+        Ok(Answer::new(words(&found), Output { files: found }))
+    }
+}
+
+/// The files that are asked about, each once.
+fn files(context: &Context, asked: &[String]) -> Result<Vec<VaultPath>, ToolError> {
+    let mut paths: Vec<VaultPath> = Vec::new();
+    for asked in asked {
+        let found = context.find(asked, Want::Any)?;
+        if context
+            .vault
+            .catalogue()
+            .get(found.path.as_str())
+            .is_some_and(|entry| entry.kind == Kind::Folder)
+            || found.path.is_root()
+        {
+            let catalogue = context.vault.catalogue();
+            let inside =
+                catalogue.directly_in(&found.path).filter(|entry| entry.kind == Kind::File);
+            let inside = inside.map(|entry| entry.path().to_path());
+            paths.extend(inside.filter(|path| context.vault.view().shows(path)));
+        } else {
+            paths.push(found.path);
+        }
+    }
+    let mut seen = HashSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    if paths.is_empty() {
+        let hint = "give `paths`: files, or a folder with files directly in it";
+        return Err(ToolError::new(ErrorCode::InvalidInput, "no file was given", hint));
+    }
+    if paths.len() > MAX_FILES {
+        let message =
+            format!("{} files were given, and names are suggested for {MAX_FILES}", paths.len());
+        return Err(ToolError::new(ErrorCode::TooMany, message, "give fewer at once"));
+    }
+    Ok(paths)
+}
+
+/// How files are named, by folder.
+#[derive(Default)]
+struct Naming {
+    vocabulary: Vocabulary,
+    /// The stems in each folder, notes apart from others.
+    stems: HashMap<(String, bool), Vec<String>>,
+    known: HashMap<(String, bool), Vec<conventions::Convention>>,
+}
+
+impl Naming {
+    fn new(moment: &Moment<'_>) -> Self {
+        let mut naming = Self::default();
+        for file in moment.files() {
+            let path = moment.path(file);
+            let Some(path) = VaultPath::from_disk(&path) else { continue };
+            if path.is_note() {
+                naming.vocabulary.learn(path.stem());
+            }
+            naming.stems.entry(key(&path)).or_default().push(path.stem().to_owned());
+        }
+        naming
+    }
+
+    /// How a file's folder names files like it, if it does in one way; else how the vault does.
+    fn of_folder(&mut self, path: &VaultPath) -> Vec<conventions::Convention> {
+        let key = key(path);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let own: Vec<&str> =
+            self.stems.get(&key).into_iter().flatten().map(String::as_str).collect();
+        let found = conventions::of(&own, &self.vocabulary);
+        // Of a handful of names the best pattern may be the file's own.
+        let is_told =
+            |found: &&conventions::Convention| found.matching * 2 > own.len() && found.matching > 2;
+        let mut wanted: Vec<conventions::Convention> =
+            found.iter().filter(is_told).cloned().collect();
+        if wanted.is_empty() {
+            wanted = self.of_all(path.is_note());
+        }
+        self.known.insert(key, wanted.clone());
+        wanted
+    }
+
+    fn of_all(&mut self, notes: bool) -> Vec<conventions::Convention> {
+        let key = ("/".to_owned(), notes);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let all = self.stems.iter().filter(|((_, are_notes), _)| *are_notes == notes);
+        let all: Vec<&str> = all.flat_map(|(_, stems)| stems).map(String::as_str).collect();
+        let mut found = conventions::of(&all, &self.vocabulary);
+        found.truncate(2);
+        self.known.insert(key, found.clone());
+        found
+    }
+
+    /// The convention that a caller names.
+    fn asked(&mut self, asked: &str) -> Result<Vec<conventions::Convention>, ToolError> {
+        let told = |pattern: Pattern| vec![conventions::Convention::unused(pattern, "")];
+        if asked.contains('{') {
+            return Pattern::parse(asked)
+                .map(told)
+                .map_err(|error| unknown(asked, &error.to_string()));
+        }
+        if let Some(pattern) = style_named(asked) {
+            return Ok(told(pattern));
+        }
+        // An id is a pattern without its braces.
+        let common = conventions::common().find(|common| common.pattern.id() == asked);
+        if let Some(common) = common {
+            return Ok(vec![common]);
+        }
+        let folders: Vec<(String, bool)> = self.stems.keys().cloned().collect();
+        for folder in folders {
+            let stems: Vec<&str> =
+                self.stems.get(&folder).into_iter().flatten().map(String::as_str).collect();
+            let mut found = conventions::of(&stems, &self.vocabulary).into_iter();
+            if let Some(found) = found.find(|found| found.pattern.id() == asked) {
+                return Ok(vec![found]);
+            }
+        }
+        let mut all = self.of_all(true).into_iter().chain(self.of_all(false));
+        let found = all.find(|found| found.pattern.id() == asked);
+        found.map(|found| vec![found]).ok_or_else(|| unknown(asked, "no folder names files so"))
+    }
+}
+
+fn key(path: &VaultPath) -> (String, bool) {
+    let folder = path.parent().map_or_else(String::new, |folder| folder.as_str().to_owned());
+    (folder, path.is_note())
+}
+
+fn unknown(asked: &str, why: &str) -> ToolError {
+    ToolError::new(
+        ErrorCode::InvalidInput,
+        format!("`{asked}` is no convention: {why}"),
+        "give a pattern such as `{YYYY-MM-DD} {Title Words}`, a style such as `kebab-case`, or an `id` that \
+         describe_vault tells; {number}, {3 digits}, {code}, {version}, {emoji}, {id of 12 digits} stand for what \
+         they say",
+    )
+}
+
+fn suggested(
+    moment: &Moment<'_>,
+    times: &Times<'_>,
+    vocabulary: &Vocabulary,
+    path: &VaultPath,
+    file: FileId,
+    wanted: &[conventions::Convention],
+) -> File {
+    let text = moment.text(file);
+    let heading = text.as_deref().and_then(about::heading);
+    let about = About {
+        name: path.stem(),
+        title: about::title(moment, file),
+        heading,
+        dates: about::dates(moment, times, file),
+    };
+    let patterns: Vec<Pattern> = wanted.iter().map(|found| found.pattern.clone()).collect();
+    let fitting = patterns.iter().find(|pattern| {
+        pattern.fits(about.name, vocabulary) || makes_the_same(about.name, pattern, vocabulary)
+    });
+    let is_named =
+        fitting.is_some_and(|pattern| !(pattern.has_words() && is_empty_name(about.name)));
+    let made = if is_named { Vec::new() } else { suggestions(&about, &patterns, vocabulary) };
+    let folder = path.parent().unwrap_or_else(VaultPath::root);
+    let full = |stem: &str| match path.extension() {
+        Some(extension) => format!("{stem}.{extension}"),
+        None => stem.to_owned(),
+    };
+    let suggestions = made.into_iter().filter_map(|made| {
+        let name = full(&made.name);
+        let to = folder.join(&name)?.as_str().to_owned();
+        Some(Suggested { name, to, reason: made.reason, taken_by: None })
+    });
+    let convention = fitting.and_then(|fitting| wanted.iter().find(|one| one.pattern == *fitting));
+    let empty = conventions::Convention::unused(
+        Pattern { slots: Vec::new(), style: crate::organize::shapes::Style::Any },
+        "",
+    );
+    File {
+        path: path.as_str().to_owned(),
+        convention: Convention::of(convention.or(wanted.first()).unwrap_or(&empty)),
+        fits: is_named,
+        suggestions: suggestions.collect(),
+        preview: text.as_deref().map(preview).unwrap_or_default(),
+        size: moment.size(file),
+    }
+}
+
+/// The first words of a text, on one line.
+fn preview(text: &str) -> String {
+    let mut preview = String::new();
+    for word in text.split_whitespace() {
+        if preview.chars().count() + word.chars().count() > PREVIEW {
+            preview.push('…');
+            break;
+        }
+        if !preview.is_empty() {
+            preview.push(' ');
+        }
+        preview.push_str(word);
+    }
+    preview
+}
+
+/// Says of each suggestion whether its path is another file's, or is suggested for one before it.
+fn mark_taken(context: &Context, files: &mut [File]) {
+    let catalogue = context.vault.catalogue();
+    let mut firsts: HashMap<String, String> = HashMap::new();
+    for file in files {
+        for suggestion in &mut file.suggestions {
+            let key = fold_key(&suggestion.to);
+            let there = catalogue.folded(&key).into_iter().map(|entry| entry.path());
+            // A name that differs in case alone is the file's own.
+            let there = there
+                .filter(|there| there.as_str() != file.path)
+                .find(|there| context.vault.view().shows(*there));
+            let there = there.map(|there: PathRef<'_>| there.as_str().to_owned());
+            suggestion.taken_by = there.or_else(|| firsts.get(&key).cloned());
+        }
+        // A free one comes first.
+        file.suggestions.sort_by_key(|suggestion| suggestion.taken_by.is_some());
+        if let Some(first) = file.suggestions.first() {
+            firsts.entry(fold_key(&first.to)).or_insert_with(|| file.path.clone());
+        }
+    }
+}
+
+fn words(files: &[File]) -> String {
+    let mut lines = Vec::new();
+    for file in files {
+        lines.push(format!("{}  {}", shown(&file.path), size(file.size)));
+        if !file.preview.is_empty() {
+            lines.push(format!("  begins: {}", shown(&file.preview)));
+        }
+        if file.fits {
+            lines.push(format!("  fits {}", file.convention.pattern));
+        } else if file.suggestions.is_empty() {
+            lines.push(format!("  nothing in it gives a name like {}", file.convention.pattern));
+        }
+        for suggestion in &file.suggestions {
+            let taken = match &suggestion.taken_by {
+                Some(other) => format!("; taken by `{}`", shown(other)),
+                None => String::new(),
+            };
+            lines.push(format!("  → {}  ({}{taken})", shown(&suggestion.name), suggestion.reason));
+        }
+    }
+    let open = files.iter().filter(|file| !file.suggestions.is_empty()).count();
+    lines.push(format!(
+        "[{} of {} could have another name; nothing is renamed]",
+        open,
+        count(files.len(), "file")
+    ));
+    lines.join("\n")
+}

@@ -1,0 +1,397 @@
+//! Which step is next, and what it is given.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value as Json, json};
+
+use super::Tell;
+use super::report::{Ended, NOT_RECORDED, RunState, State, StepReport, Told};
+use crate::bases::date::Zone;
+use crate::bases::value::{Object, Text, Value};
+use crate::calls::Cancel;
+use crate::organize::workflow::values::{Values, of_json};
+use crate::organize::workflow::{Does, OnError, Step, Workflow};
+
+/// Steps that only read and run side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Elements of a `for_each`.
+const MOST_ITEMS: usize = 1_000;
+
+/// Does what a step says: for real, or from a recording.
+pub(super) trait Doer: Sync {
+    /// Whether changes are only shown.
+    fn is_dry_run(&self) -> bool;
+    /// Does one step, or one element of it.
+    fn act(&self, unit: &Unit<'_>) -> Ended;
+}
+
+/// One run of a step, with what it is given.
+#[derive(Debug)]
+pub(super) struct Unit<'a> {
+    pub step: &'a Step,
+    /// The step's place in its workflow.
+    pub number: usize,
+    pub item: Option<usize>,
+    /// Of a tool its arguments; of a model `prompt` and `input`; of a question `question`.
+    pub input: Json,
+    /// Whether a failure may come of what a dry run did not do before.
+    pub is_unsure: bool,
+}
+
+impl Unit<'_> {
+    /// The element as it is stored: -1 for none.
+    pub(super) fn stored_item(&self) -> i64 {
+        self.item.and_then(|item| i64::try_from(item).ok()).unwrap_or(-1)
+    }
+}
+
+pub(super) struct Engine<'a> {
+    pub workflow: &'a Workflow,
+    pub doer: &'a dyn Doer,
+    pub inputs: &'a Json,
+    pub now: i64,
+    pub zone: &'a dyn Zone,
+    pub tell: Tell<'a>,
+    pub cancel: &'a Cancel,
+    pub run: Option<i64>,
+}
+
+/// What is done, or what it came to without being done.
+enum Planned<'a> {
+    Unit(Unit<'a>),
+    Known(Box<StepReport>),
+}
+
+/// How the steps stand.
+#[derive(Default)]
+struct Standing {
+    /// By step: how it ended, for expressions.
+    ended: Vec<Option<(State, Value)>>,
+    /// Steps of which something waits for a person.
+    waiting: Vec<bool>,
+    reports: Vec<StepReport>,
+    is_failed: bool,
+    is_cancelled: bool,
+}
+
+impl<'a> Engine<'a> {
+    /// Runs every step that can be run. What is in `known` was done before, by step and element, and is not done again.
+    pub(super) fn run(
+        &self,
+        mut known: HashMap<(usize, i64), (Json, Ended)>,
+    ) -> (Vec<StepReport>, RunState) {
+        let steps = &self.workflow.steps;
+        let mut standing = Standing {
+            ended: vec![None; steps.len()],
+            waiting: vec![false; steps.len()],
+            ..Standing::default()
+        };
+        let inputs = of_json(self.inputs);
+        loop {
+            if self.cancel.is_cancelled() {
+                standing.is_cancelled = true;
+            }
+            if standing.is_failed || standing.is_cancelled {
+                break;
+            }
+            let is_ready = |number: &usize| {
+                standing.ended[*number].is_none()
+                    && !standing.waiting[*number]
+                    && steps[*number]
+                        .depends_on
+                        .iter()
+                        .all(|&before| standing.ended[before].is_some())
+            };
+            let ready: Vec<usize> = (0..steps.len()).filter(is_ready).collect();
+            // What only reads comes first; changes come one by one, in the order of the file.
+            let mut next: Vec<usize> =
+                ready.iter().copied().filter(|&number| !steps[number].does.changes()).collect();
+            let is_change = next.is_empty();
+            if is_change {
+                next.extend(ready.first());
+            }
+            if next.is_empty() {
+                break;
+            }
+            let planned: Vec<(usize, Vec<Planned<'a>>)> = next
+                .into_iter()
+                .map(|number| (number, self.plan(number, &inputs, &standing, &mut known)))
+                .collect();
+            self.act(planned, is_change, &mut standing);
+        }
+        let is_waiting = standing.waiting.contains(&true);
+        let state = match (standing.is_failed, standing.is_cancelled, is_waiting) {
+            (true, ..) => RunState::Failed,
+            (_, true, _) => RunState::Interrupted,
+            (_, _, true) => RunState::Waiting,
+            _ if self.doer.is_dry_run() => RunState::Shown,
+            _ => RunState::Done,
+        };
+        for (number, step) in steps.iter().enumerate() {
+            let is_reported = standing.reports.iter().any(|report| report.step == step.id);
+            if standing.ended[number].is_none() && !is_reported {
+                standing.reports.push(report(step, None, Json::Null, Ended::default()));
+            }
+        }
+        (standing.reports, state)
+    }
+
+    /// The runs of a step, each with what it is given.
+    fn plan(
+        &self,
+        number: usize,
+        inputs: &Value,
+        standing: &Standing,
+        known: &mut HashMap<(usize, i64), (Json, Ended)>,
+    ) -> Vec<Planned<'a>> {
+        let step = &self.workflow.steps[number];
+        let results = step.depends_on.iter().filter_map(|&before| {
+            let (_, value) = standing.ended[before].as_ref()?;
+            Some((Text::from(self.workflow.steps[before].id.as_str()), value.clone()))
+        });
+        let steps = Value::Object(Arc::new(Object(results.collect())));
+        let values = |item: Value| Values {
+            inputs: inputs.clone(),
+            steps: steps.clone(),
+            item,
+            now: self.now,
+            zone: self.zone,
+        };
+        let is_unknown = |before: &usize| {
+            standing.ended[*before].as_ref().is_some_and(|(state, _)| *state == State::Unknown)
+        };
+        if self.doer.is_dry_run() && step.depends_on.iter().any(is_unknown) {
+            return vec![known_as(report(step, None, Json::Null, unforeseen()))];
+        }
+        // A dry run that lacks what a change would have done says so, and is no failure.
+        let is_unsure = self.doer.is_dry_run() && self.follows_a_shown_change(number, standing);
+        let broken = |item: Option<usize>, message: String| {
+            let ended = match is_unsure {
+                true => unforeseen(),
+                false => Ended::failed("invalid_input", message, None),
+            };
+            known_as(report(step, item, Json::Null, ended))
+        };
+        let elements: Vec<Option<(usize, Json)>> = match &step.for_each {
+            None => vec![None],
+            Some(list) => match values(Value::Null).fill(list) {
+                Ok(Json::Array(items)) if items.len() <= MOST_ITEMS => {
+                    items.into_iter().enumerate().map(Some).collect()
+                }
+                Ok(Json::Array(items)) => {
+                    let message = format!(
+                        "`for_each` has {} elements; {MOST_ITEMS} are the most",
+                        items.len()
+                    );
+                    return vec![broken(None, message)];
+                }
+                Ok(other) => {
+                    return vec![broken(
+                        None,
+                        format!("`for_each` is no list but {}", kind(&other)),
+                    )];
+                }
+                Err(message) => return vec![broken(None, message)],
+            },
+        };
+        let one = |element: Option<(usize, Json)>| {
+            let item = element.as_ref().map(|(at, _)| *at);
+            let stored = item.and_then(|item| i64::try_from(item).ok()).unwrap_or(-1);
+            if let Some((input, ended)) = known.remove(&(number, stored)) {
+                return known_as(report(step, item, input, ended));
+            }
+            let values = values(element.map_or(Value::Null, |(_, json)| of_json(&json)));
+            match step.when.as_ref().map(|when| values.holds(when)) {
+                Some(Ok(false)) if is_unsure => {
+                    return known_as(report(step, item, Json::Null, unforeseen()));
+                }
+                Some(Ok(false)) => {
+                    let ended = Ended::standing(State::Skipped, "");
+                    return known_as(report(step, item, Json::Null, ended));
+                }
+                Some(Err(message)) => return broken(item, message),
+                _ => {}
+            }
+            match input(step, &values) {
+                Ok(input) => Planned::Unit(Unit { step, number, item, input, is_unsure }),
+                Err(message) => broken(item, message),
+            }
+        };
+        elements.into_iter().map(one).collect()
+    }
+
+    /// Does what was planned: all of it side by side, or a change element by element.
+    fn act(
+        &self,
+        planned: Vec<(usize, Vec<Planned<'a>>)>,
+        is_change: bool,
+        standing: &mut Standing,
+    ) {
+        let units: Vec<&Unit<'a>> = planned
+            .iter()
+            .flat_map(|(_, planned)| planned)
+            .filter_map(|one| match one {
+                Planned::Unit(unit) => Some(unit),
+                Planned::Known(_) => None,
+            })
+            .collect();
+        // The zone is no thread's to share, so not all of `self` is.
+        let Self { workflow, doer, cancel, run, tell, .. } = *self;
+        let total = workflow.steps.len();
+        let done = standing.ended.iter().flatten().count();
+        let told = |unit: &Unit<'_>, ended: Option<State>| {
+            tell(&Told {
+                run,
+                workflow: workflow.id.clone(),
+                step: unit.step.id.clone(),
+                item: unit.item,
+                ended,
+                done,
+                total,
+            });
+        };
+        let results: Vec<Mutex<Option<Ended>>> = units.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(unit) = units.get(at) else { return };
+            if cancel.is_cancelled() {
+                return;
+            }
+            told(unit, None);
+            let mut ended = doer.act(unit);
+            let is_failure = ended.error.as_ref().is_some_and(|error| error.code != NOT_RECORDED);
+            if unit.is_unsure && is_failure {
+                ended = unforeseen();
+            }
+            told(unit, Some(ended.state));
+            let is_stop = ended.state == State::Failed && unit.step.on_error == OnError::Stop;
+            *results[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            if is_stop {
+                // Nothing else begins; what runs beside it comes to its end.
+                next.store(units.len(), Ordering::Relaxed);
+            }
+        };
+        match is_change || units.len() < 2 {
+            true => work(),
+            false => std::thread::scope(|scope| {
+                for _ in 0..SIDE_BY_SIDE.min(units.len()) {
+                    scope.spawn(work);
+                }
+            }),
+        }
+        let mut results = results.into_iter();
+        for (number, planned) in planned {
+            let mut reports = Vec::new();
+            for one in planned {
+                match one {
+                    Planned::Known(report) => reports.push(*report),
+                    Planned::Unit(unit) => {
+                        let ended = results.next().and_then(|one| {
+                            one.into_inner().unwrap_or_else(PoisonError::into_inner)
+                        });
+                        reports.push(report(
+                            unit.step,
+                            unit.item,
+                            unit.input,
+                            ended.unwrap_or_default(),
+                        ));
+                    }
+                }
+            }
+            self.end(number, reports, standing);
+        }
+    }
+
+    /// How a step stands after its runs.
+    fn end(&self, number: usize, reports: Vec<StepReport>, standing: &mut Standing) {
+        let step = &self.workflow.steps[number];
+        let has = |state: State| reports.iter().any(|report| report.ended.state == state);
+        if has(State::Failed) && step.on_error == OnError::Stop {
+            standing.is_failed = true;
+        }
+        if has(State::Waiting) {
+            standing.waiting[number] = true;
+        } else if !has(State::NotRun) || standing.is_failed {
+            let order = [State::Failed, State::Unknown, State::Shown, State::Done];
+            // A list without elements is done.
+            let none = if reports.is_empty() { State::Done } else { State::Skipped };
+            let state = order.into_iter().find(|&state| has(state)).unwrap_or(none);
+            standing.ended[number] = Some((state, result(step, state, &reports)));
+        }
+        standing.reports.extend(reports);
+    }
+
+    /// Whether a change was shown and not made that a step needs, directly or not.
+    fn follows_a_shown_change(&self, number: usize, standing: &Standing) -> bool {
+        let mut seen = vec![false; self.workflow.steps.len()];
+        let mut left = self.workflow.steps[number].depends_on.clone();
+        while let Some(before) = left.pop() {
+            if standing.ended[before].as_ref().is_some_and(|(state, _)| *state == State::Shown) {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[before], true) {
+                left.extend(&self.workflow.steps[before].depends_on);
+            }
+        }
+        false
+    }
+}
+
+/// What expressions see of a step that has ended.
+fn result(step: &Step, state: State, reports: &[StepReport]) -> Value {
+    let mut done =
+        reports.iter().filter(|report| matches!(report.ended.state, State::Done | State::Shown));
+    let (data, text) = match step.for_each {
+        Some(_) => {
+            let (data, texts): (Vec<_>, Vec<_>) =
+                done.map(|report| (report.ended.data.clone(), report.ended.text.as_str())).unzip();
+            (Json::Array(data), texts.join("\n"))
+        }
+        None => done.next_back().map_or((Json::Null, String::new()), |report| {
+            (report.ended.data.clone(), report.ended.text.clone())
+        }),
+    };
+    let error = reports.iter().find_map(|report| report.ended.error.as_ref());
+    of_json(&json!({ "data": data, "text": text, "state": state.word(), "error": error }))
+}
+
+fn report(step: &Step, item: Option<usize>, input: Json, ended: Ended) -> StepReport {
+    StepReport { step: step.id.clone(), item, does: step.does.word().to_owned(), input, ended }
+}
+
+/// A step that is not to be done, with what it came to.
+fn known_as<'a>(report: StepReport) -> Planned<'a> {
+    Planned::Known(Box::new(report))
+}
+
+/// What a step is given.
+fn input(step: &Step, values: &Values<'_>) -> Result<Json, String> {
+    Ok(match &step.does {
+        Does::Tool { .. } => values.fill(&step.input)?,
+        Does::Model(prompt) => {
+            json!({ "prompt": values.text(prompt)?, "input": values.fill(&step.input)? })
+        }
+        Does::Ask { question, choices } => {
+            json!({ "question": values.text(question)?, "choices": choices })
+        }
+    })
+}
+
+fn unforeseen() -> Ended {
+    Ended::standing(State::Unknown, "it depends on what an earlier step would have done")
+}
+
+fn kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "nothing",
+        Json::Bool(_) => "a truth value",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,458 @@
+//! Running workflows: steps in the order in which they need each other, each through `calls`, durable one by one.
+//!
+//! Floor 7. What a workflow says is `organize/workflow`; here it is done. It reaches the vault through [`Calls`] alone,
+//! as the person who started it, so policy, questions, hooks and the journal hold as for any call;
+//! `tests/architecture` holds that.
+//!
+//! Invariants:
+//! - A dry run changes nothing and is not recorded.
+//! - A step is recorded before it begins and when it has ended. A change has a journal turn of its own, so after a
+//!   crash the journal says whether it was done; it is never done twice.
+//! - Nothing waits here for a person: a run that needs one ends in the state `waiting` and is resumed with the answer.
+//!
+//! In reading order: [`report`] (what came of a run), `engine` (which step is next), `live` (steps done for real),
+//! [`replay`] (steps read from a recording), [`known`] (the tools as a check sees them).
+
+mod engine;
+pub mod known;
+mod live;
+pub mod replay;
+pub mod report;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde_json::{Map, Value as Json};
+
+use crate::bases::diagnostic::Diagnostic;
+use crate::calls::{Calls, Cancel};
+use crate::organize::workflow::{self, Does, OnError, Workflow};
+use crate::policy::Caller;
+use crate::store::workflows::{RUNNING, WAITING, WorkflowRows, WorkflowRun};
+use crate::store::{Store, StoreError};
+use crate::tools::{Clock, Tier};
+use engine::Engine;
+use known::KnownTools;
+use live::{Live, Mode};
+use report::{Ended, Report, RunState, State, Told, key};
+
+/// Workflows that may run at a time.
+const MOST_AT_A_TIME: usize = 4;
+
+/// Asks a language model that has no tools.
+pub trait Models: Send + Sync {
+    /// The text of its answer to `prompt`. Gives up when `cancel` says so.
+    ///
+    /// # Errors
+    /// No model is set up, or it did not answer: a sentence, and what to do about it.
+    fn ask(&self, prompt: &str, cancel: &Cancel) -> Result<String, (String, Option<String>)>;
+}
+
+/// What a workflow is started with.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// The definition.
+    pub text: String,
+    /// What it is called: a file.
+    pub source: String,
+    pub inputs: Map<String, Json>,
+    /// Whether changes are made, and not only shown.
+    pub apply: bool,
+    /// Whether a person agreed beforehand to all that needs it.
+    pub confirmed: bool,
+    /// Answers to questions that are going to be asked, by step.
+    pub answers: BTreeMap<String, String>,
+}
+
+/// What a run that waits or was cut short goes on with.
+#[derive(Debug, Clone, Default)]
+pub struct Resume {
+    pub run: i64,
+    pub confirmed: bool,
+    /// By step: `ask`, or `ask[2]` for the third element of `for_each`. To a change that waits for agreement it is
+    /// `yes`, which holds for just what was shown, or `no`.
+    pub answers: BTreeMap<String, String>,
+}
+
+/// Why a workflow was not run.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkflowError {
+    /// The definition is wrong.
+    #[error("{}", described(.source_name, .found))]
+    Invalid { source_name: String, found: Vec<Diagnostic> },
+    /// An input is missing, or is none of the workflow's.
+    #[error("{0}")]
+    Inputs(String),
+    /// An answer is for no question, or none of its choices.
+    #[error("{0}")]
+    Answer(String),
+    /// There is nothing to go on with.
+    #[error("run {run} is {state}, so there is nothing to resume")]
+    WrongState { run: i64, state: String },
+    /// It is at work already.
+    #[error("run {0} is at work")]
+    AtWork(i64),
+    /// Enough are at work.
+    #[error("{MOST_AT_A_TIME} workflows are at work already")]
+    TooMany,
+    /// What was done could not be recorded, or not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl WorkflowError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Invalid { found, .. } => found.first().and_then(|first| first.hint.clone()),
+            Self::Inputs(_) => Some("give inputs as `--input name=value`".to_owned()),
+            Self::Answer(_) => Some("`steward workflow list` shows what waits".to_owned()),
+            Self::WrongState { .. } => Some("run it again with `steward workflow run`".to_owned()),
+            Self::AtWork(_) | Self::TooMany => {
+                Some("wait until it has ended: `steward workflow list`".to_owned())
+            }
+            Self::Store(error) => Some(error.hint()),
+        }
+    }
+}
+
+/// All that is wrong with a definition, each with its place.
+pub fn described(source: &str, found: &[Diagnostic]) -> String {
+    let one = |(at, diagnostic): (usize, &Diagnostic)| {
+        // The hint of the first is shown apart.
+        let hint = diagnostic.hint.as_deref().filter(|_| at > 0);
+        let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
+        format!("{}{hint}", diagnostic.described(source))
+    };
+    found.iter().enumerate().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// Runs the workflows of one vault. Clones share it.
+#[derive(Clone)]
+pub struct Workflows(Arc<Inner>);
+
+struct Inner {
+    calls: Calls,
+    rows: WorkflowRows,
+    store: Store,
+    clock: Clock,
+    /// The moment that timeouts count from.
+    instant: fn() -> Instant,
+    /// The runs at work, by number; a dry run has a negative one.
+    at_work: Mutex<HashSet<i64>>,
+}
+
+impl std::fmt::Debug for Workflows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workflows").finish_non_exhaustive()
+    }
+}
+
+/// Hears of each step as it begins and ends.
+pub type Tell<'a> = &'a (dyn Fn(&Told) + Sync);
+
+/// What is around a run.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// Asked by steps that ask a model; without it those fail.
+    pub models: Option<&'a dyn Models>,
+    pub tell: Tell<'a>,
+    /// Ends the run before its next step.
+    pub cancel: &'a Cancel,
+}
+
+impl Workflows {
+    /// Runs workflows with these tools, recorded in `store`.
+    pub fn new(calls: Calls, store: &Store, clock: Clock) -> Self {
+        Self::with_instant(calls, store, clock, Instant::now)
+    }
+
+    /// The same, with timeouts that count from what `instant` says is now.
+    pub fn with_instant(
+        calls: Calls,
+        store: &Store,
+        clock: Clock,
+        instant: fn() -> Instant,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            rows: store.workflows.clone(),
+            store: store.clone(),
+            calls,
+            clock,
+            instant,
+            at_work: Mutex::default(),
+        }))
+    }
+
+    /// Reads and checks a definition against the tools that there are.
+    ///
+    /// # Errors
+    /// [`WorkflowError::Invalid`].
+    pub fn check(&self, text: &str, source: &str) -> Result<Workflow, WorkflowError> {
+        let tools = self.0.calls.tools();
+        workflow::read(text, &KnownTools(&tools))
+            .map_err(|found| WorkflowError::Invalid { source_name: source.to_owned(), found })
+    }
+
+    /// Runs a workflow: as a dry run, or with `apply` for real. Blocks until it has ended or waits.
+    ///
+    /// # Errors
+    /// [`WorkflowError`]: no step has begun, or the store fails.
+    pub fn run(
+        &self,
+        start: Start,
+        caller: Caller,
+        around: Around<'_>,
+    ) -> Result<Report, WorkflowError> {
+        let workflow = self.check(&start.text, &start.source)?;
+        let inputs = workflow.inputs(&start.inputs).map_err(WorkflowError::Inputs)?;
+        check_answers(&workflow, &start.answers)?;
+        let began = self.0.clock.now().timestamp_millis();
+        let mut place = self.take_place(None)?;
+        let mut mode =
+            Mode { caller, confirmed: start.confirmed, answers: start.answers, ..Mode::default() };
+        if start.apply {
+            let run = self.0.rows.start(&WorkflowRun {
+                id: 0,
+                workflow: workflow.id.clone(),
+                definition: start.text,
+                source: start.source,
+                inputs: inputs.to_string(),
+                state: RUNNING.to_owned(),
+                began,
+                ended: None,
+            })?;
+            mode.run = Some(run);
+            place.is_of(run);
+        }
+        self.go(&workflow, inputs, began, mode, HashMap::new(), around)
+    }
+
+    /// Goes on with a run that waits for a person, was cut short, or failed: what was done is not done again.
+    ///
+    /// # Errors
+    /// [`WorkflowError`].
+    pub fn resume(
+        &self,
+        resume: Resume,
+        caller: Caller,
+        around: Around<'_>,
+    ) -> Result<Report, WorkflowError> {
+        let _place = self.take_place(Some(resume.run))?;
+        let row = self.0.rows.get(resume.run)?;
+        if row.state == RunState::Done.word() {
+            return Err(WorkflowError::WrongState { run: row.id, state: row.state });
+        }
+        let workflow = self.check(&row.definition, &row.source)?;
+        let inputs = serde_json::from_str(&row.inputs).unwrap_or_default();
+        let Resume { confirmed, mut answers, .. } = resume;
+        let mut mode = Mode { run: Some(row.id), caller, confirmed, ..Mode::default() };
+        let mut known = HashMap::new();
+        for step in self.0.rows.steps(row.id)? {
+            let Some(number) = workflow.steps.iter().position(|one| one.id == step.step) else {
+                continue;
+            };
+            let place = (number, step.item);
+            let Some(outcome) =
+                step.outcome.as_deref().and_then(|json| serde_json::from_str::<Ended>(json).ok())
+            else {
+                mode.was_begun.insert(place);
+                let name = key(&step.step, usize::try_from(step.item).ok());
+                if let (Does::Tool { .. }, Some(answer)) =
+                    (&workflow.steps[number].does, answers.remove(&name))
+                {
+                    if !["done", "again"].contains(&answer.as_str()) {
+                        let message = format!(
+                            "`{name}` is answered with `done` or `again`, not with `{}`",
+                            answer.escape_debug()
+                        );
+                        return Err(WorkflowError::Answer(message));
+                    }
+                    mode.settled.insert(name, answer);
+                }
+                continue;
+            };
+            let name = key(&step.step, usize::try_from(step.item).ok());
+            if let Some(identity) =
+                outcome.waits.as_ref().and_then(|waits| waits.approval["identity"].as_str())
+            {
+                match answers.remove(&name).as_deref() {
+                    None => {}
+                    Some("yes") => drop(mode.agreed.insert(name, identity.to_owned())),
+                    Some("no") => drop(mode.refused.insert(name)),
+                    Some(other) => {
+                        let message = format!(
+                            "`{name}` is answered with `yes` or `no`, not with `{}`",
+                            other.escape_debug()
+                        );
+                        return Err(WorkflowError::Answer(message));
+                    }
+                }
+                continue;
+            }
+            let is_over = match outcome.state {
+                State::Done | State::Skipped => true,
+                // Tried again, unless the rest went on without it.
+                State::Failed => workflow.steps[number].on_error == OnError::Continue,
+                _ => false,
+            };
+            if is_over {
+                let input = serde_json::from_str(&step.input).unwrap_or_default();
+                known.insert(place, (input, outcome));
+            }
+        }
+        check_answers(&workflow, &answers)?;
+        mode.answers = answers;
+        self.0.rows.set_state(row.id, RUNNING, None)?;
+        self.go(&workflow, inputs, row.began, mode, known, around)
+    }
+
+    /// The last runs, the newest first, each with the steps that wait. What ran when the process ended is shown as
+    /// interrupted.
+    ///
+    /// # Errors
+    /// [`WorkflowError::Store`].
+    pub fn list(&self, limit: u32) -> Result<Vec<(WorkflowRun, Vec<String>)>, WorkflowError> {
+        list(&self.0.rows, limit, &|run| self.at_work().contains(&run))
+    }
+
+    fn go(
+        &self,
+        workflow: &Workflow,
+        inputs: Json,
+        began: i64,
+        mode: Mode,
+        known: HashMap<(usize, i64), (Json, Ended)>,
+        around: Around<'_>,
+    ) -> Result<Report, WorkflowError> {
+        let run = mode.run;
+        let zone = self.0.clock.zone();
+        let offset = self.0.clock.now().offset().local_minus_utc();
+        let live = Live::new(&self.0, &workflow.id, mode, around);
+        let engine = Engine {
+            workflow,
+            doer: &live,
+            inputs: &inputs,
+            now: began,
+            zone: &*zone,
+            tell: around.tell,
+            cancel: around.cancel,
+            run,
+        };
+        let (steps, state) = engine.run(known);
+        if let Some(run) = run {
+            let ended = (state != RunState::Waiting && state != RunState::Interrupted)
+                .then(|| self.0.clock.now().timestamp_millis());
+            self.0.rows.set_state(run, state.word(), ended)?;
+        }
+        if let Some(error) = live.into_fault() {
+            return Err(error.into());
+        }
+        Ok(Report { run, workflow: workflow.id.clone(), state, inputs, now: began, offset, steps })
+    }
+
+    fn take_place(&self, run: Option<i64>) -> Result<PlaceTaken<'_>, WorkflowError> {
+        let mut at_work = self.at_work();
+        if at_work.len() >= MOST_AT_A_TIME {
+            return Err(WorkflowError::TooMany);
+        }
+        let number = run.unwrap_or_else(|| at_work.iter().min().copied().unwrap_or(0).min(0) - 1);
+        match at_work.insert(number) {
+            true => Ok(PlaceTaken { of: self, number }),
+            false => Err(WorkflowError::AtWork(number)),
+        }
+    }
+
+    fn at_work(&self) -> std::sync::MutexGuard<'_, HashSet<i64>> {
+        self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A run among those at work, until it is dropped.
+struct PlaceTaken<'a> {
+    of: &'a Workflows,
+    number: i64,
+}
+
+impl PlaceTaken<'_> {
+    /// Gives it the number of the run, which it had none of before.
+    fn is_of(&mut self, run: i64) {
+        let mut at_work = self.of.at_work();
+        at_work.remove(&self.number);
+        at_work.insert(run);
+        self.number = run;
+    }
+}
+
+impl Drop for PlaceTaken<'_> {
+    fn drop(&mut self) {
+        self.of.at_work().remove(&self.number);
+    }
+}
+
+/// The last runs of a store, the newest first, each with the steps that wait in it.
+///
+/// # Errors
+/// [`WorkflowError::Store`].
+pub fn list(
+    rows: &WorkflowRows,
+    limit: u32,
+    is_at_work: &dyn Fn(i64) -> bool,
+) -> Result<Vec<(WorkflowRun, Vec<String>)>, WorkflowError> {
+    let mut listed = Vec::new();
+    for mut run in rows.last(limit)? {
+        if run.state == RUNNING && !is_at_work(run.id) {
+            run.state = RunState::Interrupted.word().to_owned();
+        }
+        let mut waiting = Vec::new();
+        if run.state == WAITING {
+            let steps = rows.steps(run.id)?;
+            // What had begun waits for a person to say whether it is done.
+            let waits = steps
+                .iter()
+                .filter(|step| step.state == State::Waiting.word() || step.outcome.is_none());
+            waiting = waits.map(|step| key(&step.step, usize::try_from(step.item).ok())).collect();
+        }
+        listed.push((run, waiting));
+    }
+    Ok(listed)
+}
+
+/// Answers that are for no step, or none of the choices.
+fn check_answers(
+    workflow: &Workflow,
+    answers: &BTreeMap<String, String>,
+) -> Result<(), WorkflowError> {
+    for (name, answer) in answers {
+        let id = name.split('[').next().unwrap_or(name);
+        let step = workflow.steps.iter().find(|step| step.id == id);
+        match step.map(|step| &step.does) {
+            None => {
+                return Err(WorkflowError::Answer(format!(
+                    "`{}` has no step `{}`",
+                    workflow.id,
+                    name.escape_debug()
+                )));
+            }
+            Some(Does::Ask { choices, .. }) if !choices.is_empty() && !choices.contains(answer) => {
+                let message = format!(
+                    "`{name}` is answered with `{}`, not with `{}`",
+                    choices.join("` or `"),
+                    answer.escape_debug()
+                );
+                return Err(WorkflowError::Answer(message));
+            }
+            Some(Does::Tool { .. }) => {
+                return Err(WorkflowError::Answer(format!("`{name}` asks nothing")));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a tool may change something.
+fn changes(tier: Tier) -> bool {
+    tier != Tier::Safe
+}

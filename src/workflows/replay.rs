@@ -1,0 +1,100 @@
+//! A run written down, and one that is read back from it: nothing is called then, and a step whose input differs from
+//! the recording fails.
+
+use std::collections::HashMap;
+
+use chrono::FixedOffset;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::engine::{Doer, Engine, Unit};
+use super::report::{Ended, NOT_RECORDED, Report, RunState, State, StepReport};
+use crate::calls::Cancel;
+use crate::organize::workflow::Workflow;
+
+/// A run as it is written down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    pub workflow: String,
+    /// Whether changes were only shown.
+    pub dry_run: bool,
+    pub inputs: Json,
+    /// What `now()` gave: milliseconds since 1970.
+    pub now: i64,
+    /// Seconds east of Greenwich, then and there.
+    pub offset: i32,
+    /// What was done; what was skipped comes out anew.
+    pub steps: Vec<StepReport>,
+}
+
+impl Recording {
+    /// What came of a run, to be written down.
+    pub fn of(report: &Report) -> Self {
+        let is_done =
+            |step: &&StepReport| !matches!(step.ended.state, State::Skipped | State::NotRun);
+        Self {
+            workflow: report.workflow.clone(),
+            dry_run: report.run.is_none(),
+            inputs: report.inputs.clone(),
+            now: report.now,
+            offset: report.offset,
+            steps: report.steps.iter().filter(is_done).cloned().collect(),
+        }
+    }
+
+    /// Runs a workflow from the recording. `inputs` are those to use; `None` for the recorded ones.
+    pub fn replay(&self, workflow: &Workflow, inputs: Option<Json>) -> Report {
+        let inputs = inputs.unwrap_or_else(|| self.inputs.clone());
+        let zone = FixedOffset::east_opt(self.offset).unwrap_or(chrono::Offset::fix(&chrono::Utc));
+        let cancel = Cancel::default();
+        let engine = Engine {
+            workflow,
+            doer: self,
+            inputs: &inputs,
+            now: self.now,
+            zone: &zone,
+            tell: &|_| {},
+            cancel: &cancel,
+            run: None,
+        };
+        let (steps, mut state) = engine.run(HashMap::new());
+        let is_unfit = |step: &StepReport| {
+            step.ended.error.as_ref().is_some_and(|error| error.code == NOT_RECORDED)
+        };
+        if steps.iter().any(is_unfit) {
+            state = RunState::Failed;
+        }
+        Report {
+            run: None,
+            workflow: workflow.id.clone(),
+            state,
+            inputs,
+            now: self.now,
+            offset: self.offset,
+            steps,
+        }
+    }
+}
+
+impl Doer for Recording {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    fn act(&self, unit: &Unit<'_>) -> Ended {
+        let of_step = |one: &&StepReport| {
+            one.step == unit.step.id && one.item == unit.item && one.does == unit.step.does.word()
+        };
+        let recorded = self.steps.iter().filter(of_step).find(|one| one.input == unit.input);
+        if let Some(recorded) = recorded {
+            return recorded.ended.clone();
+        }
+        let message = match self.steps.iter().find(of_step) {
+            Some(other) => {
+                format!("the recording has another input: {}, now {}", other.input, unit.input)
+            }
+            None => "the recording has no such step".to_owned(),
+        };
+        Ended::failed(NOT_RECORDED, message, Some("record it again with `--record`".to_owned()))
+    }
+}

@@ -1,0 +1,97 @@
+//! What a person agrees to where a plan is applied: the plan as a whole, by its identity.
+
+use serde_json::{Value, json};
+use vault_steward::calls::{Answerer, Calls, Decision, Outcome, Question};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::policy::{Mode, Scope, Settings};
+use vault_steward::vault::Cancel;
+
+use crate::doors::{answered, calls, request};
+use crate::vault::{TestVault, vault};
+
+const NOTES: usize = 120;
+
+fn long() -> (TestVault, Calls, Value) {
+    let files: Vec<(String, String)> = (0..NOTES)
+        .map(|at| (format!("In/n{at:03}.md"), format!("[[n{:03}]]\n", (at + 1) % NOTES)))
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let vault = vault(&files);
+    let items = (0..NOTES)
+        .map(|at| json!({"path": format!("In/n{at:03}.md"), "to": format!("Out/n{at:03}.md")}));
+    let planned = vault.ok("plan_changes", json!({"items": items.collect::<Vec<_>>()}));
+    let calls = calls(&vault, Settings { mode: Mode::Auto, ..Settings::default() });
+    let mut settings = vault.context.settings.clone();
+    settings.organize.atomic_items = 50;
+    calls.set_tool_settings(settings);
+    (vault, calls, planned)
+}
+
+fn apply(calls: &Calls, planned: &Value) -> Outcome {
+    let wanted = json!({"plan": planned["plan"], "identity": planned["identity"]});
+    calls.call(request(Scope::Client, "apply_plan", wanted), &Cancel::default())
+}
+
+fn asked(outcome: Outcome) -> Box<Question> {
+    match outcome {
+        Outcome::Ask(question) => question,
+        Outcome::Answered(answer) => panic!("nobody is asked: {answer:?}"),
+    }
+}
+
+fn jobs(calls: &Calls) -> Value {
+    let list = request(Scope::Client, "list_jobs", json!({}));
+    answered(calls.call(list, &Cancel::default())).unwrap().data
+}
+
+#[test]
+fn a_long_plan_is_agreed_to_once_and_as_a_whole() {
+    let (vault, calls, planned) = long();
+    let question = asked(apply(&calls, &planned));
+    assert_eq!(question.changes().len(), 50, "the first of them");
+    let outline = question.outline().unwrap();
+    assert!(outline.contains("Out/ (120)") || outline.contains("120"), "{outline}");
+    assert!(question.reasons().iter().any(|why| why.contains("120 items in 3 pieces")));
+    assert!(question.title().contains("move 120 notes"), "{}", question.title());
+    assert_eq!(jobs(&calls)["total"], 0, "it waits, and is no job yet");
+    let answer = question.answer(Decision::Once, Answerer::from("chat"), &Cancel::default());
+    let done = answered(answer).unwrap().data;
+    assert_eq!((&done["state"], &done["done"]), (&json!("completed"), &json!(NOTES)));
+    assert!(vault.exists("Out/n119.md") && !vault.exists("In/n119.md"));
+    let undone = answered({
+        let back = request(Scope::Client, "rollback_job", json!({"job": done["job"]}));
+        let question = asked(calls.call(back, &Cancel::default()));
+        assert!(question.outline().is_some());
+        question.answer(Decision::Once, Answerer::from("chat"), &Cancel::default())
+    });
+    assert_eq!(undone.unwrap().data["state"], "undone");
+    assert!(vault.exists("In/n119.md"));
+}
+
+#[test]
+fn a_plan_that_nobody_agrees_to_is_no_job() {
+    let (vault, calls, planned) = long();
+    let question = asked(apply(&calls, &planned));
+    let answer = question.answer(Decision::Reject, Answerer::from("chat"), &Cancel::default());
+    assert_eq!(answered(answer).unwrap_err().code, ErrorCode::Denied);
+    assert_eq!(jobs(&calls)["total"], 0);
+    assert!(vault.exists("In/n000.md"));
+}
+
+#[test]
+fn a_person_is_told_the_identity_and_agrees_to_it_alone() {
+    let (vault, calls, planned) = long();
+    let wanted = json!({"plan": planned["plan"], "identity": planned["identity"]});
+    let mine = request(Scope::Person, "apply_plan", wanted.clone());
+    let error = answered(calls.call(mine.clone(), &Cancel::default())).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ApprovalNeeded);
+    let identity = error.data.unwrap()["identity"].as_str().unwrap().to_owned();
+    let mut agreed = mine.clone();
+    (agreed.confirmed, agreed.agreed) = (true, Some("0".repeat(64)));
+    let error = answered(calls.call(agreed.clone(), &Cancel::default())).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ApprovalNeeded, "it is another than was agreed to");
+    assert!(vault.exists("In/n000.md"));
+    agreed.agreed = Some(identity);
+    let done = answered(calls.call(agreed, &Cancel::default())).unwrap().data;
+    assert_eq!(done["done"], NOTES);
+}
