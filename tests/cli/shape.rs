@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 76] = [
+pub const COMMANDS: [&[&str]; 76] = [
     &[],
     &["search"],
     &["query"],
