@@ -1,32 +1,29 @@
-//! How the connection to SmartHole stands.
+//! The status of the connection to SmartHole.
 
-/// How it stands, with why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    pub state: State,
-    /// The name that it is registered by, or is to be.
+pub struct ConnectionStatus {
+    pub state: ConnectionState,
+    /// The registered name, or the one to be registered.
     pub name: String,
-    /// Why, for people, with what to do about it; empty where there is nothing to say.
+    /// The cause and what to do, for people; may be empty.
     pub reason: String,
 }
 
-/// The states of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Switched off in the settings.
+pub enum ConnectionState {
+    /// In the settings.
     Disabled,
-    /// SmartHole is there and has not said yes or no.
+    /// The registration is not answered yet.
     Connecting,
-    /// Registered: messages come.
+    /// Registered.
     Connected,
-    /// SmartHole does not take the registration.
+    /// SmartHole refused the registration.
     Refused,
-    /// SmartHole is not there, or has gone; it is tried again.
+    /// SmartHole is not reachable; retrying.
     Disconnected,
 }
 
-impl State {
-    /// The word that is shown.
+impl ConnectionState {
     pub fn word(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
