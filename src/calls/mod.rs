@@ -42,7 +42,7 @@ use crate::policy::{self, Agreement, Call, Mode, Permission, Policy, Scope, Sett
 use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
 use crate::store::{REPLACED, Store, StoreError};
 use crate::tools::{self, Answer, Context, Definition, Facts, Registry, Tier, ToolError};
-use crate::vault::{self, View, Want, glance};
+use crate::vault::{self, View, Want, nonblocking};
 
 use agreements::Agreements;
 use audit::Audit;
@@ -232,7 +232,7 @@ impl Calls {
             return None;
         }
         let look = || self.run(Ok(tool), request.clone(), None, &Cancel::default());
-        match glance::at_a_glance(look)? {
+        match nonblocking::attempt(look)? {
             Outcome::Answered(result) => Some(result),
             Outcome::Ask(_) => None,
         }
@@ -278,7 +278,7 @@ impl Calls {
         }
         let judged = self.judge(&tool, &mut request, agreed, cancel);
         let Judged { result, seen, question } = judged;
-        if glance::is_broken() {
+        if nonblocking::is_aborted() {
             return Outcome::Answered(result);
         }
         audit::judged(&mut row, tool.places(&request.arguments), &seen);
@@ -383,7 +383,7 @@ impl Calls {
             error => error,
         });
         let judged = judge.end(result);
-        if request.dry_run || judged.did_nothing() || glance::is_broken() {
+        if request.dry_run || judged.did_nothing() || nonblocking::is_aborted() {
             policy.give_back(&call);
         }
         judged

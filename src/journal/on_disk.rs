@@ -21,7 +21,7 @@ pub(super) fn locate_trashed(
     let by_number =
         parts.writer.find_trashed(&step.path, &step.keeping(), &|meta| identity.matches(meta));
     if let Some(found) = by_number
-        && let Some(meta) = parts.writer.look_at_trashed(&found)
+        && let Some(meta) = parts.writer.stat_trashed(&found)
         && is_deleted(parts, step, identity, &found, &meta)
     {
         return Some(found);

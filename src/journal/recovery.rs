@@ -94,12 +94,12 @@ fn recover_one(
         recovered.completed += 1;
         return Ok(());
     }
-    let together = parts.writer.together(0);
+    let batch = parts.writer.sync_batch(0);
     for step in steps.iter().rev() {
         rollback.roll_back_if_readable(step);
     }
-    together.sync()?;
-    drop(together);
+    batch.sync()?;
+    drop(batch);
     // If the disk went away meanwhile, the rollback still has to be done.
     parts.vault().check_disk()?;
     parts.rows.operations.take_back(operation, now())?;

@@ -62,14 +62,14 @@ pub struct Output {
     base_lines: Vec<base_lines::BaseLine>,
     /// Symbolic links in the vault that lead elsewhere or nowhere afterwards, the first 20. They are
     /// never edited.
-    turned_links: Vec<TurnedLink>,
+    redirected_links: Vec<RedirectedLink>,
     /// How many of those there are.
     total_turned_links: usize,
 }
 
 /// A symbolic link that no longer leads where it led.
 #[derive(Serialize, JsonSchema)]
-pub struct TurnedLink {
+pub struct RedirectedLink {
     /// Its path, afterwards.
     path: String,
     /// What it says.
@@ -107,7 +107,7 @@ impl Tool for Move {
                 return Err(VaultError::IntoItself { from: source.path }.into());
             }
             let read_only = if input.leave_read_only { ReadOnly::Leave } else { ReadOnly::Refuse };
-            turned = context.vault.turned_links(&source.path, &destination);
+            turned = context.vault.redirected_links(&source.path, &destination);
             let (from, to) = (source.path.clone(), destination.clone());
             let title = format!("move `{from}` to `{to}`");
             let changes = vec![Change::Move { from, to }];
@@ -144,7 +144,11 @@ impl Tool for Move {
             links,
             base_lines,
             total_turned_links: turned.len(),
-            turned_links: turned.into_iter().take(MAX_TURNED).map(TurnedLink::from).collect(),
+            redirected_links: turned
+                .into_iter()
+                .take(MAX_TURNED)
+                .map(RedirectedLink::from)
+                .collect(),
         };
         Ok(Answer::new(lines.join("\n"), data))
     }
@@ -155,14 +159,14 @@ impl Tool for Move {
     }
 }
 
-impl From<vault::TurnedLink> for TurnedLink {
-    fn from(link: vault::TurnedLink) -> Self {
+impl From<vault::RedirectedLink> for RedirectedLink {
+    fn from(link: vault::RedirectedLink) -> Self {
         Self { path: link.now.as_str().to_owned(), says: link.says, should_say: link.should_say }
     }
 }
 
 /// The symbolic links that lead elsewhere, a line each.
-fn turned_text(turned: &[vault::TurnedLink], dry_run: bool) -> Vec<String> {
+fn turned_text(turned: &[vault::RedirectedLink], dry_run: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !turned.is_empty() {
         let (links, would) =

@@ -1,61 +1,60 @@
-//! A look by a thread that must not wait, since others depend on it.
+//! Non-blocking access, for a thread that serves others and must not wait.
 //!
-//! Within [`at_a_glance`] nothing of this room waits for a disk or for another thread, or does much:
-//! names and texts come from what the system has in memory (`dir` asks it for no more), and where
-//! that is not enough the look breaks off. What it gave is then worth nothing, and whoever wanted it
-//! looks again on a thread that may wait. So a slow disk costs nobody anything but whoever asks it.
+//! Within [`attempt`] nothing in this room waits for a disk, a lock or another thread: names and
+//! texts come from the kernel's caches alone (see `dir`). Where that is not enough the attempt is
+//! aborted, its result is discarded, and the caller repeats the work on a thread that may block. So
+//! a slow disk delays only those who ask for something on it.
 
 use std::cell::Cell;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// This thread may wait.
-    None,
-    /// It must not, and had no need to so far.
-    On,
+    /// This thread may block.
+    Off,
+    /// It must not, and has not needed to.
+    Active,
     /// It must not, and would have had to.
-    Broken,
+    Aborted,
 }
 
 thread_local! {
-    static STATE: Cell<State> = const { Cell::new(State::None) };
+    static STATE: Cell<State> = const { Cell::new(State::Off) };
 }
 
-/// Gives the thread back what it was allowed, also where the look ends in a panic.
-struct Before(State);
+/// Restores the thread's state, also when the attempt panics.
+struct Restore(State);
 
-impl Drop for Before {
+impl Drop for Restore {
     fn drop(&mut self) {
         STATE.set(self.0);
     }
 }
 
-/// Does `look` without waiting; `None` where it would have had to. It must not hand work to other
-/// threads, which know nothing of it.
-pub fn at_a_glance<T>(look: impl FnOnce() -> T) -> Option<T> {
-    let _before = Before(STATE.replace(State::On));
-    let seen = look();
-    (STATE.get() == State::On).then_some(seen)
+/// Runs `work` without blocking; `None` if it would have had to block. `work` must not hand
+/// anything to other threads, since the state is thread-local.
+pub fn attempt<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let _restore = Restore(STATE.replace(State::Active));
+    let result = work();
+    (STATE.get() == State::Active).then_some(result)
 }
 
-/// To be asked before anything that may take long: whether it is to be left, since this is a glance,
-/// which thereby is broken off.
-pub fn would_wait() -> bool {
-    let is_glance = STATE.get() != State::None;
-    if is_glance {
-        STATE.set(State::Broken);
+/// Call before anything that may block: `true` if this thread must not, in which case the attempt
+/// is aborted and the caller should return.
+pub fn would_block() -> bool {
+    if is_active() {
+        STATE.set(State::Aborted);
     }
-    is_glance
+    is_active()
 }
 
-/// Whether this thread must not wait now.
-pub(super) fn is_on() -> bool {
-    STATE.get() != State::None
+/// Whether this thread must not block now.
+pub(super) fn is_active() -> bool {
+    STATE.get() != State::Off
 }
 
-/// Whether a glance was broken off, so that nothing of it counts.
-pub fn is_broken() -> bool {
-    STATE.get() == State::Broken
+/// Whether the current attempt was aborted, so that its result will be discarded.
+pub fn is_aborted() -> bool {
+    STATE.get() == State::Aborted
 }
 
 #[cfg(test)]
@@ -63,12 +62,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_that_would_wait_gives_nothing_and_ends_with_itself() {
-        assert!(!would_wait(), "outside of a glance anything may take its time");
-        assert_eq!(at_a_glance(|| 1), Some(1));
-        assert_eq!(at_a_glance(|| (would_wait(), is_broken())), None);
-        let panicked = std::panic::catch_unwind(|| at_a_glance(|| panic!("as the test wants")));
+    fn an_attempt_that_would_block_gives_nothing_and_restores_the_state() {
+        assert!(!would_block(), "outside an attempt anything may block");
+        assert_eq!(attempt(|| 1), Some(1));
+        assert_eq!(attempt(|| (would_block(), is_aborted())), None);
+        let panicked = std::panic::catch_unwind(|| attempt(|| panic!("as the test wants")));
         assert!(panicked.is_err());
-        assert!(!is_on() && !is_broken());
+        assert!(!is_active() && !is_aborted());
     }
 }

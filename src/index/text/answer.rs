@@ -16,7 +16,7 @@ use crate::index::search::{
     self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, Looks, ObsidianSettings, Vault};
+use crate::vault::{BatchStat, Cancel, ObsidianSettings, Vault};
 
 /// The newest files, whose columns are asked about one by one: most answers are full before more of
 /// the index is looked at.
@@ -278,22 +278,22 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// Looks into the files that may match.
+/// Reads the files that may match.
 struct Verify<'a> {
     inner: &'a Inner,
     vault: &'a Vault,
     search: &'a Search<'a>,
 }
 
-/// What a thread looks into files with.
+/// The per-thread tools of verifying.
 struct Tools<'a> {
     scratch: Scratch,
-    looks: Looks<'a>,
+    stats: BatchStat<'a>,
 }
 
 impl<'a> Verify<'a> {
     fn tools(&self) -> Tools<'a> {
-        Tools { scratch: self.search.scratch(), looks: self.vault.looks() }
+        Tools { scratch: self.search.scratch(), stats: self.vault.batch_stat() }
     }
 
     /// How many of the candidates the answer took before it was full or the time over.
@@ -371,7 +371,7 @@ impl<'a> Verify<'a> {
             },
         };
         if let Some((outcome, stamp)) = known {
-            let same = tools.looks.look(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
+            let same = tools.stats.stat(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
             if same {
                 return outcome;
             }

@@ -1,60 +1,59 @@
-//! Names by how they begin.
+//! A prefilter on the first four bytes of every name.
 //!
-//! Of the last component of every key its first four bytes are kept, one row's after the other's: a
-//! hundred thousand in less memory than a core has beside it. A glob that says how a name begins
-//! (`**/2025-0?-1*.md`) is compared with those, many at once, before anything else of a row is
-//! looked at. It rules rows out, and decides nothing: what is left is asked the glob.
+//! They lie in one array, which fits into a core's cache for a hundred thousand rows, so a glob
+//! that begins with literal text (`**/2025-0?-1*.md`) is compared with many rows at once. The glob
+//! itself is then matched against the remaining rows.
 
 use super::{Catalogue, GONE, last};
 
-/// Rows compared before any of them is looked at by itself.
-const TOGETHER: usize = 64;
+/// Rows compared in one step.
+const CHUNK: usize = 64;
 
-/// The first four bytes of the last component of a key, the first one lowest; zeros behind a shorter
-/// one.
-pub(super) fn beginning(key: &str) -> u32 {
+/// The first four bytes of a key's last component, little-endian, zero-padded.
+pub(super) fn name_prefix(key: &str) -> u32 {
+    first_four(last(key))
+}
+
+fn first_four(text: &str) -> u32 {
     let mut four = [0; 4];
-    four.iter_mut().zip(last(key).bytes()).for_each(|(byte, of_name)| *byte = of_name);
+    four.iter_mut().zip(text.bytes()).for_each(|(byte, of_text)| *byte = of_text);
     u32::from_le_bytes(four)
 }
 
-/// How a name has to begin.
+/// The first four bytes of a pattern.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Beginning {
+pub(super) struct NamePrefix {
     wanted: u32,
-    /// The bits of the bytes that are known.
-    known: u32,
+    mask: u32,
 }
 
-impl Beginning {
-    /// With this folded text; `None` for the empty one, with which all begin.
+impl NamePrefix {
+    /// From folded text; `None` if it is empty.
     pub fn new(text: &str) -> Option<Self> {
         let bytes = u32::try_from(text.len().min(4)).expect("four at most");
-        let known = u32::MAX.checked_shr(32 - 8 * bytes)?;
-        let mut four = [0; 4];
-        four.iter_mut().zip(text.bytes()).for_each(|(byte, of_text)| *byte = of_text);
-        Some(Self { wanted: u32::from_le_bytes(four), known })
+        let mask = u32::MAX.checked_shr(32 - 8 * bytes)?;
+        Some(Self { wanted: first_four(text), mask })
     }
 
-    /// Whether a name that begins as [`beginning`] says can begin so.
+    /// Whether a name with this [`name_prefix`] can begin with the pattern.
     #[inline]
     pub fn allows(self, name: u32) -> bool {
-        name & self.known == self.wanted
+        name & self.mask == self.wanted
     }
 }
 
 impl Catalogue {
-    /// The rows whose name can begin so, as they were laid; `None` if they are so many that this
-    /// says too little.
-    pub(super) fn beginning_so(&self, wanted: Beginning) -> Option<Vec<u32>> {
+    /// The rows whose name can begin with `wanted`, ascending; `None` if there are too many for
+    /// this to help.
+    pub(super) fn rows_with_prefix(&self, wanted: NamePrefix) -> Option<Vec<u32>> {
         let most = self.rows.len() / 16 + 64;
         let mut found: Vec<u32> = Vec::new();
-        for (piece, names) in self.beginnings.chunks(TOGETHER).enumerate() {
-            // Without an early end, so that it is done with several in one step.
+        for (chunk, names) in self.name_prefixes.chunks(CHUNK).enumerate() {
+            // No early exit, so that the compiler vectorizes it.
             if !names.iter().fold(false, |any, name| any | wanted.allows(*name)) {
                 continue;
             }
-            let numbers = (piece * TOGETHER..).map(|number| number as u32).zip(names);
+            let numbers = (chunk * CHUNK..).map(|number| number as u32).zip(names);
             let fitting = numbers.filter(|(_, name)| wanted.allows(**name));
             found.extend(fitting.map(|(number, _)| number).filter(|row| !self.row(*row).is(GONE)));
             if found.len() > most {
