@@ -45,12 +45,11 @@ mod view;
 mod watch;
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::note::path::VaultPath;
 pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, VisibleCatalogue, Wanted};
 pub use content::{Before, FileContent};
 pub use dir::{FileId, Kind, Meta};
@@ -158,12 +157,6 @@ impl Vault {
     fn attach(place: &Path, state: &Path, settings: Settings) -> Result<Self, VaultError> {
         let tracker = Tracker::new(Root::open(place, state)?);
         Ok(Self(Reader::new(Watcher::new(tracker, Recovery::new(state), settings))))
-    }
-
-    /// Protects the steward's settings files and folders that lie in the vault, directly or through
-    /// a link. Takes effect once: call it before the first request. Returns the protected paths.
-    pub fn protect(&self, settings: &[PathBuf]) -> Vec<VaultPath> {
-        self.0.protect(settings)
     }
 
     /// The same vault restricted to `view`: other paths are not found, listed or read. Writes are

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::dir::{Folder, Kind, Name};
+use super::dir::{Folder, Kind, Name, is_refused_link};
 use super::obsidian::config_folders;
 use super::temp::temp_name;
 
@@ -41,19 +41,13 @@ impl PluginError {
             Self::Foreign { .. } => {
                 "look at what it is; `--force` replaces its program and leaves the rest".to_owned()
             }
-            Self::Io { source, .. } if source.raw_os_error() == Some(LOOP) => {
+            Self::Io { source, .. } if is_refused_link(source) => {
                 "it is a link, which is not followed: put a folder in its place".to_owned()
             }
             Self::Io { .. } => "check that the folder can be written".to_owned(),
         }
     }
 }
-
-/// `ELOOP`: a link was refused.
-#[cfg(target_os = "linux")]
-const LOOP: i32 = 40;
-#[cfg(not(target_os = "linux"))]
-const LOOP: i32 = 62;
 
 /// The state of the plugin in a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -176,12 +176,17 @@ impl Folder {
 /// folder. Other errors do not tell.
 pub(super) fn is_absence(error: &io::Error) -> bool {
     use io::ErrorKind::{NotADirectory, NotFound};
-    // A link in place of a folder causes ELOOP.
+    matches!(error.kind(), NotFound | NotADirectory) || is_refused_link(error)
+}
+
+/// Whether a symbolic link was refused where a file or folder was expected.
+pub(super) fn is_refused_link(error: &io::Error) -> bool {
     #[cfg(unix)]
-    let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    #[cfg(not(unix))]
-    let is_loop = false;
-    matches!(error.kind(), NotFound | NotADirectory) || is_loop
+    let code = rustix::io::Errno::LOOP.raw_os_error();
+    // ERROR_STOPPED_ON_SYMLINK
+    #[cfg(windows)]
+    let code = 681;
+    error.raw_os_error() == Some(code)
 }
 
 pub(super) fn not_regular() -> io::Error {

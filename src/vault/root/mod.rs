@@ -143,9 +143,9 @@ impl Root {
         Ok(true)
     }
 
-    /// Protects those of these files and folders that lie in the vault, directly or through a link;
-    /// returns them.
-    pub(super) fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
+    /// Protects those of the steward's settings files and folders that lie in the vault, directly or
+    /// through a link; returns them. Only the first call takes effect.
+    pub fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
         let mut own: Vec<VaultPath> =
             places.iter().filter_map(|place| inside(&self.place, place)).collect();
         for place in places {

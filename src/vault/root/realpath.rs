@@ -6,7 +6,7 @@
 use std::io;
 
 use crate::note::path::VaultPath;
-use crate::vault::dir::{Folder, Kind, Meta, Name};
+use crate::vault::dir::{Folder, Kind, Meta, Name, is_refused_link};
 use crate::vault::error::{CIRCLE, DEAD_END, VaultError};
 
 /// Linux's own limit for one path.
@@ -31,7 +31,8 @@ pub(in crate::vault) fn realpath(
             return Ok((asked.clone(), meta));
         }
         Ok(_) => {}
-        Err(error) if is_link_in_way(&error) => {}
+        // There may be a link on the way.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory || is_refused_link(&error) => {}
         Err(error) => return Err(VaultError::io("look at", asked, error)),
     }
     walk(root, asked, last)
@@ -73,23 +74,6 @@ fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta
         done = VaultPath::root();
     }
     Ok((done, meta))
-}
-
-/// Whether the kernel refused a link on the way.
-fn is_link_in_way(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotADirectory)
-        || error.raw_os_error() == Some(link_in_way_code())
-}
-
-#[cfg(unix)]
-fn link_in_way_code() -> i32 {
-    rustix::io::Errno::LOOP.raw_os_error()
-}
-
-#[cfg(windows)]
-fn link_in_way_code() -> i32 {
-    // ERROR_STOPPED_ON_SYMLINK
-    681
 }
 
 /// The path that a link in `folder` points to, if it stays in the vault.

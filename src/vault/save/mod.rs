@@ -39,7 +39,6 @@ use super::error::VaultError;
 use super::locks::lock;
 use super::read::{Reader, just_emptied};
 use super::revision::Revision;
-use super::root::Opened;
 use super::temp::{is_temp_name, temp_name};
 use super::trash::Trash;
 use crate::note::path::VaultPath;
@@ -71,9 +70,7 @@ impl OldText {
 /// Changes the vault. [`super::Vault::open`] returns the only one, and it is not `Clone`: the
 /// journal owns it and makes one change at a time.
 pub struct Writer {
-    vault: Reader,
     trash: Trash,
-    durable: Arc<Durable>,
     /// Open folders of staged writes.
     folders: Mutex<HashMap<FileId, Weak<Folder>>>,
 }
@@ -88,9 +85,8 @@ impl Deref for Writer {
 
 impl Writer {
     pub(super) fn new(vault: Reader) -> Self {
-        let durable = Arc::<Durable>::default();
-        let trash = Trash::new(vault.clone(), Arc::clone(&durable));
-        Self { vault, trash, durable, folders: Mutex::default() }
+        let trash = Trash { vault, durable: Durable::default() };
+        Self { trash, folders: Mutex::default() }
     }
 
     /// Syncs later changes in one batch, if the file system allows it; `files` is about how many
@@ -101,10 +97,6 @@ impl Writer {
 
     pub fn vault(&self) -> &Reader {
         &self.vault
-    }
-
-    fn root(&self) -> Arc<Opened> {
-        self.vault.folder()
     }
 
     /// Opens the file that a write would replace; `None` if there is none. Changes nothing.

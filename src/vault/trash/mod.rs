@@ -49,16 +49,12 @@ pub fn make_system_trash(trash: &Path) -> io::Result<()> {
 
 /// Deletes to the trashes and restores from them; part of a [`Writer`](super::Writer).
 pub struct Trash {
-    vault: Reader,
-    durable: Arc<Durable>,
+    pub(super) vault: Reader,
+    pub(super) durable: Durable,
 }
 
 impl Trash {
-    pub(super) fn new(vault: Reader, durable: Arc<Durable>) -> Self {
-        Self { vault, durable }
-    }
-
-    fn root(&self) -> Arc<Opened> {
+    pub(super) fn root(&self) -> Arc<Opened> {
         self.vault.folder()
     }
 
