@@ -1228,15 +1228,14 @@ pub fn written(text: &str, style: Style, vocabulary: &Vocabulary) -> String {
             _ => word,
         }
     };
-    // Names without blanks hold letters, digits and one sign.
+    // Names without blanks hold letters, digits and one sign. Other signs go before the text is split, so that
+    // the result is split the same way.
     let bare = || {
-        let pieces = words.iter().flat_map(|word| {
-            let plain: String = word.chars().filter(|c| !matches!(c, '\'' | '’')).collect();
-            let pieces =
-                plain.split(|c: char| !(c.is_alphanumeric() || is_mark(c))).map(str::to_owned);
-            pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>()
-        });
-        pieces.collect::<Vec<String>>()
+        let is_sign = |c: char| !(c.is_alphanumeric() || is_mark(c));
+        let plain: String = text.chars().filter(|c| !matches!(c, '\'' | '’')).collect();
+        let words = words_of(plain.trim_matches(is_sign));
+        let pieces = words.iter().flat_map(|word| word.split(is_sign));
+        pieces.filter(|piece| !piece.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
     let joined = |sign: &str, each: fn(&str) -> String| {
         bare().iter().map(|word| each(word)).collect::<Vec<_>>().join(sign)
@@ -1458,6 +1457,8 @@ mod tests {
             ("READ ME FIRST", Style::Title, "Read Me First"),
             ("What's up, iPhone?", Style::Kebab, "whats-up-iphone"),
             ("What's up", Style::Snake, "whats_up"),
+            ("MyPlan (", Style::Train, "My-Plan"),
+            ("Ab'Cd", Style::TitleSnake, "Ab_Cd"),
             ("new iPhone", Style::Title, "New iPhone"),
             ("my first note", Style::Pascal, "MyFirstNote"),
             ("My first note", Style::Camel, "myFirstNote"),
@@ -1553,7 +1554,9 @@ mod tests {
         fn what_is_made_of_a_name_is_made_once(name in plain_names(), style in 0..Style::ALL.len()) {
             let vocabulary = Vocabulary::default();
             // Where capitals alone part words, `A1 b` gives what no longer says where they were.
-            prop_assume!(!matches!(Style::ALL[style], Style::Camel | Style::Pascal));
+            if matches!(Style::ALL[style], Style::Camel | Style::Pascal) {
+                return Ok(());
+            }
             let pattern = Pattern { slots: vec![Slot::Words], style: Style::ALL[style] };
             if let Some(made) = pattern.fill(&pattern.material(&name), &vocabulary) {
                 let again = pattern.fill(&pattern.material(&made), &vocabulary);
