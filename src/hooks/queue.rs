@@ -38,7 +38,10 @@ impl Queue {
     pub fn push(&self, event: Event) {
         let mut state = lock(&self.state.0);
         if state.ended || state.waiting.len() >= MAX_WAITING {
-            tracing::warn!(event = event.kind().word(), "hooks are not told: too much waits");
+            tracing::warn!(
+                event = event.kind().word(),
+                "the hooks' queue is full or closed: event dropped"
+            );
             return;
         }
         state.waiting.push_back(event);
@@ -49,7 +52,7 @@ impl Queue {
                 Ok(worker) => state.worker = Some(worker),
                 Err(error) => {
                     state.waiting.clear();
-                    tracing::warn!(%error, "hooks are not told");
+                    tracing::warn!(%error, "hooks cannot run: event dropped");
                 }
             }
         }
@@ -73,7 +76,7 @@ impl Queue {
         }
         if !state.waiting.is_empty() {
             let events = state.waiting.len();
-            tracing::warn!(events, "the steward ends before hooks were told of all");
+            tracing::warn!(events, "the steward ends before hooks received all events");
             state.waiting.clear();
         }
         state.given_up = true;

@@ -41,7 +41,7 @@ pub(super) enum Fault {
     Failed { status: ExitStatus, said: String },
     #[error("{0}")]
     Answer(String),
-    #[error("what it was asked about was withdrawn")]
+    #[error("the operation was cancelled")]
     Withdrawn,
 }
 

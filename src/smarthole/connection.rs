@@ -214,7 +214,7 @@ impl SmartHole {
         let greeted = tokio::select! {
             greeted = client_async_with_config(url, stream, Some(config)) => greeted,
             () = self.0.clock.sleep(GREETING) => {
-                return lost("what listens there does not greet as SmartHole does".to_owned());
+                return lost("the program on that port does not answer as SmartHole does".to_owned());
             }
             _ = settings.changed() => return End::Asked,
             () = stopped(stopping) => return End::Asked,
@@ -223,10 +223,10 @@ impl SmartHole {
             Ok((socket, _)) => socket,
             Err(SocketError::Http(answer)) => {
                 let status = answer.status().as_u16();
-                let why = if status == 503 { ": it has as many clients as it takes" } else { "" };
+                let why = if status == 503 { ": it has too many clients" } else { "" };
                 return lost(format!("SmartHole refused the connection ({status}){why}"));
             }
-            Err(error) => return lost(format!("it could not be greeted: {error}")),
+            Err(error) => return lost(format!("the WebSocket handshake failed: {error}")),
         };
         let version = env!("CARGO_PKG_VERSION");
         let frame = frames::registration(&registered(held), &held.description, version);
@@ -258,7 +258,7 @@ impl SmartHole {
                 }
                 () = &mut silence => {
                     return lost(match is_registered {
-                        true => "SmartHole is silent; it is connected to anew".to_owned(),
+                        true => "SmartHole is silent; reconnecting".to_owned(),
                         false => "SmartHole does not answer the registration".to_owned(),
                     }, is_registered);
                 }
@@ -272,15 +272,17 @@ impl SmartHole {
                 }
             };
             let frame = match frame {
-                Some(Ok(frame)) => frame,
                 Some(Err(SocketError::Capacity(error))) => {
                     return lost(
-                        format!("SmartHole sent more than is taken: {error}"),
+                        format!("SmartHole sent a frame over the size limit: {error}"),
                         is_registered,
                     );
                 }
                 // A close frame 1001 and a broken connection are treated alike.
-                Some(Err(_)) | None => return lost("SmartHole has gone".to_owned(), is_registered),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                    return lost("SmartHole closed the connection".to_owned(), is_registered);
+                }
+                Some(Ok(frame)) => frame,
             };
             if is_registered {
                 silence = self.0.clock.sleep(SILENCE);
@@ -288,7 +290,6 @@ impl SmartHole {
             let text = match &frame {
                 Message::Text(text) => text.as_str(),
                 Message::Binary(bytes) => std::str::from_utf8(bytes).unwrap_or_default(),
-                Message::Close(_) => return lost("SmartHole has gone".to_owned(), is_registered),
                 _ => continue,
             };
             match frames::read(text) {
@@ -316,7 +317,7 @@ impl SmartHole {
                         return lost(reason, true);
                     }
                 }
-                _ => tracing::debug!("SmartHole sent what is not understood"),
+                _ => tracing::debug!("SmartHole sent an unknown frame"),
             }
         }
     }
@@ -359,7 +360,7 @@ impl SmartHole {
         if has.await.unwrap_or(false) {
             return self.send(socket, frames::ack(id)).await;
         }
-        tracing::warn!(reason, "a message of SmartHole's is not taken");
+        tracing::warn!(reason, "a message from SmartHole was rejected");
         self.send(socket, frames::reject(id, reason)).await
     }
 
@@ -408,7 +409,7 @@ impl SmartHole {
     async fn send(&self, socket: &mut Socket, frame: String) -> Result<(), String> {
         tokio::select! {
             sent = socket.send(Message::text(frame)) => {
-                sent.map_err(|error| format!("SmartHole has gone: {error}"))
+                sent.map_err(|error| format!("SmartHole closed the connection: {error}"))
             }
             () = self.0.clock.sleep(WRITING) => Err("SmartHole does not read".to_owned()),
         }
@@ -456,7 +457,7 @@ fn log_name(settings: &Settings) {
     let name = registered(settings);
     if settings.enabled && name != settings.name {
         tracing::info!(
-            "SmartHole takes no name such as `{}`, so the steward is called `{name}` there",
+            "SmartHole does not accept the name `{}`; the steward is registered as `{name}`",
             settings.name
         );
     }

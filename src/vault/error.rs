@@ -73,7 +73,7 @@ pub enum VaultError {
     #[error("the vault at `{}` is gone", root.display())]
     Gone { root: PathBuf },
     /// Another folder took the vault's path, and this confined process cannot write to it.
-    #[error("the folder at `{}` is another than the one that the steward started with, which alone it may change", root.display())]
+    #[error("the folder at `{}` was replaced after the steward started, which may not write to the new one", root.display())]
     Replaced { root: PathBuf },
     #[error("could not {action} `{path}`")]
     Io {
@@ -196,7 +196,7 @@ impl VaultError {
                 "put the folder back or mount it; nothing is written until then".to_owned()
             }
             Self::Replaced { .. } => {
-                "end the steward and start it again; until then it reads, and changes nothing".to_owned()
+                "restart the steward; until then the vault can only be read".to_owned()
             }
             Self::Io { source, .. } if too_many_open(source) => {
                 "this process may not open more files at once: allow it more (`ulimit -n`), or change \

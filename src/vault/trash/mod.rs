@@ -102,7 +102,7 @@ impl Trash {
         if let Err(error) = synced {
             // It is in the trash; at worst a power cut undoes the deletion.
             self.vault
-                .warn(format!("the deletion of `{path}` may not outlast a power cut: {error}"));
+                .warn(format!("a power cut may still undo the deletion of `{path}`: {error}"));
         }
         Ok(trashed)
     }

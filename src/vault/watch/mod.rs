@@ -255,7 +255,7 @@ impl Watcher {
             if let Some(events) = self.events() {
                 events.reset(self);
             }
-            self.warn("the vault's folder was replaced by another, which is read anew".to_owned());
+            self.warn("the vault's folder was replaced; the new one is scanned".to_owned());
         }
         Ok(())
     }

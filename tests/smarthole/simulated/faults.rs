@@ -159,8 +159,8 @@ fn whatever_smarthole_does_is_noticed_said_and_tried_again() {
     let seconds = Duration::from_secs;
     for (does, said, after) in [
         (Does::Nothing, "SmartHole does not run", seconds(0)),
-        (Does::NoGreeting, "does not greet as SmartHole does", seconds(10)),
-        (Does::TooMany, "it has as many clients as it takes", seconds(0)),
+        (Does::NoGreeting, "does not answer as SmartHole does", seconds(10)),
+        (Does::TooMany, "it has too many clients", seconds(0)),
         (Does::NoUpgrade, "refused the connection (200)", seconds(0)),
         (Does::NoAnswer, "does not answer the registration", seconds(10)),
         (Does::HalfOpen, "SmartHole is silent", seconds(75)),
@@ -177,7 +177,7 @@ fn whatever_smarthole_does_is_noticed_said_and_tried_again() {
         let at = connected.unwrap_or_else(|| panic!("{does:?} is never got over: {stood:?}"));
         // A connection on which SmartHole's heartbeat comes is kept, for as long as it comes.
         assert!(stood[at + 1].1 >= seconds(200), "{does:?}: {stood:?}");
-        assert_eq!(stood[at + 1].0.reason, "SmartHole has gone");
+        assert_eq!(stood[at + 1].0.reason, "SmartHole closed the connection");
     }
 }
 
