@@ -65,7 +65,7 @@ use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, I
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::models::ModelsParams;
 use crate::protocol::organize::{
-    OrganizeDraftParams, RulesDisableParams, RulesEnableParams, RulesListParams,
+    OrganizeDraftParams, RulesDisableParams, RulesEnableParams, RulesListParams, RulesMarksParams,
 };
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
@@ -228,6 +228,7 @@ pub fn table() -> Table<Services> {
         .on::<RulesDisableParams>(Person, Setting, |it, params, _| {
             rules::disable(&it.calls, &params)
         })
+        .on::<RulesMarksParams>(Person, Setting, |it, params, _| rules::marks(&it.calls, params))
         .later::<WorkflowRunParams>(Person, |it, params, by| {
             workflows::run(&it.workflows, &it.models, &it.store().usage, params, by)
         })

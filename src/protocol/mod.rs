@@ -80,7 +80,8 @@ use methods::{methods, notifications, server_requests};
 use models::{ModelsParams, ModelsResult};
 use organize::{
     OrganizeDraftParams, OrganizeDraftResult, RulesDisableParams, RulesDisableResult,
-    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult,
+    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult, RulesMarksParams,
+    RulesMarksResult,
 };
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
@@ -215,6 +216,8 @@ methods! {
     "_vault/rules/enable" { RulesEnableParams => RulesEnableResult },
     /// Disables a rule.
     "_vault/rules/disable" { RulesDisableParams => RulesDisableResult },
+    /// The files that rules with `once` took; and has them forgotten.
+    "_vault/rules/marks" { RulesMarksParams => RulesMarksResult },
     /// Runs a workflow: as a dry run, or for real.
     "_vault/workflow/run" { WorkflowRunParams => WorkflowResult },
     /// Goes on with a workflow that waits, was cut short, or failed.

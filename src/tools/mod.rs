@@ -34,6 +34,7 @@ mod paging;
 mod plans;
 mod registry;
 mod relinked;
+pub mod rule_marks;
 pub mod rules;
 mod text_file;
 mod tool;

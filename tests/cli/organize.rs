@@ -213,3 +213,43 @@ fn rules_are_checked_without_running() {
     let found = organize(&home, &vault, &["rules", "check", "My rules"]).expect(1).stdout;
     assert!(found.contains("My rules.md:7:11: warning: no note has `staus`"), "{found}");
 }
+
+#[test]
+fn what_rules_with_once_took_is_listed_and_forgotten() {
+    let home = Home::new();
+    let vault = inbox(&home);
+    let rule = |more: &str| format!("{RULES}{more}");
+    let once = rule("    once: true\n").replace("move: Archive", "append: \"filed\\n\"");
+    std::fs::write(vault.join("Once.yaml"), &once).unwrap();
+    std::fs::write(vault.join("Often.yaml"), RULES).unwrap();
+    let items = || organize(&home, &vault, &["plan", "Once.yaml", "--json"]).expect(0).json();
+    let marks = |more: &[&str]| {
+        let all = [&["rules", "marks", "Once.yaml"], more, &["--json"]].concat();
+        let found = organize(&home, &vault, &all).expect(0).json();
+        let files = found["rules"][0]["files"].as_array().unwrap().clone();
+        files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let plan = items();
+    assert_eq!(plan["items"], 2);
+    assert_eq!(marks(&[]), [] as [&str; 0]);
+    organize(&home, &vault, &["apply", &plan["plan"].to_string(), "--yes"]).expect(0);
+    assert_eq!(items()["items"], 0);
+    home.run_in(&vault, &["move", "Inbox/c.md", "Moved.md", "--yes"]).expect(0);
+    for daemon in [None, Some(home.serve(&vault))] {
+        assert_eq!(marks(&[]), ["Inbox/a.md", "Moved.md"], "where they are now");
+        assert_eq!(marks(&["--note", "Moved"]), ["Moved.md"]);
+        let wrong = organize(&home, &vault, &["rules", "marks", "Once.yaml", "--note", "b"]);
+        assert!(wrong.expect(1).stderr.contains("none of these rules took `b`"));
+        let wrong = organize(&home, &vault, &["rules", "marks", "Often.yaml"]).expect(1);
+        assert!(wrong.stderr.contains("no rule of `Often.yaml` that is asked for has `once`"));
+        drop(daemon);
+    }
+    assert_eq!(marks(&["--note", "Inbox/a.md", "--forget"]), ["Inbox/a.md"]);
+    assert_eq!(marks(&[]), ["Moved.md"]);
+    assert_eq!(items()["items"], 1, "it takes the note again");
+    let _daemon = home.serve(&vault);
+    let forgotten = ["rules", "marks", "Once.yaml", "--rule", "Done things", "--forget"];
+    let said = organize(&home, &vault, &forgotten).expect(0).stdout;
+    assert_eq!(said, "Done things  Once.yaml  takes this file again\n  Moved.md\n");
+    assert_eq!(marks(&[]), [] as [&str; 0]);
+}

@@ -42,6 +42,7 @@ fn params(method: &str) -> Value {
         "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),
         "_vault/organize/draft" => json!({"text": "tidy up"}),
         "_vault/rules/enable" => json!({"file": "Rules.yaml"}),
+        "_vault/rules/marks" => json!({"file": "Rules.yaml"}),
         "_vault/rules/disable" => json!({"name": "Tidy"}),
         "_vault/workflow/run" => json!({"text": "{id: x, steps: [{ask: y}]}"}),
         "_vault/workflow/resume" => json!({"run": 1}),
