@@ -22,6 +22,7 @@ pub mod history;
 pub mod host;
 pub mod inbox;
 mod info;
+pub mod jobs;
 pub mod keeping;
 mod listing;
 mod memory;
@@ -65,7 +66,8 @@ use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, I
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::models::ModelsParams;
 use crate::protocol::organize::{
-    OrganizeDraftParams, RulesDisableParams, RulesEnableParams, RulesListParams, RulesMarksParams,
+    OrganizeDraftParams, OrganizeStopParams, RulesDisableParams, RulesEnableParams,
+    RulesListParams, RulesMarksParams,
 };
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
@@ -221,6 +223,7 @@ pub fn table() -> Table<Services> {
         .later::<OrganizeDraftParams>(Person, |it, params, by| {
             drafts::draft(&it.calls, &it.models, params, by)
         })
+        .on::<OrganizeStopParams>(Person, Setting, |it, params, _| jobs::stop(&it.calls, &params))
         .on::<RulesListParams>(Person, Read, |it, params, _| rules::list(&it.calls, &params))
         .on::<RulesEnableParams>(Person, Search, |it, params, by| {
             rules::enable(&it.calls, params, &by.client.name)

@@ -79,9 +79,9 @@ use keeping::{
 use methods::{methods, notifications, server_requests};
 use models::{ModelsParams, ModelsResult};
 use organize::{
-    OrganizeDraftParams, OrganizeDraftResult, RulesDisableParams, RulesDisableResult,
-    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult, RulesMarksParams,
-    RulesMarksResult,
+    OrganizeDraftParams, OrganizeDraftResult, OrganizeStopParams, OrganizeStopResult,
+    RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult, RulesListParams,
+    RulesListResult, RulesMarksParams, RulesMarksResult,
 };
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
@@ -210,6 +210,8 @@ methods! {
     "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
     /// Has a model draft rules from a sentence, and plans what they would do.
     "_vault/organize/draft" { OrganizeDraftParams => OrganizeDraftResult },
+    /// Stops a running job before its next piece, whoever began it.
+    "_vault/organize/stop" { OrganizeStopParams => OrganizeStopResult },
     /// The rules that run by themselves, since a person enabled them.
     "_vault/rules/list" { RulesListParams => RulesListResult },
     /// Enables rules, so that they run by themselves.

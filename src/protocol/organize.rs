@@ -1,4 +1,4 @@
-//! `_vault/organize/draft`: rules drafted from a sentence. `_vault/rules/list`, `_vault/rules/enable` and
+//! `_vault/organize/draft`: rules drafted from a sentence. `_vault/organize/stop`: a running job stopped. `_vault/rules/list`, `_vault/rules/enable` and
 //! `_vault/rules/disable`: rules that run by themselves. `_vault/rules/marks`: the files that rules with `once` took.
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,31 @@ pub struct OrganizeDraftResult {
     pub text: String,
     /// The plan: what `plan_changes` answers.
     pub plan: Value,
+}
+
+/// A job to stop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct OrganizeStopParams {
+    /// Its number.
+    pub job: u64,
+}
+
+/// A job that was asked to stop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OrganizeStopResult {
+    /// Its number.
+    pub job: u64,
+    /// `cancelled`; `completed` where all was done before; `running` while it is still at the piece that it was at.
+    pub state: String,
+    /// How many of its items are done. They stay.
+    pub done: u64,
+    /// All its items.
+    pub total: u64,
+    /// The change set of what is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub change_set: Option<u64>,
 }
 
 /// Which enabled rules are told of.

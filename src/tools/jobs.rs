@@ -390,6 +390,7 @@ enum Stopped {
 /// Applies the pieces that are not done, and gives the number of files in which links followed.
 fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
     use Stopped::{BeforeAnything, Later};
+    let running = context.running_jobs.begin(job.row.id);
     let left = job.left();
     let all: Vec<&Item> = left.iter().collect();
     let pieces = job.pieces.len() - job.done.len();
@@ -422,7 +423,7 @@ fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
     let editor = Editor { whole: Some(parts), ..editor };
     let mut relinked = 0;
     while job.done.len() < job.pieces.len() {
-        if context.cancel.is_cancelled() {
+        if context.cancel.is_cancelled() || running.is_to_stop() {
             return Err(stop(context, job, ToolError::cancelled()));
         }
         match piece(context, job, editor, &title) {

@@ -253,3 +253,52 @@ fn what_rules_with_once_took_is_listed_and_forgotten() {
     assert_eq!(said, "Done things  Once.yaml  takes this file again\n  Moved.md\n");
     assert_eq!(marks(&[]), [] as [&str; 0]);
 }
+
+#[test]
+fn a_running_job_is_stopped_by_another_client_and_says_what_is_done() {
+    const NOTES: usize = 400;
+    let home = Home::new();
+    home.write_config("[organize]\natomic_items = 2\n");
+    let vault = home.vault("Notes");
+    std::fs::create_dir(vault.join("In")).unwrap();
+    let mut items = Vec::with_capacity(NOTES);
+    for at in 0..NOTES {
+        std::fs::write(vault.join(format!("In/n{at:03}.md")), "note\n").unwrap();
+        let (path, to) = (format!("In/n{at:03}.md"), format!("Out/n{at:03}.md"));
+        items.push(json!({ "path": path, "to": to }));
+    }
+    let file = home.path("elsewhere/items.json");
+    std::fs::write(&file, json!(items).to_string()).unwrap();
+    let nobody = organize(&home, &vault, &["stop", "1"]).expect(1);
+    assert!(nobody.stderr.contains("no daemon runs"), "{nobody:?}");
+    let daemon = home.serve(&vault);
+    organize(&home, &vault, &["plan", "--items", file.to_str().unwrap()]).expect(0);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    client.call("_vault/subscribe", json!({}));
+    let folder = vault.to_str().unwrap();
+    let mut apply = home.steward(&["organize", "apply", "1", "--yes", "--json", "--vault", folder]);
+    let applying = apply.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    loop {
+        let event = client.read();
+        if event["method"] == "_vault/job" && event["params"]["done"].as_u64() > Some(0) {
+            break;
+        }
+    }
+    let stopped = client.call("_vault/organize/stop", json!({ "job": 1 }))["result"].clone();
+    assert_eq!(stopped["state"], "cancelled", "{stopped}");
+    let done = stopped["done"].as_u64().unwrap();
+    assert!(done > 0 && done < NOTES as u64 && stopped["total"] == NOTES, "{stopped}");
+    let moved = std::fs::read_dir(vault.join("Out")).unwrap().count();
+    assert_eq!(moved as u64, done, "what is done stays");
+    let began: serde_json::Value =
+        serde_json::from_slice(&applying.wait_with_output().unwrap().stdout).unwrap();
+    let expected = (&json!("cancelled"), &json!(done));
+    assert_eq!((&began["data"]["state"], &began["data"]["done"]), expected, "{began}");
+    let again = organize(&home, &vault, &["stop", "1"]).expect(1);
+    assert!(again.stderr.contains("job 1 is cancelled"), "{again:?}");
+    organize(&home, &vault, &["undo", "1", "--yes"]).expect(0);
+    assert_eq!(std::fs::read_dir(vault.join("In")).unwrap().count(), NOTES);
+}

@@ -41,6 +41,7 @@ fn params(method: &str) -> Value {
         "_vault/host/request" => json!({"operation": "active_note"}),
         "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),
         "_vault/organize/draft" => json!({"text": "tidy up"}),
+        "_vault/organize/stop" => json!({"job": 1}),
         "_vault/rules/enable" => json!({"file": "Rules.yaml"}),
         "_vault/rules/marks" => json!({"file": "Rules.yaml"}),
         "_vault/rules/disable" => json!({"name": "Tidy"}),
