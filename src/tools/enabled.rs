@@ -355,6 +355,35 @@ pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     Ok(found)
 }
 
+/// Why a person does not agree any more to what these rules, by their numbers, began: one of them is not enabled any
+/// more, or its file says something else. `None` if all are still enabled as they were.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn not_agreed_any_more(
+    context: &Context,
+    rules: &[i64],
+) -> Result<Option<String>, ToolError> {
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    let now = all(context)?;
+    for id in rules {
+        let row = context.journal.store().enabled_rules.get(*id).map_err(not_kept)?;
+        let Some(row) = row else { return Ok(Some("its rule is not known any more".to_owned())) };
+        // One that was enabled again with the same meaning is the same.
+        let same = now.iter().find(|one| one.row.name == row.name && one.row.hash == row.hash);
+        match same.map(|one| &one.standing) {
+            None => return Ok(Some(format!("its rule `{}` is not enabled any more", row.name))),
+            Some(Standing::Changed(_)) => {
+                return Ok(Some(format!("its rule `{}` says something else by now", row.name)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(None)
+}
+
 /// Stops a rule until a person enables it again.
 ///
 /// # Errors
