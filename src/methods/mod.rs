@@ -38,6 +38,7 @@ pub mod status;
 pub mod talk;
 pub mod told;
 pub mod tools;
+mod used;
 pub mod workflows;
 
 use std::sync::Arc;
@@ -221,7 +222,7 @@ pub fn table() -> Table<Services> {
             export::into_vault(&it.calls, &it.conversations, params, &by.client)
         })
         .later::<OrganizeDraftParams>(Person, |it, params, by| {
-            drafts::draft(&it.calls, &it.models, params, by)
+            drafts::draft(&it.calls, &it.models, &it.store().usage, params, by)
         })
         .on::<OrganizeStopParams>(Person, Setting, |it, params, _| jobs::stop(&it.calls, &params))
         .on::<RulesListParams>(Person, Read, |it, params, _| rules::list(&it.calls, &params))
