@@ -1180,6 +1180,24 @@ export type Limits = {
   requestSeconds: number,
 };
 
+/** A file that a rule with `once` took. */
+export type MarkedFile = {
+  /** Where it is now. */
+  path: string,
+  /** The change set in which the rule took it. */
+  changeSet: number,
+};
+
+/** A rule with `once`. */
+export type MarkedRule = {
+  /** Its name. */
+  name: string,
+  /** Its file: a path in the vault, or an absolute one. */
+  source: string,
+  /** The files, by path; without those that somebody took back. */
+  files: Array<MarkedFile>,
+};
+
 /** Which kinds of MCP servers may be named beside those over stdio. None of them is run. */
 export type McpCapabilities = {
   /** Over HTTP. */
@@ -1645,7 +1663,10 @@ export type RulesDisableResult = {
 
 /** Rules to enable. */
 export type RulesEnableParams = {
-  /** A rule file of the vault, or an absolute path; or the name of a rule in a file of `organize.rules`. */
+  /**
+   * A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+   * `organize.rules`.
+   */
   file: string,
   /** Only the rules of these names; otherwise all that say when they run. */
   names?: Array<string>,
@@ -1677,6 +1698,27 @@ export type RulesListResult = {
   rules: Array<EnabledRuleInfo>,
   /** Why none of them runs by itself now: the settings, or the mode. */
   held?: string,
+};
+
+/** Which files that rules with `once` took. */
+export type RulesMarksParams = {
+  /**
+   * A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+   * `organize.rules`.
+   */
+  file: string,
+  /** Only the rules of these names. */
+  names?: Array<string>,
+  /** Only this file, by path or name. */
+  path?: string,
+  /** Forget that the rules took these files, so that they take them again. */
+  forget?: boolean,
+};
+
+/** The files that rules with `once` took; with `forget` those that were forgotten. */
+export type RulesMarksResult = {
+  /** The rules that have `once`. */
+  rules: Array<MarkedRule>,
 };
 
 /** What to look for. */
@@ -2597,6 +2639,8 @@ export interface Methods {
   "_vault/rules/enable": { params: RulesEnableParams; result: RulesEnableResult };
   /** Disables a rule. */
   "_vault/rules/disable": { params: RulesDisableParams; result: RulesDisableResult };
+  /** The files that rules with `once` took; and has them forgotten. */
+  "_vault/rules/marks": { params: RulesMarksParams; result: RulesMarksResult };
   /** Runs a workflow: as a dry run, or for real. */
   "_vault/workflow/run": { params: WorkflowRunParams; result: WorkflowResult };
   /** Goes on with a workflow that waits, was cut short, or failed. */

@@ -95,6 +95,7 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
         conversations: Some(Arc::new(conversations)),
         host: None,
         listeners: Default::default(),
+        running_jobs: Default::default(),
         clock: tools::Clock::System,
     }
 }

@@ -79,8 +79,9 @@ use keeping::{
 use methods::{methods, notifications, server_requests};
 use models::{ModelsParams, ModelsResult};
 use organize::{
-    OrganizeDraftParams, OrganizeDraftResult, RulesDisableParams, RulesDisableResult,
-    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult,
+    OrganizeDraftParams, OrganizeDraftResult, OrganizeStopParams, OrganizeStopResult,
+    RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult, RulesListParams,
+    RulesListResult, RulesMarksParams, RulesMarksResult,
 };
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
@@ -209,12 +210,16 @@ methods! {
     "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
     /// Has a model draft rules from a sentence, and plans what they would do.
     "_vault/organize/draft" { OrganizeDraftParams => OrganizeDraftResult },
+    /// Stops a running job before its next piece, whoever began it.
+    "_vault/organize/stop" { OrganizeStopParams => OrganizeStopResult },
     /// The rules that run by themselves, since a person enabled them.
     "_vault/rules/list" { RulesListParams => RulesListResult },
     /// Enables rules, so that they run by themselves.
     "_vault/rules/enable" { RulesEnableParams => RulesEnableResult },
     /// Disables a rule.
     "_vault/rules/disable" { RulesDisableParams => RulesDisableResult },
+    /// The files that rules with `once` took; and has them forgotten.
+    "_vault/rules/marks" { RulesMarksParams => RulesMarksResult },
     /// Runs a workflow: as a dry run, or for real.
     "_vault/workflow/run" { WorkflowRunParams => WorkflowResult },
     /// Goes on with a workflow that waits, was cut short, or failed.
