@@ -64,7 +64,7 @@ fn notes_are_found_with_passages_and_links_that_lead_there() {
     }
     let text = vault.text("search_notes", json!({"query": "descale"}));
     assert!(
-        text.starts_with("Kettle.md  1.00  words\n  1-6  [[Kettle#Descaling how]]\n"),
+        text.starts_with("Kettle.md  1.00  words\n  1-3  [[Kettle#Descaling: how]]\n"),
         "{text}"
     );
 }
@@ -139,5 +139,5 @@ fn questions_in_plain_words_find_their_notes() {
     }
     let all = questions.len();
     assert!(among_five * 100 >= all * 95, "{among_five} of {all}, without {missed:?}");
-    assert!(first * 100 >= all * 80, "{first} of {all} are first");
+    assert!(first * 100 >= all * 90, "{first} of {all} are first");
 }

@@ -216,8 +216,8 @@ impl<'t> Ranking<'t> {
         &self.of_chunks[first..first + note.lengths.len()]
     }
 
-    /// Adds what one word tells of the notes and chunks in which it stands. Those that have all terms `before`
-    /// it have one more, where it is one.
+    /// Adds what one word tells of the notes and chunks in which it stands. With `before`, it stands for the
+    /// term after so many others: a note that has all of those has this one too.
     fn add(
         &self,
         word: u32,

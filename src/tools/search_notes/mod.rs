@@ -74,7 +74,7 @@ fn ten() -> usize {
 pub struct Output {
     /// The best first.
     notes: Vec<NoteFound>,
-    /// How many notes have any of the words, or all where `match` is `all`.
+    /// How many notes have any of the words, or words like them; all of them where `match` is `all`.
     total: usize,
     /// Notes of the vault that are still to be read, so that they could not be found.
     unread_notes: usize,
