@@ -75,6 +75,8 @@ export async function an_approval_says_where_it_belongs(set) {
   await tab.setViewportSize({ width: 700, height: 760 });
   await tab.locator(".vs-call-state").getByText("you refused").waitFor();
   await done(tab);
+  await tab.reload();
+  await tab.locator(".vs-call-state").getByText("you refused").waitFor();
   await until("title", () => tab.title(), (title) => title === "Vault Steward");
   await stage.close(tab);
   await stage.strike();
