@@ -59,9 +59,12 @@ export async function conversations_are_listed(set) {
   await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["About slugs"]));
   await tab.locator(".vs-title").click();
   await tab.locator(".vs-session").nth(1).waitFor();
+  assert.deepEqual(await tab.locator(".vs-session-period").allInnerTexts(), ["Today"]);
   await picture(tab, "conversations-light");
   await tab.locator(".vs-search").fill("tomatoes");
   await until("one found", () => tab.locator(".vs-session").count(), (count) => count === 1);
+  await until("marks", () => tab.locator(".vs-session mark").allInnerTexts(), (all) => all.length > 0 && all.every((one) => one === "tomatoes"));
+  await picture(tab, "conversations-search-light");
   await tab.locator(".vs-search").press("ArrowDown");
   await tab.keyboard.press("Enter");
   await tab.locator(".vs-list").getByText("They want sun.").waitFor();

@@ -595,6 +595,10 @@ export type DiffChange = {
   added: number,
   /** Lines that were taken away. */
   removed: number,
+  /** The files of a folder that was deleted, by their paths below it; the first 1,000. */
+  files?: Array<string>,
+  /** How many files were in a folder that was deleted. */
+  totalFiles?: number,
   /** The change set that took it back. */
   undoneBy?: number,
 };

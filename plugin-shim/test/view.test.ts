@@ -399,8 +399,8 @@ describe("what a conversation took", () => {
     const update = { sessionUpdate: "usage_update", used: 12_000, size: 48_000, cost: { amount: 0.05, currency: "USD" } };
     daemon.last.event("session/update", 1, { sessionId: "a", update });
     await settle();
-    expect(shown()).toBe("12k · $0.30: 12000 tokens in use, 25 % of what the model can hold; about $0.30 in this conversation");
-    expect(root.querySelector(".vs-usage")?.getAttribute("aria-label")).toContain("12000 tokens in use");
+    expect(shown()).toBe("12k · $0.30: 12k of 48k tokens (25 %) of context in use; about $0.30 in this conversation");
+    expect(root.querySelector(".vs-usage")?.getAttribute("aria-label")).toContain("12k of 48k tokens");
   });
 
   it("is no other conversation's", async () => {

@@ -23,6 +23,8 @@ export interface Header {
   update(): void;
   /** Asks for the models anew. */
   learn(): void;
+  /** Opens the menu of models. */
+  chooseModel(): void;
   listButton: HTMLElement;
 }
 
@@ -129,7 +131,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     }),
   );
   update();
-  return { root, update, learn: () => void learn(), listButton: list };
+  return { root, update, learn: () => void learn(), chooseModel: () => model.click(), listButton: list };
 }
 
 /** What the conversation is called, before it has a title too. */
