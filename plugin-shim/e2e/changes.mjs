@@ -33,6 +33,7 @@ export async function changes_are_shown_and_undone(set) {
   await call.getByRole("button", { name: "Show as JSON" }).click();
   assert.match(await call.locator(".vs-call-json pre").innerText(), /"old_text"/);
   await until("count", () => call.locator(".vs-diff").count(), (count) => count === 1);
+  await picture(tab, "call-light");
   await call.locator("summary").click();
   await picture(tab, "changes-light");
 

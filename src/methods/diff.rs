@@ -2,7 +2,9 @@
 
 use super::policy;
 use crate::calls::call::word;
-use crate::journal::{Action, ChangeSetId, Difference, Journal, JournalError, ListedChange, UndoError};
+use crate::journal::{
+    Action, ChangeSetId, Difference, Journal, JournalError, ListedChange, UndoError,
+};
 use crate::protocol::diff::{DiffChange, DiffParams, DiffResult};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::server::approvals::Approvals;

@@ -156,7 +156,9 @@ impl<'a> Replay<'a> {
             }
             Entry::Message { message: Message::ToolResults { results }, .. } => {
                 let results = results.iter().enumerate();
-                let ended = |(at, result): (usize, &ToolResult)| over(named(at, &result.call_id), result, None);
+                let ended = |(at, result): (usize, &ToolResult)| {
+                    over(named(at, &result.call_id), result, None)
+                };
                 results.map(ended).collect()
             }
             Entry::Result { result, refusal, .. } => {

@@ -29,7 +29,7 @@ function lines(root: HTMLElement): string[] {
 
 describe("the arguments of a call", () => {
   it("are lines that a person can read", () => {
-    const root = drawn({ path: "Garden/Plan.md", replace_all: true, max_results: 5, old_text: "", tags: ["a", "b"], folder: null });
+    const root = drawn({ replace_all: true, path: "Garden/Plan.md", max_results: 5, old_text: "", tags: ["a", "b"], folder: null });
     expect(lines(root)).toEqual(["Path", "Garden/Plan.md", "Replace all", "yes", "Max results", "5", "Old text", "empty", "Tags", "ab", "Folder", "none"]);
     expect([...root.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a", "b"]);
     expect(root.querySelector("a")?.dataset["linkpath"]).toBe("Garden/Plan.md");

@@ -41,7 +41,8 @@ export function callDetails(parts: Pick<Parts, "root">, entry: CallEntry): Card 
 /** Named values, one a line. */
 function drawFields(near: Node, given: Record<string, unknown>, isPath: IsPath, depth = 0): HTMLElement {
   const list = element(near, "dl", { class: "vs-given" });
-  for (const [name, value] of Object.entries(given)) {
+  const isFirst = ([, value]: [string, unknown]): number => (typeof value === "string" && isPath(value) ? 0 : 1);
+  for (const [name, value] of Object.entries(given).sort((one, other) => isFirst(one) - isFirst(other))) {
     append(
       list,
       element(list, "dt", { text: visible(sentence(name.replaceAll("_", " "))), attributes: { dir: "auto" } }),

@@ -6,4 +6,5 @@ export { highlight } from "./highlight";
 export { jobCard } from "./job-card";
 export { namesCard } from "./names-card";
 export { previewNote } from "./note-preview";
+export { setupCard } from "./setup";
 export { planCard } from "./plan-card";

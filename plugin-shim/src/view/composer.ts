@@ -229,7 +229,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   /** What may complete what is typed. */
   const choices = async (of: Mention): Promise<Choice[]> => {
     if (of.kind === "command") {
-      return matching(sending.commands(), of.text, FOUND).map(({ name, text, icon, run }) => ({
+      return sending.commands().filter(({ name }) => name.startsWith(of.text)).map(({ name, text, icon, run }) => ({
         icon,
         name: `/${name}`,
         aside: text,

@@ -204,7 +204,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     exportNote: () => chat.sessionId !== null && void exportNote(chat.sessionId),
     endConversation: () => chat.sessionId !== null && void endConversation(chat.sessionId),
   };
-  const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches });
+  const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, model: (isThere) => said_.setModel(isThere) });
   const list = conversationList(parts, {
     open: (sessionId) => void chat.open(sessionId).then(() => said_.toEnd()),
     closed: () => field.focus(),
