@@ -595,6 +595,10 @@ export type DiffChange = {
   added: number,
   /** Lines that were taken away. */
   removed: number,
+  /** The files of a folder that was deleted, by their paths below it; the first 1,000. */
+  files?: Array<string>,
+  /** How many files were in a folder that was deleted. */
+  totalFiles?: number,
   /** The change set that took it back. */
   undoneBy?: number,
 };
@@ -1308,6 +1312,20 @@ export type ModelInfo = {
   window?: number,
   /** Whether it sees images, where that is known. */
   images?: boolean,
+};
+
+/** A vendor's key, to be checked and stored. */
+export type ModelKeyParams = {
+  /** The vendor: `anthropic`, `openai`, `gemini`, or one of the settings. */
+  provider: string,
+  /** The key. It is sent to that vendor alone, and is in no answer, event or log. */
+  key: string,
+};
+
+/** What can be asked with the key. */
+export type ModelKeyResult = {
+  /** The vendor's models as `choose` of `_vault/models` takes them, those to begin with first. */
+  models: Array<string>,
 };
 
 /** Whether to choose, and whether to ask around. */
@@ -2615,6 +2633,8 @@ export interface Methods {
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
   /** Which language models are asked, and which could be. */
   "_vault/models": { params: ModelsParams; result: ModelsResult };
+  /** Checks a vendor's key and stores it. */
+  "_vault/models/key": { params: ModelKeyParams; result: ModelKeyResult };
   /** Asks something of the program that has the vault open. */
   "_vault/host/request": { params: HostRequestParams; result: HostRequestResult };
   /** A code that opens the daemon's page once. */

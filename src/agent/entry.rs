@@ -2,6 +2,7 @@
 //! of what clients see.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::attachments::Attachments;
 use crate::conversation::ConversationId;
@@ -44,6 +45,9 @@ pub enum Entry {
         /// Updates to the model's read set.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         learnt: Vec<Learnt>,
+        /// Code and data of the error, if the call was denied or waits for a person's approval.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<Value>,
     },
     /// A message the model sent during its turn. The model knows it from its own call.
     Sent {

@@ -65,7 +65,7 @@ use crate::protocol::diff::DiffParams;
 use crate::protocol::host::HostRequestParams;
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, InboxRetryParams};
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
-use crate::protocol::models::ModelsParams;
+use crate::protocol::models::{ModelKeyParams, ModelsParams};
 use crate::protocol::organize::{
     OrganizeDraftParams, OrganizeStopParams, RulesDisableParams, RulesEnableParams,
     RulesListParams, RulesMarksParams,
@@ -132,6 +132,9 @@ pub fn table() -> Table<Services> {
         })
         .later::<ModelsParams>(Person, |it, params, _| {
             Box::pin(models::models(Arc::clone(&it.live), it.models.clone(), params))
+        })
+        .later::<ModelKeyParams>(Person, |it, params, _| {
+            Box::pin(models::set_key(Arc::clone(&it.live), it.models.clone(), params))
         })
         .on::<ModeParams>(Person, Read, |it, params, by| {
             policy::change_mode(&it.calls, &params, by.events())

@@ -77,7 +77,7 @@ use keeping::{
     TrashEmptyResult,
 };
 use methods::{methods, notifications, server_requests};
-use models::{ModelsParams, ModelsResult};
+use models::{ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult};
 use organize::{
     OrganizeDraftParams, OrganizeDraftResult, OrganizeStopParams, OrganizeStopResult,
     RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult, RulesListParams,
@@ -192,6 +192,8 @@ methods! {
     "_vault/complete" { CompleteParams => CompleteResult },
     /// Which language models are asked, and which could be.
     "_vault/models" { ModelsParams => ModelsResult },
+    /// Checks a vendor's key and stores it.
+    "_vault/models/key" { ModelKeyParams => ModelKeyResult },
     /// Asks something of the program that has the vault open.
     "_vault/host/request" { HostRequestParams => HostRequestResult },
     /// A code that opens the daemon's page once.

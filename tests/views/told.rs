@@ -37,6 +37,7 @@ fn params(method: &str) -> Value {
         "_vault/export_conversation" => json!({"sessionId": "1", "path": "Open/said.md"}),
         "_vault/conversation" => json!({"sessionId": "1"}),
         "_vault/diff" => json!({"changeSet": 1}),
+        "_vault/models/key" => json!({"provider": "nobody", "key": "k"}),
         "_vault/complete" => json!({"text": "Zz"}),
         "_vault/host/request" => json!({"operation": "active_note"}),
         "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),

@@ -1,7 +1,8 @@
 /** The timeline as elements: as many as are loaded, the end in view unless the person looks elsewhere. */
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
-import { box, element, setText, show, toggle } from "./dom";
+import { append, box, element, setText, show, toggle } from "./dom";
+import { type Card, lazyCard } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
 import { changesView } from "./changes";
 import { counted } from "./format";
@@ -29,6 +30,8 @@ export interface Messages {
   update(happened: Happened): void;
   /** Has the end in view from now on. */
   toEnd(): void;
+  /** Whether a model is set up; if not, the empty view shows the way to one. */
+  setModel(isThere: boolean): void;
 }
 
 export function messages(parts: Parts, actions: EntryActions): Messages {
@@ -41,10 +44,15 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const older = element(root, "div", { class: "vs-older", attributes: { role: "status" } });
   const list = box(root, "vs-list");
   const empty = box(root, "vs-empty");
-  empty.append(
+  const hints = box(
+    empty,
+    "",
     element(empty, "div", { class: "vs-empty-title", text: "What would you like to do?" }),
     element(empty, "div", { class: "vs-empty-hint", text: "Ask about your notes, or have them written, moved and tidied. You can undo every change." }),
   );
+  empty.append(hints);
+  /** The way to a first model; none where one is set up. */
+  let setup: Card | null = null;
   const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
@@ -257,7 +265,16 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   observer.observe(scroller);
   scope.add(() => observer.disconnect());
   scope.add(() => [...views.keys()].forEach(drop));
+  const setModel = (isThere: boolean): void => {
+    if (isThere === (setup === null)) return;
+    setup?.end();
+    setup?.root.remove();
+    setup = isThere ? null : lazyCard(root, ({ setupCard }) => setupCard(parts));
+    append(empty, setup?.root);
+    show(hints, isThere);
+  };
+  scope.add(() => setModel(true));
   drawJump();
   drawWork();
-  return { root, update, toEnd };
+  return { root, update, toEnd, setModel };
 }

@@ -251,6 +251,7 @@ impl Turn {
                 is_error: called.is_error,
             },
             learnt,
+            refusal: called.refusal(),
         }));
         let call = self.slots[at].name.clone();
         out.push(Effect::Show(Show::Result { call, called }));
