@@ -14,6 +14,7 @@ mod glances;
 mod guards;
 mod history;
 mod jobs;
+mod jobs_cut_short;
 mod journal;
 mod keeping;
 mod links;
