@@ -12,6 +12,8 @@ pub struct CallResult {
     pub text: String,
     /// The structured result for programs.
     pub data: Value,
+    /// Clients draw `data`: the conversation stores it too.
+    pub is_drawn: bool,
     pub is_error: bool,
     /// Updates to the model's read set.
     pub learnt: Vec<Learnt>,
@@ -48,6 +50,7 @@ impl CallResult {
 
     /// A result without read-set updates.
     pub fn done(text: String, data: Value) -> Self {
-        Self { text, data, is_error: false, learnt: Vec::new(), files: Vec::new() }
+        let (learnt, files) = (Vec::new(), Vec::new());
+        Self { text, data, is_drawn: false, is_error: false, learnt, files }
     }
 }

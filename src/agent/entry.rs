@@ -45,9 +45,9 @@ pub enum Entry {
         /// Updates to the model's read set.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         learnt: Vec<Learnt>,
-        /// Code and data of the error, if the call was denied or waits for a person's approval.
+        /// The structured result, if clients draw it, or code and data of the error of a call that was not allowed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        refusal: Option<Value>,
+        data: Option<Value>,
     },
     /// A message the model sent during its turn. The model knows it from its own call.
     Sent {

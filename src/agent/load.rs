@@ -77,7 +77,7 @@ pub(super) fn fill_missing(
             conversation,
             turn,
             context,
-            Entry::Result { result, learnt: Vec::new(), refusal: None },
+            Entry::Result { result, learnt: Vec::new(), data: None },
         )?;
     }
     Ok(())

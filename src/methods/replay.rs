@@ -156,13 +156,10 @@ impl<'a> Replay<'a> {
             }
             Entry::Message { message: Message::ToolResults { results }, .. } => {
                 let results = results.iter().enumerate();
-                let ended = |(at, result): (usize, &ToolResult)| {
-                    over(named(at, &result.call_id), result, None)
-                };
-                results.map(ended).collect()
+                results.map(|(at, result)| over(named(at, &result.call_id), result, None)).collect()
             }
-            Entry::Result { result, refusal, .. } => {
-                vec![over(named(0, &result.call_id), &result, refusal)]
+            Entry::Result { result, data, .. } => {
+                vec![over(named(0, &result.call_id), &result, data)]
             }
             Entry::Sent { id, text, .. } => vec![chunk(text, id)],
             Entry::Trimmed { .. } => notice(Show::compacting()).into_iter().collect(),
@@ -252,8 +249,8 @@ fn notice(show: Show) -> Option<SessionUpdate> {
     }
 }
 
-/// The update that ends a call; `refusal` is the error of one that was not allowed.
-fn over(tool_call_id: String, result: &ToolResult, refusal: Option<Value>) -> SessionUpdate {
+/// The update that ends a call.
+fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) -> SessionUpdate {
     let text: String = result_text(result).chars().take(told::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {
         tool_call_id,
@@ -263,7 +260,7 @@ fn over(tool_call_id: String, result: &ToolResult, refusal: Option<Value>) -> Se
         },
         title: None,
         content: vec![ToolCallContent::Content { content: Content::Text { text } }],
-        raw_output: refusal,
+        raw_output,
         files: Vec::new(),
     }
 }

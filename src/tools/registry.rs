@@ -47,6 +47,9 @@ pub struct Definition {
     /// Whether short lists leave it out.
     #[serde(skip)]
     pub seldom: bool,
+    /// Whether clients draw its answer's data.
+    #[serde(skip)]
+    pub drawn: bool,
     /// Whether its answer may quote any note.
     #[serde(skip)]
     pub quotes: bool,
@@ -108,6 +111,7 @@ impl Definition {
             heavy: T::HEAVY,
             quick: T::QUICK,
             seldom: T::SELDOM,
+            drawn: T::DRAWN,
             quotes: T::QUOTES,
             long_answer: T::LONG_ANSWER,
             only_new: T::ONLY_NEW,
