@@ -39,7 +39,7 @@ use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::{self, Agreement, Call, Mode, Permission, Policy, Scope, Settings, layers};
-use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
+use crate::store::audit::{ApprovalRow, AuditFilter, AuditRow};
 use crate::store::{REPLACED, Store, StoreError};
 use crate::tools::{self, Answer, Context, Definition, Facts, Registry, Tier, ToolError};
 use crate::vault::{self, View, Want, nonblocking};
@@ -172,7 +172,7 @@ impl Calls {
     /// The mode for a conversation. A mode chosen for the conversation can only be stricter.
     fn mode_in(&self, conversation: Option<&str>) -> Result<Mode, StoreError> {
         // If the database turns out to be damaged, earlier permissions no longer count.
-        self.0.store.database.wait_for_look();
+        self.0.store.database.wait_for_check();
         let (mode, _) = self.mode()?;
         let Some(id) = conversation.and_then(|name| name.parse().ok()) else { return Ok(mode) };
         let chosen = self.0.store.conversations.mode_of(id)?;
@@ -201,7 +201,7 @@ impl Calls {
     }
 
     /// The rows of the audit up to now.
-    pub fn audited(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
+    pub fn audited(&self, wanted: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
         self.0.store.audit.rows(wanted)
     }
@@ -331,7 +331,7 @@ impl Calls {
         if agreed.is_none() {
             let asked = self.ask_before_call(tool, request, cancel);
             if !matches!(asked, Ok(None)) {
-                policy.give_back(&admitted.call(tool, request));
+                policy.refund(&admitted.call(tool, request));
             }
             match asked {
                 Ok(None) => {}
@@ -388,7 +388,7 @@ impl Calls {
         });
         let judged = judge.end(result);
         if request.dry_run || judged.did_nothing() || nonblocking::is_aborted() {
-            policy.give_back(&call);
+            policy.refund(&call);
         }
         judged
     }

@@ -187,7 +187,7 @@ impl Organizer {
                 continue;
             };
             // Before it runs: never twice, whatever happens in between.
-            store.runs(one.row.id, time).map_err(failed)?;
+            store.set_last_run(one.row.id, time).map_err(failed)?;
             let rules = [one];
             let plan = enabled::plan(&context, &rules, None)?;
             let round = Round { context: &context, rules: &rules, plan: &plan, now };
@@ -254,7 +254,7 @@ impl Organizer {
             state.noted = now;
             state.pending.first().map_or(now, |first| (first - 1).min(now))
         };
-        store.looked_at(until).map_err(failed)
+        store.set_processed(until).map_err(failed)
     }
 
     /// Has rules take the files that are due.
@@ -568,7 +568,7 @@ fn wait_for_person(
     }
     let (plan, _) = enabled::keep(round.context, &rules, &plan, items, Some(before))?;
     for rule in rules {
-        store.wait(rule.row.id, Some(plan.cast_signed())).map_err(failed)?;
+        store.set_waiting(rule.row.id, Some(plan.cast_signed())).map_err(failed)?;
     }
     Ok(())
 }

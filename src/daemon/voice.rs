@@ -203,7 +203,7 @@ impl Voice {
     /// Brings message after message to the agent, until it is stopped.
     pub async fn run(self: Arc<Self>) {
         let begun = Arc::clone(&self);
-        let given_back = blocking(move || begun.conversations.store().inbox.give_back(VOICE));
+        let given_back = blocking(move || begun.conversations.store().inbox.release_all(VOICE));
         if let Err(error) = given_back.await {
             tracing::error!(%error, "the inbox of an earlier run was not looked at");
         }
@@ -384,7 +384,7 @@ impl Voice {
         if row.turn.is_some() {
             // What was heard in a conversation that is gone is heard anew.
             let (store, number) = (self.conversations.store().clone(), row.id);
-            let forgotten = blocking(move || store.inbox.forget_lost_turn(number)).await;
+            let forgotten = blocking(move || store.inbox.clear_deleted_turn(number)).await;
             forgotten.map_err(MemoryError::from)?;
         }
         self.agent.say(said).await

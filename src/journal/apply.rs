@@ -102,7 +102,7 @@ impl Executor {
         self.database.check()?;
         let mut unrecorded = lock(&self.unrecorded);
         while let Some(operation) = unrecorded.last() {
-            self.parts.rows.operations.take_back(*operation, now())?;
+            self.parts.rows.operations.roll_back(*operation, now())?;
             unrecorded.pop();
         }
         drop(unrecorded);
@@ -235,7 +235,7 @@ impl Executor {
             );
         } else if !left.is_empty() {
             tracing::error!(?left, "a change that failed could be taken back in part only");
-        } else if let Err(error) = self.parts.rows.operations.take_back(operation, now()) {
+        } else if let Err(error) = self.parts.rows.operations.roll_back(operation, now()) {
             tracing::warn!(%error, "that a change was taken back is not recorded yet");
             lock(&self.unrecorded).push(operation);
         }

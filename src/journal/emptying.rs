@@ -135,7 +135,7 @@ fn forget(
         detail: Detail { emptied: true, ..step.detail.clone() }.json(),
         drop: false,
     };
-    parts.rows.retention.let_go_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
+    parts.rows.retention.release_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
     let mut needed: BTreeMap<BlobHash, i64> = BTreeMap::new();
     for (step, text) in parts.rows.retention.named_texts()? {
         needed.entry(text).or_insert(step);

@@ -10,7 +10,7 @@ use super::file_history::after_moves_and_deletion;
 use super::step::{RecordedAct, RecordedStep, TrashRecord, revision};
 use crate::note::diff;
 use crate::note::path::VaultPath;
-use crate::store::journal::{Changes, SetRow, StepRow, Wanted};
+use crate::store::journal::{Changes, SetFilter, SetRow, StepRow};
 use crate::store::{BlobHash, Blobs, StoreError};
 use crate::vault::{Kind, Revision, View, is_temp_path};
 
@@ -181,7 +181,7 @@ impl History {
     pub fn change_sets(&self, query: &Query) -> Result<Vec<ListedSet>, JournalError> {
         let most = if query.limit == 0 { usize::MAX } else { query.limit };
         let everywhere = |folder: &VaultPath| (folder.as_str().to_owned(), i64::MAX);
-        let mut wanted = Wanted {
+        let mut wanted = SetFilter {
             paths: match &query.path {
                 Some(path) if !path.is_root() => self.names_of(path)?,
                 _ if query.seen.is_all() => Vec::new(),

@@ -64,7 +64,7 @@ pub(super) fn recover_unfinished(
             }
             Err(error) => {
                 recovered.left.push(format!("operation {operation} is left alone: {error}"));
-                parts.rows.operations.take_back(operation, now())?;
+                parts.rows.operations.roll_back(operation, now())?;
                 continue;
             }
         };
@@ -108,7 +108,7 @@ fn recover_one(
     drop(batch);
     // If the disk went away meanwhile, the rollback still has to be done.
     parts.vault().check_disk()?;
-    parts.rows.operations.take_back(operation, now())?;
+    parts.rows.operations.roll_back(operation, now())?;
     recovered.taken_back += 1;
     Ok(())
 }

@@ -66,7 +66,7 @@ fn vault(services: &Services, view: View) -> VaultState {
         .chain(services.calls.hooks().failures())
         .chain(super::rules::complaints(&services.calls))
         .chain(services.talk.conversations().pending_deletions().ok().flatten())
-        .chain(database.found_later())
+        .chain(database.check_warnings())
         .chain(full)
         .filter(|_| sees_all)
         .collect();

@@ -337,7 +337,7 @@ pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Appli
     match run(context, &mut job) {
         Ok(relinked) => Ok((job, Applied { items, skipped, relinked })),
         Err(Stopped::BeforeAnything(error)) => {
-            context.journal.store().jobs.forget(id).map_err(not_kept)?;
+            context.journal.store().jobs.delete(id).map_err(not_kept)?;
             Err(error)
         }
         Err(Stopped::Later(error)) => Err(error),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vault_steward::calls::{Answerer, Calls, Decision, Outcome, Question};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::{Mode, Scope, Settings};
-use vault_steward::store::audit::AuditWanted;
+use vault_steward::store::audit::AuditFilter;
 use vault_steward::vault::Cancel;
 
 use crate::doors::{answered, calls, request};
@@ -129,7 +129,7 @@ fn another_name_of_a_tool_is_that_tool_for_policy_and_audit_and_is_not_listed() 
     let read_only = Settings { mode: Mode::ReadOnly, ..Settings::default() };
     calls.set_settings(read_only);
     assert_eq!(answered(call("commit_plan", wanted)).unwrap_err().code, ErrorCode::Denied);
-    let rows = calls.audited(&AuditWanted { limit: 20, ..AuditWanted::default() }).unwrap();
+    let rows = calls.audited(&AuditFilter { limit: 20, ..AuditFilter::default() }).unwrap();
     let recorded: Vec<&str> = rows.iter().map(|row| &*row.tool).collect();
     for name in ["show_plan", "plan_changes", "apply_plan"] {
         assert!(recorded.contains(&name), "{recorded:?}");
