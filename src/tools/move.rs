@@ -62,14 +62,14 @@ pub struct Output {
     base_lines: Vec<base_lines::BaseLine>,
     /// Symbolic links in the vault that lead elsewhere or nowhere afterwards, the first 20. They are
     /// never edited.
-    redirected_links: Vec<RedirectedLink>,
+    turned_links: Vec<TurnedLink>,
     /// How many of those there are.
     total_turned_links: usize,
 }
 
 /// A symbolic link that no longer leads where it led.
 #[derive(Serialize, JsonSchema)]
-pub struct RedirectedLink {
+pub struct TurnedLink {
     /// Its path, afterwards.
     path: String,
     /// What it says.
@@ -144,11 +144,7 @@ impl Tool for Move {
             links,
             base_lines,
             total_turned_links: turned.len(),
-            redirected_links: turned
-                .into_iter()
-                .take(MAX_TURNED)
-                .map(RedirectedLink::from)
-                .collect(),
+            turned_links: turned.into_iter().take(MAX_TURNED).map(TurnedLink::from).collect(),
         };
         Ok(Answer::new(lines.join("\n"), data))
     }
@@ -159,7 +155,7 @@ impl Tool for Move {
     }
 }
 
-impl From<vault::RedirectedLink> for RedirectedLink {
+impl From<vault::RedirectedLink> for TurnedLink {
     fn from(link: vault::RedirectedLink) -> Self {
         Self { path: link.now.as_str().to_owned(), says: link.says, should_say: link.should_say }
     }

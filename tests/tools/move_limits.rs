@@ -110,10 +110,10 @@ fn turned(vault: &TestVault, from: &str, to: &str) -> Vec<(String, String, Value
     let arguments = |dry_run: bool| json!({"source": from, "destination": to, "dry_run": dry_run});
     let shown = vault.ok("move", arguments(true));
     let moved = vault.ok("move", arguments(false));
-    assert_eq!(shown["redirected_links"], moved["redirected_links"]);
+    assert_eq!(shown["turned_links"], moved["turned_links"]);
     assert_eq!(shown["total_turned_links"], moved["total_turned_links"]);
     let text = |link: &Value, key: &str| link[key].as_str().expect("a text").to_owned();
-    let links = moved["redirected_links"].as_array().expect("a list").iter();
+    let links = moved["turned_links"].as_array().expect("a list").iter();
     links.map(|link| (text(link, "path"), text(link, "says"), link["should_say"].clone())).collect()
 }
 
