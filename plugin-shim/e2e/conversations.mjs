@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { faults } from "./truth.mjs";
+import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 /** A message is written otherwise; what came after stays as a branch that can be looked at. */
@@ -134,6 +134,14 @@ export async function a_model_is_set_up(set) {
   await tab.locator(".vs-model-name").getByText("two").waitFor();
   await setup.waitFor({ state: "detached" });
   await tab.locator(".vs-empty-hint").waitFor();
+  // It is there behind a question that nobody could answer, too.
+  await stage.daemon.command("config", "set", "models.chain", "[]");
+  await setup.waitFor();
+  await say(tab, "Hello");
+  await tab.locator(".vs-agent").getByText(/No model is configured/).waitFor();
+  await done(tab);
+  await setup.getByRole("button", { name: "Use it" }).first().click();
+  await setup.waitFor({ state: "detached" });
   assert.ok(!stage.daemon.output.includes("sk-e2e-canary"));
   await stage.close(tab);
   await stage.strike();

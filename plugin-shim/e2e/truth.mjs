@@ -1,27 +1,8 @@
 // What the page says is so, wherever it says it, and everybody can read it.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { Stage, done, picture, say, until } from "./stage.mjs";
+import { faults } from "./axe.mjs";
 import { gate } from "./model.mjs";
-
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** What axe-core finds that is serious or critical, light and dark. */
-export async function faults(tab, state) {
-  const found = [];
-  for (const colorScheme of ["light", "dark"]) {
-    await tab.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await tab.evaluate(AXE);
-    const { violations } = await tab.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-    for (const { id, impact, nodes } of violations) {
-      if (impact !== "serious" && impact !== "critical") continue;
-      for (const { target, any } of nodes) found.push(`${state} ${colorScheme}: ${id} at ${target.join(" ")}: ${any[0]?.message ?? ""}`);
-    }
-  }
-  await tab.emulateMedia({ colorScheme: "light", reducedMotion: null });
-  return found;
-}
 
 /** An approval says where it belongs after a reload and from another conversation, and so does all that shows the state. */
 export async function an_approval_says_where_it_belongs(set) {

@@ -1,7 +1,7 @@
 /** The timeline as elements: as many as are loaded, the end in view unless the person looks elsewhere. */
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
-import { append, box, element, setText, show, toggle } from "./dom";
+import { box, element, setText, show, toggle } from "./dom";
 import { type Card, lazyCard } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
 import { changesView } from "./changes";
@@ -222,6 +222,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     if (activity || loaded) drawWork();
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
+      placeSetup();
       toggle(root, "is-read-only", chat.branch !== null);
       drawJump();
     }
@@ -270,8 +271,14 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     setup?.end();
     setup?.root.remove();
     setup = isThere ? null : lazyCard(root, ({ setupCard }) => setupCard(parts));
-    append(empty, setup?.root);
+    placeSetup();
     show(hints, isThere);
+  };
+  /** Has the way to a model in the middle of an empty view, and behind what was said elsewhere. */
+  const placeSetup = (): void => {
+    const isEmpty = chat.timeline.entries.length === 0;
+    const place = isEmpty ? empty : content;
+    if (setup && setup.root.parentElement !== place) place.insertBefore(setup.root, isEmpty ? null : work);
   };
   scope.add(() => setModel(true));
   drawJump();
