@@ -220,7 +220,7 @@ impl Calls {
     /// that may block.
     pub fn glance(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
         let tool = self.known(&request.tool)?;
-        if !tool.quick || !self.0.is_local {
+        if !tool.quick || !self.0.is_local || tool.name != request.tool {
             return None;
         }
         let settings = self.0.policy.settings();
@@ -247,6 +247,10 @@ impl Calls {
         cancel: &Cancel,
     ) -> Outcome {
         let begun = Instant::now();
+        if let Ok(tool) = &tool {
+            // Policy, hooks and the audit know a tool by one name.
+            request.tool.clone_from(&tool.name);
+        }
         let mut row = audit::begin(&request);
         row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
         row.answered_by = agreed.as_ref().map(|agreed| agreed.by.program.clone());

@@ -95,6 +95,7 @@ impl From<Stale> for Skipped {
 
 impl Tool for ApplyPlan {
     const NAME: &'static str = "apply_plan";
+    const OTHER_NAMES: &'static [&'static str] = &["commit_plan"];
     const TITLE: &'static str = "Apply a plan";
     const TIER: Tier = Tier::Dangerous;
     const SELDOM: bool = true;
