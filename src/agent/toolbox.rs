@@ -104,7 +104,7 @@ impl Toolbox for VaultToolbox {
         let tools = self.calls.tools();
         let named = tools.iter().flat_map(|tool| {
             let names = std::iter::once(&*tool.name).chain(tool.other_names.iter().copied());
-            names.map(|name| (name.to_owned(), tool.tier != Tier::Safe))
+            names.map(move |name| (name.to_owned(), tool.tier != Tier::Safe))
         });
         Arc::new(named.collect())
     }
