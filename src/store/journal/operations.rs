@@ -55,20 +55,21 @@ impl Operations {
         ended: i64,
     ) -> Result<(), StoreError> {
         self.0.change("record the end", |change| {
-            for result in results {
-                if result.drop {
-                    change.execute("DELETE FROM step_file WHERE step = ?1", [result.step])?;
-                    change.execute("DELETE FROM step WHERE id = ?1", [result.step])?;
-                } else {
-                    tell(change, result)?;
-                }
-            }
+            set_results(change, results)?;
             let mut marked = change.prepare("UPDATE step SET undone_by = ?2 WHERE id = ?1")?;
             for mark in marks {
                 marked.execute(params![mark.step, mark.undone_by])?;
             }
             end(change, operation, "applied", ended)
         })
+    }
+
+    /// Records what came of steps of an operation that has ended already.
+    ///
+    /// # Errors
+    /// [`StoreError`]: nothing is recorded.
+    pub fn record_late(&self, results: &[StepResult]) -> Result<(), StoreError> {
+        self.0.change("record what came late", |change| set_results(change, results))
     }
 
     /// Records that an operation was taken back.
@@ -175,6 +176,18 @@ fn insert_step(
         files.execute(params![id, path, text.map(|hash| hash.to_string())])?;
     }
     Ok(id)
+}
+
+fn set_results(change: &Transaction, results: &[StepResult]) -> Result<(), StoreError> {
+    for result in results {
+        if result.drop {
+            change.execute("DELETE FROM step_file WHERE step = ?1", [result.step])?;
+            change.execute("DELETE FROM step WHERE id = ?1", [result.step])?;
+        } else {
+            tell(change, result)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes what is known of a step by now, where it is more than was intended.
