@@ -24,6 +24,9 @@ pub(super) struct Ended {
     pub outcome: Outcome,
     /// There was nothing to do: the row is removed.
     pub no_op: bool,
+    /// A folder was not empty, perhaps only since hidden files of this operation are in it: it is to be removed when
+    /// those are gone.
+    pub is_late: bool,
 }
 
 /// The error that stopped a set.
@@ -95,13 +98,13 @@ fn execute_writes(
         let saved = writer.commit(&mut staged);
         let saved = saved.map_err(|error| Failed { error, at: Some(ends.len()) })?;
         done.push(Done::Write(staged));
-        ends.push(Ended { outcome: Outcome::Written(saved), no_op: false });
+        ends.push(Ended { outcome: Outcome::Written(saved), no_op: false, is_late: false });
     }
     Ok(())
 }
 
 fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultError> {
-    let mut no_op = false;
+    let (mut no_op, mut is_late) = (false, false);
     let outcome = match act {
         Act::Folder { path } => {
             let made = writer.create_folders(path)?;
@@ -113,7 +116,11 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
         Act::RemoveFolder { path } => {
             let removed = match writer.remove_empty_folder(path) {
                 Err(VaultError::NotFound { .. }) => false,
-                other => other?,
+                other => {
+                    let removed = other?;
+                    is_late = !removed;
+                    removed
+                }
             };
             if removed {
                 done.push(Done::RemovedFolder(path.clone()));
@@ -138,7 +145,7 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
         }
         Act::Write { .. } => unreachable!("writes are done together"),
     };
-    Ok(Ended { outcome, no_op })
+    Ok(Ended { outcome, no_op, is_late })
 }
 
 /// Cleans up after a recorded operation: removes displaced versions and trash entries.
@@ -189,8 +196,11 @@ pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> Jour
 
 /// A row's detail with what became known by executing its step; `None` if nothing did.
 pub(super) fn detail_after(intended: &str, ended: &Ended) -> Option<String> {
-    let Outcome::Deleted(trashed) = &ended.outcome else { return None };
-    let mut detail: Detail = serde_json::from_str(intended).unwrap_or_default();
-    detail.place = Some(TrashRecord::of(trashed));
-    Some(detail.json())
+    let place = match &ended.outcome {
+        Outcome::Deleted(trashed) => Some(TrashRecord::of(trashed)),
+        _ if ended.is_late => None,
+        _ => return None,
+    };
+    let detail: Detail = serde_json::from_str(intended).unwrap_or_default();
+    Some(Detail { place, is_late: ended.is_late, ..detail }.json())
 }

@@ -212,6 +212,9 @@ pub(super) struct Detail {
     /// Removed from its trash for good, because somebody named it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub emptied: bool,
+    /// A folder that is to be removed when the hidden files of its operation are gone, if it is empty then.
+    #[serde(rename = "late", skip_serializing_if = "std::ops::Not::not")]
+    pub is_late: bool,
 }
 
 impl Detail {

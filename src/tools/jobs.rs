@@ -623,7 +623,8 @@ pub(super) fn take_back(
         }
         let mut numbers: BTreeSet<u32> =
             left.iter().flat_map(|(_, numbers)| numbers).copied().collect();
-        if is_all {
+        // Not where an item stays: links to it stay as well, and the others follow what goes back.
+        if is_all && blocked.is_empty() {
             numbers.extend(&others);
         }
         let items: Vec<&Item> = left.iter().map(|(item, _)| item).collect();

@@ -366,10 +366,12 @@ fn what_cannot_be_taken_back_is_named_and_the_rest_goes_back() {
     assert_eq!(back["blocked"][0]["path"], "Done/a.md");
     assert_eq!(vault.content("Inbox/b.md"), "---\nstatus: open\n---\nlater, to [a](Done/a.md)\n");
     assert_eq!(vault.content("Inbox/a.md"), "somebody else's");
+    assert_eq!(vault.content("Home.md"), "[[a]] and [[b]]\n", "`Inbox/a` is another note by now");
     std::fs::remove_file(vault.place.join("Inbox/a.md")).unwrap();
     vault.context.vault.rescan().unwrap();
     let back = vault.ok("rollback_job", json!({ "job": done["job"] }));
     assert_eq!((&back["undone"], &back["state"]), (&json!(1), &json!("undone")));
+    assert_eq!(vault.content("Home.md"), "[[Inbox/a]] and [[Inbox/b]]\n");
     assert!(!vault.exists("Done"), "the folder that the job made goes with what it made it for");
 }
 

@@ -84,3 +84,16 @@ fn circles_in_pieces_whose_undo_ends_in_the_middle_are_undone_at_last() {
     undone_at_last(&json!(items), 3);
     undone_at_last(&json!(items), 100);
 }
+
+#[test]
+fn folders_that_a_job_in_pieces_made_go_with_its_undo_wherever_that_ended() {
+    let items = json!([
+        { "path": "In/0.md", "to": "Out/0.md", "tag": ["done"] },
+        { "path": "In/1.md", "to": "Out/Deep/1.md", "tag": ["done"] },
+        { "path": "In/2.md", "trash": true },
+        { "path": "In/3.md", "to": "In/three.md", "tag": ["done"] },
+        { "path": "In/4.md", "to": "Out/4.md", "tag": ["done"] },
+        { "path": "In/5.md", "to": "Out/5.md", "tag": ["done"] },
+    ]);
+    undone_at_last(&items, 2);
+}

@@ -55,20 +55,21 @@ impl Operations {
         ended: i64,
     ) -> Result<(), StoreError> {
         self.0.change("record the end", |change| {
-            for result in results {
-                if result.drop {
-                    change.execute("DELETE FROM step_file WHERE step = ?1", [result.step])?;
-                    change.execute("DELETE FROM step WHERE id = ?1", [result.step])?;
-                } else {
-                    update_detail(change, result)?;
-                }
-            }
+            set_results(change, results)?;
             let mut marked = change.prepare("UPDATE step SET undone_by = ?2 WHERE id = ?1")?;
             for mark in marks {
                 marked.execute(params![mark.step, mark.undone_by])?;
             }
             end(change, operation, "applied", ended)
         })
+    }
+
+    /// Records the results of steps of an operation that has already ended.
+    ///
+    /// # Errors
+    /// [`StoreError`]: nothing is recorded.
+    pub fn record_late(&self, results: &[StepResult]) -> Result<(), StoreError> {
+        self.0.change("record late results", |change| set_results(change, results))
     }
 
     /// Records that an operation was rolled back.
@@ -172,6 +173,18 @@ fn insert_step(
         files.execute(params![id, path, text.map(|hash| hash.to_string())])?;
     }
     Ok(id)
+}
+
+fn set_results(change: &Transaction, results: &[StepResult]) -> Result<(), StoreError> {
+    for result in results {
+        if result.drop {
+            change.execute("DELETE FROM step_file WHERE step = ?1", [result.step])?;
+            change.execute("DELETE FROM step WHERE id = ?1", [result.step])?;
+        } else {
+            update_detail(change, result)?;
+        }
+    }
+    Ok(())
 }
 
 /// Updates a step's detail if it has changed.
