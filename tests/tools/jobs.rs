@@ -482,10 +482,10 @@ const TO_OUT: &str =
 fn cut_short_by_rule(enable: bool) -> (TestVault, Value) {
     let mut vault = long(12, 5);
     vault.put("Rules.yaml", TO_OUT);
-    vault.context.vault.rescan().unwrap();
+    vault.context.vault.rescan().expect("the vault is there");
     if enable {
         let wanted = Enabling { file: "Rules.yaml".to_owned(), ..Enabling::default() };
-        let enabled = enabled::enable(&vault.context, &wanted).unwrap();
+        let enabled = enabled::enable(&vault.context, &wanted).expect("it is enabled");
         vault.context.rules = vec![enabled[0].row.id];
     }
     let made = vault.ok("plan_changes", json!({ "rules": "Rules.yaml" }));
@@ -497,7 +497,7 @@ fn cut_short_by_rule(enable: bool) -> (TestVault, Value) {
     let mut vault = vault.reopened();
     vault.context.settings.organize.atomic_items = 5;
     vault.context.origin.confirmed = true;
-    tools::settle(&vault.context).unwrap();
+    tools::settle(&vault.context).expect("jobs are settled");
     let resumed = json!({ "plan": made["plan"], "identity": made["identity"], "job": 1 });
     (vault, resumed)
 }

@@ -8,9 +8,12 @@ use super::table::{Read, of_note};
 use super::*;
 use crate::index::fresh::Keeper as _;
 
-/// All that is kept, in a form that depends on no number.
-pub(super) fn seen(table: &Table) -> BTreeMap<String, Vec<(String, u8, Vec<(u16, u8)>)>> {
-    let mut seen: BTreeMap<String, Vec<_>> = BTreeMap::new();
+/// A path, how often a word is in the note's names, and how often in each of its chunks.
+type Place = (String, u8, Vec<(u16, u8)>);
+
+/// The content of a table by word, independent of its numbers.
+pub(super) fn seen(table: &Table) -> BTreeMap<String, Vec<Place>> {
+    let mut seen: BTreeMap<String, Vec<Place>> = BTreeMap::new();
     for (number, word) in (0..).zip(table.dictionary.words()) {
         table.places(number, |note, called, chunks| {
             if let Some(note) = &table.notes[note as usize] {
