@@ -512,6 +512,10 @@ export type DiffChange = {
   added: number,
   /** Number of removed lines. */
   removed: number,
+  /** The files of a folder that was deleted, by their paths below it; the first 1,000. */
+  files?: Array<string>,
+  /** How many files were in a folder that was deleted. */
+  totalFiles?: number,
   /** The change set that undid it. */
   undoneBy?: number,
 };
@@ -1016,6 +1020,24 @@ export type Limits = {
   requestSeconds: number,
 };
 
+/** A file that a rule with `once` took. */
+export type MarkedFile = {
+  /** Where it is now. */
+  path: string,
+  /** The change set in which the rule took it. */
+  changeSet: number,
+};
+
+/** A rule with `once`. */
+export type MarkedRule = {
+  /** Its name. */
+  name: string,
+  /** Its file: a path in the vault, or an absolute one. */
+  source: string,
+  /** The files, by path; without those that somebody took back. */
+  files: Array<MarkedFile>,
+};
+
 /** Which kinds of MCP servers may be named beside those over stdio. None of them is run. */
 export type McpCapabilities = {
   /** Over HTTP. */
@@ -1122,6 +1144,20 @@ export type ModelInfo = {
   images?: boolean,
 };
 
+/** A vendor's key, to be checked and stored. */
+export type ModelKeyParams = {
+  /** The vendor: `anthropic`, `openai`, `gemini`, or one of the settings. */
+  provider: string,
+  /** The key. It is sent to that vendor alone, and is in no answer, event or log. */
+  key: string,
+};
+
+/** What can be asked with the key. */
+export type ModelKeyResult = {
+  /** The vendor's models as `choose` of `_vault/models` takes them, those to begin with first. */
+  models: Array<string>,
+};
+
 /** Lists models, and can choose one. */
 export type ModelsParams = {
   /**
@@ -1167,6 +1203,26 @@ export type OrganizeDraftResult = {
   text: string,
   /** The plan, as in the result of `plan_changes`. */
   plan: JsonValue,
+};
+
+/** A job to stop. */
+export type OrganizeStopParams = {
+  /** Its number. */
+  job: number,
+};
+
+/** A job that was asked to stop. */
+export type OrganizeStopResult = {
+  /** Its number. */
+  job: number,
+  /** `cancelled`; `completed` where all was done before; `running` while it is still at the piece that it was at. */
+  state: string,
+  /** How many of its items are done. They stay. */
+  done: number,
+  /** All its items. */
+  total: number,
+  /** The change set of what is done. */
+  changeSet?: number,
 };
 
 /** No params. */
@@ -1429,7 +1485,10 @@ export type RulesDisableResult = { rule: EnabledRuleInfo,
 
 /** Enables rules. */
 export type RulesEnableParams = {
-  /** A rule file in the vault, an absolute path, or the name of a rule in a file of `organize.rules`. */
+  /**
+   * A rule file in the vault, an absolute path, or the name of a rule: an enabled one, or one in a file of
+   * `organize.rules`.
+   */
   file: string,
   /** Only rules of these names; by default all with a trigger. */
   names?: Array<string>,
@@ -1459,6 +1518,27 @@ export type RulesListResult = {
   rules: Array<EnabledRuleInfo>,
   /** Why no rule runs by itself now: the settings, or the mode. */
   held?: string,
+};
+
+/** Which files that rules with `once` took. */
+export type RulesMarksParams = {
+  /**
+   * A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+   * `organize.rules`.
+   */
+  file: string,
+  /** Only the rules of these names. */
+  names?: Array<string>,
+  /** Only this file, by path or name. */
+  path?: string,
+  /** Forget that the rules took these files, so that they take them again. */
+  forget?: boolean,
+};
+
+/** The files that rules with `once` took; with `forget` those that were forgotten. */
+export type RulesMarksResult = {
+  /** The rules that have `once`. */
+  rules: Array<MarkedRule>,
 };
 
 /** A search for conversations. */
@@ -2204,6 +2284,8 @@ export interface Methods {
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
   /** The language models, and which of them are used. */
   "_vault/models": { params: ModelsParams; result: ModelsResult };
+  /** Checks a vendor's key and stores it. */
+  "_vault/models/key": { params: ModelKeyParams; result: ModelKeyResult };
   /** Forwards a request to the program that has the vault open. */
   "_vault/host/request": { params: HostRequestParams; result: HostRequestResult };
   /** A code that opens the daemon's chat page once. */
@@ -2222,12 +2304,16 @@ export interface Methods {
   "_vault/inbox/discard": { params: InboxDiscardParams; result: InboxResult };
   /** Drafts rules from a sentence with a model, and plans what they would do. */
   "_vault/organize/draft": { params: OrganizeDraftParams; result: OrganizeDraftResult };
+  /** Stops a running job before its next piece, whoever began it. */
+  "_vault/organize/stop": { params: OrganizeStopParams; result: OrganizeStopResult };
   /** The enabled rules, which run by themselves. */
   "_vault/rules/list": { params: RulesListParams; result: RulesListResult };
   /** Enables rules, so that they run by themselves. */
   "_vault/rules/enable": { params: RulesEnableParams; result: RulesEnableResult };
   /** Disables a rule. */
   "_vault/rules/disable": { params: RulesDisableParams; result: RulesDisableResult };
+  /** The files that rules with `once` took; and has them forgotten. */
+  "_vault/rules/marks": { params: RulesMarksParams; result: RulesMarksResult };
   /** Runs a workflow, or previews it. */
   "_vault/workflow/run": { params: WorkflowRunParams; result: WorkflowResult };
   /** Resumes a workflow that waits, was interrupted, or failed. */

@@ -14,6 +14,7 @@ use super::config::ConfigArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::edit::EditArguments;
 use super::failure::Failure;
+use super::find::FindArguments;
 use super::help;
 use super::history::{LogArguments, RestoreArguments, UndoArguments};
 use super::inbox::InboxArguments;
@@ -89,6 +90,8 @@ pub struct Global {
 pub enum Command {
     /// Find words in notes
     Search(SearchArguments),
+    /// Find the notes that answer a question, the best first
+    Find(FindArguments),
     /// Find notes by properties, tags, links and dates
     Query(QueryArguments),
     /// Print a note
@@ -225,6 +228,7 @@ impl Command {
             Self::Status(_) | Self::Token(_) => WrongSettings::Work,
             Self::Call(_)
             | Self::Search(_)
+            | Self::Find(_)
             | Self::Query(_)
             | Self::Read(_)
             | Self::List(_)
@@ -359,6 +363,11 @@ fn command_in(arguments: &[OsString]) -> String {
 fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if let Some(command) = meant(error, arguments) {
         return Some(format!("did you mean `{command}`?"));
+    }
+    // A task, or another item of a list.
+    let is_item = |one: &OsString| one.to_str().is_some_and(|one| one.starts_with("- "));
+    if error.kind() == ErrorKind::UnknownArgument && arguments.iter().any(is_item) {
+        return Some("put `--` before a text that begins with `-`".to_owned());
     }
     let wrong = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
     if let Some(said) = wrong.into_iter().find_map(|kind| match error.get(kind)? {

@@ -68,6 +68,7 @@ pub fn open(
     let context = context(opened, folders::memory(root, state), config);
     context.index.names.remember(state);
     context.index.links.remember(state);
+    context.index.knowledge.remember(state);
     Ok(context)
 }
 
@@ -95,6 +96,7 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
         conversations: Some(Arc::new(conversations)),
         host: None,
         listeners: Default::default(),
+        running_jobs: Default::default(),
         clock: tools::Clock::System,
     }
 }

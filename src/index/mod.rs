@@ -2,11 +2,13 @@
 //!
 //! Imports `note`, `bases` and `vault`. [`search`] reads the files each time; [`text`] gives the same results by
 //! signatures and cached texts; [`links`] has the links and tags of every note, [`names`] the names of every file,
-//! [`properties`] the frontmatter of every note, all built at first use and kept up to date (`fresh`). `sealed`
-//! saves them from run to run. All listen to one change feed, `changes`. Clones of an [`Index`] share it.
+//! [`properties`] the frontmatter of every note, [`knowledge`] the words of every note for ranking, all built at first
+//! use and kept up to date (`fresh`). `sealed` saves them from run to run. All listen to one change feed, `changes`.
+//! Clones of an [`Index`] share it.
 
 mod changes;
 mod fresh;
+pub mod knowledge;
 mod lasting;
 pub mod links;
 pub mod names;
@@ -17,6 +19,7 @@ pub mod text;
 
 use crate::vault::Vault;
 use changes::Feed;
+use knowledge::Knowledge;
 use links::Links;
 use names::Names;
 use properties::Properties;
@@ -25,6 +28,8 @@ use text::Text;
 /// All indexes of a vault. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Index {
+    /// The words of every note, to be ranked by.
+    pub knowledge: Knowledge,
     /// The link graph.
     pub links: Links,
     /// Names of all files.
@@ -39,6 +44,7 @@ impl Index {
     pub fn new(vault: Vault) -> Self {
         let feed = Feed::new(vault.clone());
         Self {
+            knowledge: Knowledge::new(vault.clone(), &feed),
             links: Links::new(vault.clone(), &feed),
             names: Names::new(vault.clone(), &feed),
             properties: Properties::new(vault.clone(), &feed),

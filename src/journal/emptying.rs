@@ -95,7 +95,7 @@ fn is_still_older(
     place: &Trashed,
     than: DateTime<Utc>,
 ) -> bool {
-    let Some(one) = parts.writer.in_trash(place) else { return false };
+    let Some(one) = parts.writer.trash_entry(place) else { return false };
     let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
     let same = match step.map(|step| (step, &step.act)) {
         Some((step, RecordedAct::Delete { identity })) => {

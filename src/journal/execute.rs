@@ -45,8 +45,8 @@ pub(super) fn execute(
     done: &mut Vec<Done>,
 ) -> Result<Vec<Ended>, Failed> {
     let files = steps.iter().filter(|step| matches!(step.act, Act::Write { .. } | Act::Delete(_)));
-    let together = writer.together(files.count());
-    let sync = || together.sync().map_err(|error| Failed { error, at: None });
+    let batch = writer.sync_batch(files.count());
+    let sync = || batch.sync().map_err(|error| Failed { error, at: None });
     let mut ends = Vec::with_capacity(steps.len());
     let mut rest = steps;
     while let Some(step) = rest.first() {
@@ -132,7 +132,7 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
             Outcome::Deleted(trashed)
         }
         Act::Restore { from, to, temp, .. } => {
-            writer.bring_back(from, to, temp)?;
+            writer.restore(from, to, temp)?;
             done.push(Done::Restore(to.clone(), from.clone()));
             Outcome::Restored(to.clone())
         }
@@ -146,7 +146,7 @@ pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
     for done in done {
         match done {
             Done::Write(staged) => writer.finish(staged),
-            Done::Restore(path, trashed) => writer.finish_bringing_back(&trashed, &path),
+            Done::Restore(path, trashed) => writer.finish_restore(&trashed, &path),
             _ => {}
         }
     }
@@ -155,7 +155,7 @@ pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
 /// Reverts everything in reverse order; returns what could not be reverted.
 pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
     let mut left = Vec::new();
-    let together = writer.together(0);
+    let batch = writer.sync_batch(0);
     for done in done.into_iter().rev() {
         let result = match done {
             Done::Write(staged) => writer.revert(staged),
@@ -163,19 +163,19 @@ pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
             Done::RemovedFolder(path) => writer.create_folders(&path).map(|_| ()),
             Done::Move(from, to) => writer.rename(&to, &from),
             Done::Delete(path, trashed) => {
-                let back = writer.bring_back(&trashed, &path, &temp_name());
+                let back = writer.restore(&trashed, &path, &temp_name());
                 if back.is_ok() {
-                    writer.finish_bringing_back(&trashed, &path);
+                    writer.finish_restore(&trashed, &path);
                 }
                 back
             }
-            Done::Restore(path, trashed) => writer.put_back(&path, &trashed),
+            Done::Restore(path, trashed) => writer.undo_restore(&path, &trashed),
         };
         if let Err(error) = result {
             left.push(error.to_string());
         }
     }
-    left.extend(together.sync().err().map(|error| error.to_string()));
+    left.extend(batch.sync().err().map(|error| error.to_string()));
     left
 }
 

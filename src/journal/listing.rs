@@ -331,6 +331,15 @@ impl History {
         Ok((at, deletion.is_some_and(|deletion| deletion.is_for_good())))
     }
 
+    /// The files that a deletion of a folder took along, by their paths below the folder.
+    ///
+    /// # Errors
+    /// [`UndoError::Unknown`]; the store's.
+    pub fn files(&self, change: ChangeId) -> Result<Vec<String>, UndoError> {
+        let files = self.rows.files(self.step(change)?.row.id)?;
+        Ok(files.into_iter().map(|(path, _)| path).collect())
+    }
+
     /// What a change did to the text of a file.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use super::error::JournalError;
 use super::now;
 use super::parts::Parts;
+use super::progress::{begun, complete_texts};
 use super::rollback::Rollback;
 use super::status::details_if_done;
 use super::step::RecordedStep;
@@ -57,7 +58,10 @@ pub(super) fn recover_unfinished(
 ) -> Result<(), JournalError> {
     for (operation, rows) in parts.rows.operations.unfinished()?.into_iter().rev() {
         let steps = match rows.and_then(RecordedStep::read_all) {
-            Ok(steps) => steps,
+            Ok(mut steps) => {
+                complete_texts(&mut steps);
+                steps
+            }
             Err(error) => {
                 recovered.left.push(format!("operation {operation} is left alone: {error}"));
                 parts.rows.operations.roll_back(operation, now())?;
@@ -94,12 +98,14 @@ fn recover_one(
         recovered.completed += 1;
         return Ok(());
     }
-    let together = parts.writer.together(0);
-    for step in steps.iter().rev() {
+    let batch = parts.writer.sync_batch(0);
+    // What is at the paths of steps that were never begun is not theirs.
+    let begun = if all_readable { begun(parts, steps) } else { steps.len() };
+    for step in steps[..begun].iter().rev() {
         rollback.roll_back_if_readable(step);
     }
-    together.sync()?;
-    drop(together);
+    batch.sync()?;
+    drop(batch);
     // If the disk went away meanwhile, the rollback still has to be done.
     parts.vault().check_disk()?;
     parts.rows.operations.roll_back(operation, now())?;

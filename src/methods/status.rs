@@ -63,7 +63,7 @@ fn vault(services: &Services, view: View) -> VaultState {
         .cloned()
         .chain(unreadable.take(20))
         .chain(status.warnings)
-        .chain(services.calls.hooks().complaints())
+        .chain(services.calls.hooks().failures())
         .chain(super::rules::complaints(&services.calls))
         .chain(services.talk.conversations().pending_deletions().ok().flatten())
         .chain(database.check_warnings())

@@ -73,6 +73,14 @@ pub struct DiffChange {
     pub added: u64,
     /// Number of removed lines.
     pub removed: u64,
+    /// The files of a folder that was deleted, by their paths below it; the first 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub files: Vec<String>,
+    /// How many files were in a folder that was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub total_files: Option<u64>,
     /// The change set that undid it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

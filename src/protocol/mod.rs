@@ -76,10 +76,11 @@ use keeping::{
     TrashEmptyResult,
 };
 use methods::{methods, notifications, server_requests};
-use models::{ModelsParams, ModelsResult};
+use models::{ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult};
 use organize::{
-    OrganizeDraftParams, OrganizeDraftResult, RulesDisableParams, RulesDisableResult,
-    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult,
+    OrganizeDraftParams, OrganizeDraftResult, OrganizeStopParams, OrganizeStopResult,
+    RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult, RulesListParams,
+    RulesListResult, RulesMarksParams, RulesMarksResult,
 };
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
@@ -190,6 +191,8 @@ methods! {
     "_vault/complete" { CompleteParams => CompleteResult },
     /// The language models, and which of them are used.
     "_vault/models" { ModelsParams => ModelsResult },
+    /// Checks a vendor's key and stores it.
+    "_vault/models/key" { ModelKeyParams => ModelKeyResult },
     /// Forwards a request to the program that has the vault open.
     "_vault/host/request" { HostRequestParams => HostRequestResult },
     /// A code that opens the daemon's chat page once.
@@ -208,12 +211,16 @@ methods! {
     "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
     /// Drafts rules from a sentence with a model, and plans what they would do.
     "_vault/organize/draft" { OrganizeDraftParams => OrganizeDraftResult },
+    /// Stops a running job before its next piece, whoever began it.
+    "_vault/organize/stop" { OrganizeStopParams => OrganizeStopResult },
     /// The enabled rules, which run by themselves.
     "_vault/rules/list" { RulesListParams => RulesListResult },
     /// Enables rules, so that they run by themselves.
     "_vault/rules/enable" { RulesEnableParams => RulesEnableResult },
     /// Disables a rule.
     "_vault/rules/disable" { RulesDisableParams => RulesDisableResult },
+    /// The files that rules with `once` took; and has them forgotten.
+    "_vault/rules/marks" { RulesMarksParams => RulesMarksResult },
     /// Runs a workflow, or previews it.
     "_vault/workflow/run" { WorkflowRunParams => WorkflowResult },
     /// Resumes a workflow that waits, was interrupted, or failed.

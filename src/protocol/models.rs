@@ -1,4 +1,6 @@
-//! `_vault/models`: the language models, and which of them are used.
+//! `_vault/models` and `_vault/models/key`: the language models, which of them are used, and their vendors' keys.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -49,4 +51,26 @@ pub struct ModelInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub images: Option<bool>,
+}
+
+/// A vendor's key, to be checked and stored.
+#[derive(Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct ModelKeyParams {
+    /// The vendor: `anthropic`, `openai`, `gemini`, or one of the settings.
+    pub provider: String,
+    /// The key. It is sent to that vendor alone, and is in no answer, event or log.
+    pub key: String,
+}
+
+impl fmt::Debug for ModelKeyParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelKeyParams").field("provider", &self.provider).finish_non_exhaustive()
+    }
+}
+
+/// What can be asked with the key.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct ModelKeyResult {
+    /// The vendor's models as `choose` of `_vault/models` takes them, those to begin with first.
+    pub models: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `_vault/organize/draft`: drafts rules from a sentence. `_vault/rules/*`: rules that run by themselves.
+//! `_vault/organize/*`: drafts rules from a sentence, stops jobs. `_vault/rules/*`: rules that run by themselves.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,6 +28,31 @@ pub struct OrganizeDraftResult {
     pub plan: Value,
 }
 
+/// A job to stop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct OrganizeStopParams {
+    /// Its number.
+    pub job: u64,
+}
+
+/// A job that was asked to stop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OrganizeStopResult {
+    /// Its number.
+    pub job: u64,
+    /// `cancelled`; `completed` where all was done before; `running` while it is still at the piece that it was at.
+    pub state: String,
+    /// How many of its items are done. They stay.
+    pub done: u64,
+    /// All its items.
+    pub total: u64,
+    /// The change set of what is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub change_set: Option<u64>,
+}
+
 /// Lists the enabled rules.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct RulesListParams {
@@ -52,7 +77,8 @@ pub struct RulesListResult {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RulesEnableParams {
-    /// A rule file in the vault, an absolute path, or the name of a rule in a file of `organize.rules`.
+    /// A rule file in the vault, an absolute path, or the name of a rule: an enabled one, or one in a file of
+    /// `organize.rules`.
     pub file: String,
     /// Only rules of these names; by default all with a trigger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -129,4 +155,52 @@ pub struct EnabledRuleInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub diff: Option<String>,
+}
+
+/// Which files that rules with `once` took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct RulesMarksParams {
+    /// A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+    /// `organize.rules`.
+    pub file: String,
+    /// Only the rules of these names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub names: Vec<String>,
+    /// Only this file, by path or name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub path: Option<String>,
+    /// Forget that the rules took these files, so that they take them again.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub forget: bool,
+}
+
+/// The files that rules with `once` took; with `forget` those that were forgotten.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct RulesMarksResult {
+    /// The rules that have `once`.
+    pub rules: Vec<MarkedRule>,
+}
+
+/// A rule with `once`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct MarkedRule {
+    /// Its name.
+    pub name: String,
+    /// Its file: a path in the vault, or an absolute one.
+    pub source: String,
+    /// The files, by path; without those that somebody took back.
+    pub files: Vec<MarkedFile>,
+}
+
+/// A file that a rule with `once` took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct MarkedFile {
+    /// Where it is now.
+    pub path: String,
+    /// The change set in which the rule took it.
+    pub change_set: u64,
 }

@@ -54,6 +54,20 @@ impl RuleMarks {
             })
         })
     }
+
+    /// Removes marks, so that the rule takes these files again. Returns how many there were.
+    pub fn remove(&self, marks: &[RuleMark]) -> Result<usize, StoreError> {
+        self.0.change("forget what rules took", |change| {
+            let mut delete = change.prepare_cached(
+                "DELETE FROM rule_mark WHERE rule = ?1 AND change_set = ?2 AND number = ?3",
+            )?;
+            let mut removed = 0;
+            for mark in marks {
+                removed += delete.execute(params![mark.rule, mark.change_set, mark.number])?;
+            }
+            Ok(removed)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -75,5 +89,9 @@ mod tests {
         marks.add(&[mark("a", 2, "x.md"), mark("b", 1, "y.md")]).unwrap();
         marks.add(&[mark("a", 1, "z.md"), mark("a", 2, "x.md")]).unwrap();
         assert_eq!(marks.of("a").unwrap(), [mark("a", 1, "z.md"), mark("a", 2, "x.md")]);
+        let gone = [mark("a", 2, "x.md"), mark("a", 3, "never.md")];
+        assert_eq!(marks.remove(&gone).unwrap(), 1);
+        assert_eq!(marks.of("a").unwrap(), [mark("a", 1, "z.md")]);
+        assert_eq!(marks.of("b").unwrap(), [mark("b", 1, "y.md")]);
     }
 }

@@ -66,7 +66,8 @@ const CASES: &[Case] = &[
     Case { name: "circles in pieces", items: CIRCLES, tag: true, piece: 3, undoes: false },
     Case { name: "undo a job", items: MOVES, tag: true, piece: 100, undoes: true },
     Case { name: "undo a job in pieces", items: MOVES, tag: true, piece: 2, undoes: true },
-    // Not yet: circles whose undo is killed. Done again, it says that their notes are in the way (docs/reliability.md).
+    Case { name: "undo circles", items: CIRCLES, tag: true, piece: 100, undoes: true },
+    Case { name: "undo circles in pieces", items: CIRCLES, tag: true, piece: 3, undoes: true },
 ];
 
 fn text(number: usize) -> String {

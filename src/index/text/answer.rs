@@ -16,7 +16,7 @@ use crate::index::search::{
     self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, Looks, ObsidianSettings, Vault};
+use crate::vault::{BatchStat, Cancel, ObsidianSettings, Vault};
 
 /// Number of newest files whose columns are checked first: most searches have enough results then.
 const NEWEST: usize = 256;
@@ -286,12 +286,12 @@ struct Verify<'a> {
 /// Per-thread state of the verification.
 struct Tools<'a> {
     scratch: Scratch,
-    looks: Looks<'a>,
+    stats: BatchStat<'a>,
 }
 
 impl<'a> Verify<'a> {
     fn tools(&self) -> Tools<'a> {
-        Tools { scratch: self.search.scratch(), looks: self.vault.looks() }
+        Tools { scratch: self.search.scratch(), stats: self.vault.batch_stat() }
     }
 
     /// Returns how many candidates were handled before there were enough results or the time was over.
@@ -369,7 +369,7 @@ impl<'a> Verify<'a> {
             },
         };
         if let Some((outcome, stamp)) = known {
-            let same = tools.looks.look(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
+            let same = tools.stats.stat(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
             if same {
                 return outcome;
             }
