@@ -34,6 +34,7 @@ pub(super) trait Keeper: Default + Send + Sync {
     /// The stamp of the file when it was read, and whether its next change may have the same.
     fn stamp(record: &Self::Record) -> (Stamp, bool);
 
+    /// The record of a file.
     fn get(&self, path: &VaultPath) -> Option<&Self::Record>;
     /// All records, in no order.
     fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Self::Record)>;

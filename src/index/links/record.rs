@@ -20,7 +20,6 @@ pub enum Form {
     Link(LinkKind),
     /// A file in a canvas, by its whole path.
     CanvasFile,
-    /// In a card of a canvas.
     CanvasCard,
 }
 
@@ -79,9 +78,7 @@ pub struct KeptTag {
 pub enum Gap {
     /// It exceeds the maximum size.
     TooLarge,
-    /// It is not text.
     NotText,
-    /// It is not a canvas.
     NotCanvas,
     /// It could not be read.
     Unreadable,

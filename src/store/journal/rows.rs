@@ -110,7 +110,6 @@ pub struct StepRow {
     pub undoes: Option<i64>,
     /// The change set that undid it.
     pub undone_by: Option<i64>,
-    /// Whether its texts are kept.
     pub texts_kept: bool,
     /// When its operation ended, in milliseconds since the Unix epoch.
     pub ended: Option<i64>,
