@@ -7,19 +7,17 @@ export const PROTOCOL_VERSION = 1;
 /** A JSON Schema, as the tools carry them. */
 export type JsonSchema = Record<string, unknown>;
 
-/** The note that a person has before them. */
-export type ActiveNote = {
-  /** Its path in the vault. */
-  path: string,
-  /** The line with the cursor, from 1; left out where it is only being read. */
-  line?: number,
-  /** What is selected in it. */
-  selection?: Selection,
+/** The note that is open in front of the person. */
+export type ActiveNote = { path: string,
+/** Line number of the cursor, from 1; left out in reading view. */
+line?: number,
+/** The selected text. */
+selection?: Selection,
 };
 
-/** Another note is open in the client, or none. */
+/** The active note of the client changed. */
 export type ActiveNoteChangedParams = {
-  /** Its path in the vault. */
+  /** Its path; none if no note is open. */
   path: string | null,
 };
 
@@ -32,15 +30,11 @@ export type AgentCapabilities = {
   /** Which kinds of MCP servers `session/new` may name. */
   mcpCapabilities: McpCapabilities,
   /** Which methods for conversations are there. */
-  sessionCapabilities: SessionCapabilities,
-  /** Extensions. */
-  _meta: AgentMeta,
+  sessionCapabilities: SessionCapabilities, _meta: AgentMeta,
 };
 
 /** The daemon's extensions. */
-export type AgentMeta = {
-  /** Ours. */
-  vault: AgentVaultMeta,
+export type AgentMeta = { vault: AgentVaultMeta,
 };
 
 /** What the daemon adds to ACP's handshake. */
@@ -62,165 +56,141 @@ export type AgentVaultMeta = {
   proof?: string,
 };
 
-/** Answers a question that waits for a person. */
-export type AnswerParams = {
-  /** The question. */
-  id: number,
-  /** `allow_once`, `allow_always` where it is offered, or `reject_once`. */
-  optionId: string,
-  /** What the person says with it, such as why not; the caller hears it with a refusal. */
-  words?: string,
+/** Answers a pending approval request. */
+export type AnswerParams = { id: number,
+/** `allow_once`, `allow_always` if it is offered, or `reject_once`. */
+optionId: string,
+/** The person's comment, such as why not; the caller gets it with a refusal. */
+words?: string,
 };
 
-/** A question that was answered. */
+/** The request was answered. */
 export type AnswerResult = {
-  /** What was asked about. */
+  /** The changes, for people. */
   title: string,
-  /** Whether its call waited for the answer; else the answer is kept for the call to be repeated. */
+  /** Whether its call waited for the answer; else the answer is stored until the call is repeated. */
   waited: boolean,
 };
 
-/** A tool that needs no further agreement in a folder. */
-export type Approval = {
-  /** Its number. */
-  id: number,
-  /** The tool. */
-  tool: string,
-  /** The folder. */
-  folder: string,
-  /** The name of the program in which a person agreed. */
-  agreedBy: string,
-  /** When, as local time. */
-  time: string,
+/** A standing approval: a tool that needs no further approval in a folder. */
+export type Approval = { id: number, tool: string, folder: string,
+/** The program in which the person agreed. */
+agreedBy: string,
+/** Local time. */
+time: string,
 };
 
-/** Asks for what was agreed to for good, or takes one of it back. */
+/** Lists standing approvals, or revokes one. */
 export type ApprovalsParams = {
-  /** The one to take back first. */
+  /** Number of the approval to revoke first. */
   revoke?: number,
 };
 
-/** What was agreed to for good. */
+/** The standing approvals. */
 export type ApprovalsResult = {
   /** Oldest first. */
   approvals: Array<Approval>,
-  /** Whether the one to take back was there. */
+  /** Whether the approval to revoke existed. */
   revoked: boolean,
 };
 
-/** Which calls are asked for; all conditions hold together. */
-export type AuditParams = {
-  /** Of this tool. */
-  tool?: string,
-  /** Of this caller. */
-  caller?: string,
-  /** `allowed`, `refused`, `dry_run` or `asked`. */
-  decision?: string,
-  /** At or after this time, in milliseconds since the Unix epoch. */
-  since?: number,
-  /** After this number: to follow. */
-  after?: number,
-  /** At most so many, up to 1000; 100 where it is left out. */
-  limit?: number,
+/** A filter of audited calls; all conditions must hold. */
+export type AuditParams = { tool?: string, caller?: string,
+/** `allowed`, `refused`, `dry_run` or `asked`. */
+decision?: string,
+/** At or after this time, in milliseconds since the Unix epoch. */
+since?: number,
+/** With a higher number than this. */
+after?: number,
+/** Maximum number, up to 1000; 100 by default. */
+limit?: number,
 };
 
-/** Calls and what was decided on them. */
+/** The audited calls. */
 export type AuditResult = {
   /** Oldest first. */
   calls: Array<AuditedCall>,
 };
 
-/** A call and what was decided on it. Never what a note says. */
-export type AuditedCall = {
-  /** Its number. */
-  id: number,
-  /** When it came, as local time. */
-  time: string,
-  /** The name the caller gave of itself. */
-  caller: string,
-  /** What kind of caller it is. */
-  scope: string,
-  /** The conversation it belongs to. */
-  conversation: string | null,
-  /** The tool. */
-  tool: string,
-  /** The paths it was about. */
-  paths: Array<string>,
-  /** `allowed`, `refused`, `dry_run` or `asked`. */
-  decision: string,
-  /** The layer that refused. */
-  layer: string | null,
-  /** Why. */
-  reason: string | null,
-  /** Who agreed or refused, where somebody was asked. */
-  answeredBy: string | null,
-  /** `ok`, or the word for its failure; none while a person is asked. */
-  outcome: string | null,
-  /** How long it took. */
-  microseconds: number,
-  /** Bytes written, or of the answer. */
-  bytes: number,
-  /** The change set it made. */
-  changeSet: number | null,
+/** An audited call. Never contains text of notes. */
+export type AuditedCall = { id: number,
+/** Local time of the call. */
+time: string,
+/** The caller's name for itself. */
+caller: string,
+/** The caller's scope. */
+scope: string, conversation: string | null, tool: string,
+/** The paths that the call names. */
+paths: Array<string>,
+/** `allowed`, `refused`, `dry_run` or `asked`. */
+decision: string,
+/** The layer that refused. */
+layer: string | null, reason: string | null,
+/** Who answered the approval request, if there was one. */
+answeredBy: string | null,
+/** `ok`, or the error kind; none while it waits for approval. */
+outcome: string | null,
+/** Duration. */
+microseconds: number,
+/** Bytes written or returned. */
+bytes: number,
+/** The change set that the call made. */
+changeSet: number | null,
 };
 
-/** A way to set up what the agent needs. */
+/** A way to set up a model. */
 export type AuthMethod = {
-  /** What `authenticate` takes. */
+  /** The id that `authenticate` takes. */
   id: string,
-  /** For people. */
+  /** Display name. */
   name: string,
-  /** What it does. */
+  /** What it does, for people. */
   description: string,
-  /** How it is gone: `terminal`, where the client runs the agent's program with `args`. */
+  /** `terminal`: the client runs the agent's program with `args`. */
   type: string,
-  /** What the program is given. */
+  /** Arguments of the program. */
   args: Array<string>,
 };
 
-/** Asks whether the way in that was offered has been gone. */
+/** Asks whether the authentication method was completed. */
 export type AuthenticateParams = {
   /** One of `authMethods`. */
   methodId: string,
 };
 
-/** It has. */
+/** It was. */
 export type AuthenticateResult = Record<symbol, never>;
 
-/** A branch: what goes on from before a message that was edited. */
-export type BranchInfo = {
-  /** Its number. */
-  number: number,
-  /** The branch it came from; none for the first. */
-  parent: number | null,
-  /** The first item of that one which it no longer has. */
-  before: number | null,
-  /** When it began, local time. */
-  began: string,
-  /** How many items were said in it. */
-  items: number,
+/** A branch: an edited message and what followed. */
+export type BranchInfo = { number: number,
+/** The branch it came from; none for the first. */
+parent: number | null,
+/** The first item of the parent that this branch does not have. */
+before: number | null,
+/** Local time. */
+began: string,
+/** Number of its own items. */
+items: number,
 };
 
-/** What goes with a call. */
-export type CallMeta = {
-  /** Ours. */
-  vault?: CallVaultMeta,
+/** The extension member `_meta`. */
+export type CallMeta = { vault?: CallVaultMeta,
 };
 
-/** What only the program that calls can say, never the model whose words the arguments are. */
+/** What only the calling program can say, never the model that wrote the arguments. */
 export type CallVaultMeta = {
-  /** A person has seen what the call does and agreed. Only a person's own program can say so. */
+  /** A person has approved the call. Only a person's own program may set it. */
   confirmed?: boolean,
   /**
-   * With `confirmed`: the `identity` of what that person was shown. Where the call comes to anything
-   * else by now, nothing is done and they are asked anew.
+   * With `confirmed`: the `identity` of what the person was shown. If the call would change anything else
+   * by now, nothing is done and approval is requested again.
    */
   agreed?: string,
-  /** Only say what the call would do. */
+  /** Only preview the call. */
   dryRun?: boolean,
   /**
-   * The turn it belongs to, any name of at most 100 characters. What the calls of one turn of
-   * one connection change is one change set, and the limits of a turn count them together.
+   * The turn it belongs to, any text of at most 100 characters. The changes of one turn of one
+   * connection make one change set and share the limits of a turn.
    */
   turn?: string,
   /** The conversation it belongs to, for `list_changes` and the audit; at most 100 characters. */
@@ -228,86 +198,70 @@ export type CallVaultMeta = {
 };
 
 /**
- * Which request to give up. One that is unknown or done already is ignored.
+ * The request to cancel. One that is unknown or done is ignored.
  *
  * A request that only reads is answered at once with kind `cancelled`. A change that has begun is
- * finished, and its true answer sent: the client must know what became of the file.
+ * finished and its result sent: the client must know the file's state.
  */
-export type CancelParams = {
-  /** The request's id. */
-  requestId: RequestId,
+export type CancelParams = { requestId: RequestId,
 };
 
 /** The answer to `GET /v1/challenge/NAME/NONCE`. */
 export type ChallengeAnswer = {
-  /** What the client signs to come in, once and within ten seconds. */
+  /** What the client signs to log in, once and within ten seconds. */
   nonce: string,
-  /** The daemon's proof that it knows the token of that name: it signs both nonces. */
+  /** The daemon's proof that it knows the token of that name: a signature of both nonces. */
   proof: string,
 };
 
-/** One change of a change set. */
+/** A change of a change set. */
 export type ChangeInfo = {
-  /** Its number within the change set: `17.2`. `undo` takes it too. */
+  /** Number of the change set and of the change: `17.2`. `undo` takes it, too. */
   id: string,
   /** `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`. */
   action: string,
-  /** The path it has, or had, afterwards. */
+  /** The path after the change. */
   path: string,
-  /** The path before, of something moved. */
+  /** The path before a move. */
   from?: string,
 };
 
-/** Changes that went together, as `list_changes` shows them too. */
+/** A change set, as in `list_changes`. */
 export type ChangeSetInfo = {
   /** Its number, which `undo` takes. */
-  id: number,
-  /** What it did, for people. */
-  title: string,
-  /** When it was begun, local time. */
+  id: number, title: string,
+  /** Local time at which it was begun. */
   time: string,
-  /** The program that asked for it. */
-  caller: string,
-  /** The conversation it was asked for in. */
-  conversation?: string,
-  /** The agent's turn it belongs to, as `_meta.vault.turn` of its events. */
+  /** The program that requested it. */
+  caller: string, conversation?: string,
+  /** The agent's turn, as in `_meta.vault.turn` of its events. */
   turn?: string,
-  /** What it took back: a change set (`17`) or one change (`17.2`). */
+  /** What it undid: a change set (`17`) or a change (`17.2`). */
   undoes?: string,
-  /** Whether every change of it has been undone. */
+  /** Whether all its changes have been undone. */
   undone?: boolean,
-  /** The changes, at most a hundred. */
+  /** At most a hundred. */
   changes: Array<ChangeInfo>,
-  /** How many changes there are in all. */
+  /** Number of all changes. */
   total: number,
 };
 
-/** What happened. */
+/** The kind of change. */
 export type ChangedKind = "created" | "modified" | "removed" | "renamed";
 
-/** One change in the vault. */
-export type ChangedParams = {
-  /** What happened. */
-  kind: ChangedKind,
-  /** What it happened to; the new path of something renamed. */
-  path: string,
-  /** The old path of something renamed. */
-  from?: string,
-  /** What lies, or lay, there. */
-  entry: EntryKind,
-  /** The event's number. */
-  _meta: EventMeta,
+/** A change of a file or folder. */
+export type ChangedParams = { kind: ChangedKind,
+/** The path; the new one for a rename. */
+path: string,
+/** The old path for a rename. */
+from?: string, entry: EntryKind, _meta: EventMeta,
 };
 
 /**
- * What was applied, for a client to show and undo. The calls of a turn add to one change set: here is
- * what one of them did, and nothing that was told before.
+ * A change set was applied, for clients to show and undo. The calls of a turn add to one change set: this event
+ * has only the new changes.
  */
-export type ChangesParams = {
-  /** What was applied. */
-  changeSet: ChangeSetInfo,
-  /** The event's number. */
-  _meta: EventMeta,
+export type ChangesParams = { changeSet: ChangeSetInfo, _meta: EventMeta,
 };
 
 /** Ways of setting up an agent. */
@@ -319,15 +273,11 @@ export type ClientAuth = {
 /** What the client can do. */
 export type ClientCapabilities = {
   /** Which ways of setting up the agent it can go. */
-  auth?: ClientAuth,
-  /** Extensions. */
-  _meta?: ClientMeta,
+  auth?: ClientAuth, _meta?: ClientMeta,
 };
 
 /** The client's extensions. */
-export type ClientMeta = {
-  /** Ours. */
-  vault?: ClientVaultMeta,
+export type ClientMeta = { vault?: ClientVaultMeta,
 };
 
 /** What a client of this protocol adds to ACP's handshake. */
@@ -351,56 +301,48 @@ export type ClientVaultMeta = {
   focused?: boolean,
 };
 
-/** What was typed. */
+/** The typed text. */
 export type CompleteParams = {
-  /** Part of a name or of a path; with nothing, what was changed last. */
+  /** Part of a name or path; empty for the files that were changed last. */
   text: string,
-  /** How many at most, up to 100; 20 if it is left out. */
+  /** Maximum number, up to 100; 20 by default. */
   limit?: number,
 };
 
-/** What could be meant. */
+/** Completions. */
 export type CompleteResult = {
-  /** The likeliest first. */
+  /** Most likely first. */
   found: Array<Completion>,
 };
 
 /** A note, another file or a folder. */
-export type Completion = {
-  /** Its path in the vault. */
-  path: string,
-  /** What people call it: its name, without `.md`. */
-  name: string,
-  /** The folder it is in; empty at the vault's top. */
-  folder: string,
-  /** What it is. */
-  kind: CompletionKind,
+export type Completion = { path: string,
+/** The name without `.md`. */
+name: string,
+/** Its folder; empty at the vault's root. */
+folder: string, kind: CompletionKind,
 };
 
-/** What something is that can be named. */
+/** What a completion is. */
 export type CompletionKind = "note" | "file" | "folder";
 
-/** Something that can be chosen. */
+/** An option of a conversation. */
 export type ConfigOption = {
-  /** What `session/set_config_option` takes: `mode`, `model`. */
+  /** The id that `session/set_config_option` takes: `mode`, `model`. */
   id: string,
-  /** For people. */
+  /** Display name. */
   name: string,
-  /** What kind of choice it is, which some clients show in its own place: `mode`, `model`. */
+  /** The kind of option, which some clients show in its own place: `mode`, `model`. */
   category: string,
   /** Always `select`. */
-  type: string,
-  /** What is chosen now. */
-  currentValue: string,
-  /** What can be. */
-  options: Array<ConfigValue>,
+  type: string, currentValue: string, options: Array<ConfigValue>,
 };
 
-/** Why the settings file does not hold. */
+/** Why the settings file is invalid. */
 export type ConfigProblem = {
-  /** The file. */
+  /** The settings file. */
   file: string,
-  /** The line, from 1, where the problem has a place. */
+  /** Line number, from 1, if the problem has a position. */
   line?: number,
   /** The column in characters, from 1. */
   column?: number,
@@ -410,557 +352,478 @@ export type ConfigProblem = {
   hint?: string,
 };
 
-/** The settings file is wrong; the old settings hold. */
-export type ConfigRejectedParams = {
-  /** The event's number. */
-  _meta: EventMeta,
-  /** The file. */
-  file: string,
-  /** The line, from 1, where the problem has a place. */
-  line?: number,
-  /** The column in characters, from 1. */
-  column?: number,
-  /** What is wrong. */
-  message: string,
-  /** What to do. */
-  hint?: string,
+/** The settings file is invalid; the old settings stay in effect. */
+export type ConfigRejectedParams = { _meta: EventMeta,
+/** The settings file. */
+file: string,
+/** Line number, from 1, if the problem has a position. */
+line?: number,
+/** The column in characters, from 1. */
+column?: number,
+/** What is wrong. */
+message: string,
+/** What to do. */
+hint?: string,
 };
 
-/** New settings hold. */
+/** New settings are in effect. */
 export type ConfigReloadedParams = {
-  /** Settings that have another value now. */
+  /** Settings whose value in effect changed. */
   changed: Array<string>,
-  /** Settings that the file gives another value from the next start on. */
-  needsRestart: Array<string>,
-  /** The event's number. */
-  _meta: EventMeta,
+  /** Settings whose new value takes effect at the next start. */
+  needsRestart: Array<string>, _meta: EventMeta,
 };
 
 /** A value of an option. */
-export type ConfigValue = {
-  /** What is set. */
-  value: string,
-  /** For people. */
-  name: string,
+export type ConfigValue = { value: string,
+/** Display name. */
+name: string,
 };
 
-/** What holds the daemon in. */
-export type Confinement = {
-  /** How far. */
-  state: ConfinementState,
-  /** What it lacks, or why there is none; a line each. */
-  lacks: Array<string>,
+/** How far the daemon is confined. */
+export type Confinement = { state: ConfinementState,
+/** What is missing, or why it is not confined; a line each. */
+lacks: Array<string>,
 };
 
-/** How far the daemon is held in. */
+/** How far the daemon is confined. */
 export type ConfinementState = "full" | "partial" | "off" | "not_possible";
 
-/** One piece of an answer. */
-export type Content = { "type": "text",
-/** The text. */
-text: string,
+/** A part of a result. */
+export type Content = { "type": "text", text: string,
 };
 
 /** What happened to a conversation. */
 export type ConversationChange = "began" | "ended" | "titled" | "noted" | "deleted";
 
-/** Something happened to a conversation as a whole. */
-export type ConversationChangedParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** What happened. */
-  kind: ConversationChange,
-  /** The event's number. */
-  _meta: EventMeta,
+/** A conversation began, ended, got a title, or was deleted. */
+export type ConversationChangedParams = { sessionId: string, kind: ConversationChange, _meta: EventMeta,
 };
 
 /** A conversation. */
 export type ConversationInfo = {
-  /** Its number, as text. */
+  /** The conversation's number, as text. */
   sessionId: string,
-  /** What it is called; none while it goes on. */
+  /** None before it ends. */
   title?: string,
-  /** What it was about; none while it goes on. */
+  /** None before it ends. */
   summary?: string,
-  /** Who gave it the title: `model`, `extract` or `person`. */
+  /** The origin of the title: `model`, `extract` or `person`. */
   titledBy?: string,
   /** `open`, `waiting` or `ended`. */
   state: string,
-  /** What to show a person: `working`, `waiting_for_you` or `done`. */
+  /** State for people: `working`, `waiting_for_you` or `done`. */
   shown: string,
-  /** The question that waits for the person. */
+  /** The question that waits for the person's answer. */
   question?: string,
-  /** Where its first message came from. */
+  /** The source of its first message. */
   source: string,
-  /** When it began, local time. */
+  /** Local time. */
   began: string,
-  /** When something was last said in it, local time. */
+  /** Local time of the last message. */
   lastActive: string,
-  /** When it ended, local time. */
+  /** Local time. */
   ended?: string,
   /** What ended it: `idle`, `unanswered`, `agent` or `person`. */
   endedBy?: string,
   /** Why it ended, for people. */
   reason?: string,
-  /** The branch that is gone on with. */
+  /** The live branch. */
   branch: number,
-  /** How many items all its branches hold together. */
+  /** Number of items of all branches. */
   items: number,
 };
 
-/** Which conversation to show. */
+/** Which items to return. */
 export type ConversationParams = {
-  /** Its number; left out, the one that goes on. */
+  /** By default the current conversation. */
   sessionId?: string,
-  /** The branch; left out, the live one. */
+  /** By default the live branch. */
   branch?: number,
-  /** Only what comes after this item. */
+  /** Only items after this one. */
   after?: number,
-  /** Only what comes before this item. */
+  /** Only items before this one. */
   before?: number,
   /**
-   * Of these only the last so many, up to 500: how to show a long conversation from its end. Go
-   * on backwards with `before` and the first item of the answer.
+   * Only the last so many of these, up to 500, to show a long conversation from its end. For earlier
+   * ones set `before` to the first item of the answer.
    */
   last?: number,
-  /** Tell each item also as `session/load` tells it, in `updates`. */
+  /** Also return each item as `session/load` does, in `updates`. */
   updates?: boolean,
 };
 
-/** A conversation, and what was said in it. */
-export type ConversationResult = {
-  /** The conversation. */
-  conversation: ConversationInfo,
-  /** Its branches, in the order in which they began. */
-  branches: Array<BranchInfo>,
-  /** What was said, in order. */
-  items: Array<ItemInfo>,
-  /** Whether more follows: ask with `after` the last item. */
-  more: boolean,
-  /** Whether there is something before the first of these items: ask with `before` its number. */
-  earlier: boolean,
-  /**
-   * With `updates`: the change sets that were applied in the turns of these items, the oldest
-   * first, and how they stand.
-   */
-  changes?: Array<ChangeSetInfo>,
+/** A conversation with its items. */
+export type ConversationResult = { conversation: ConversationInfo,
+/** In the order in which they began. */
+branches: Array<BranchInfo>,
+/** In order. */
+items: Array<ItemInfo>,
+/** Whether more items follow: set `after` to the last item. */
+more: boolean,
+/** Whether there are earlier items: set `before` to the first item. */
+earlier: boolean,
+/** With `updates`: the change sets of the turns of these items, oldest first, and their state. */
+changes?: Array<ChangeSetInfo>,
 };
 
-/** An estimate. */
-export type Cost = {
-  /** How much. */
-  amount: number,
-  /** Of what: `USD`. */
-  currency: string,
+/** An estimated cost. */
+export type Cost = { amount: number,
+/** `USD`. */
+currency: string,
 };
 
-/** What to delete for good. */
-export type DeleteConversationParams = {
-  /** A conversation. */
-  sessionId?: string,
-  /** In its place: every conversation that has ended. */
-  allEnded?: boolean,
-  /** Only say what would be deleted. */
-  dryRun?: boolean,
+/** What to delete permanently. */
+export type DeleteConversationParams = { sessionId?: string,
+/** Instead: all ended conversations. */
+allEnded?: boolean,
+/** Only preview. */
+dryRun?: boolean,
 };
 
 /** What was, or would be, deleted. */
 export type DeleteConversationResult = {
-  /** How many conversations. */
+  /** Number of conversations. */
   conversations: number,
-  /** The title of the one that was named. */
+  /** The title of the conversation, if one was named. */
   title?: string,
-  /** Whether it was done. */
+  /** Whether it was deleted. */
   deleted: boolean,
 };
 
-/** One change. */
+/** A change. */
 export type DiffChange = {
-  /** What names it: `17.2`; `undo` takes it. Of a question its place, from 1. */
+  /** Its id: `17.2`, which `undo` takes; of an approval request its number, from 1. */
   id: string,
   /**
-   * `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of a
-   * question what it is in `session/request_permission`.
+   * `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of an
+   * approval request as in `session/request_permission`.
    */
   action: string,
-  /** The path it has, or had, afterwards. */
+  /** The path after the change. */
   path: string,
-  /** The path before, of something moved. */
+  /** The path before a move. */
   from?: string,
-  /** The change of its text as a unified diff; left out where it has none. */
+  /** Unified diff of the text; left out if it has none. */
   diff?: string,
-  /** Why there is no diff, or not all of it, where a text changed. */
+  /** Why the diff is missing or incomplete. */
   reason?: string,
-  /** Lines that were added. */
+  /** Number of added lines. */
   added: number,
-  /** Lines that were taken away. */
+  /** Number of removed lines. */
   removed: number,
-  /** The change set that took it back. */
+  /** The files of a folder that was deleted, by their paths below it; the first 1,000. */
+  files?: Array<string>,
+  /** How many files were in a folder that was deleted. */
+  totalFiles?: number,
+  /** The change set that undid it. */
   undoneBy?: number,
 };
 
-/** Which changes to show. */
+/** Which changes to return. */
 export type DiffParams = {
-  /** The change set's number, or `question`. */
+  /** Number of the change set; or set `question`. */
   changeSet?: number,
-  /** A question that waits: the number in `_vault/approvals/pending`. */
+  /** Number of a pending approval request in `_vault/approvals/pending`. */
   question?: number,
-  /** The first change to show, from 1: how to go on where an answer ended. */
+  /** The first change to return, from 1: `next` of the last answer. */
   first?: number,
   /**
-   * Of a question: the first line of the diff of the change `first`, from 0: how to go on in a
-   * diff that an answer cut.
+   * With `question`: the first line to return of the diff of change `first`, from 0: `nextLine` of the
+   * last answer.
    */
   line?: number,
 };
 
 /** The changes. */
 export type DiffResult = {
-  /** What the change set did, for people. */
+  /** The change set's title. */
   title: string,
-  /** Its changes, in the order in which they were made; as many as fit. */
+  /** The changes in order; as many as fit. */
   changes: Array<DiffChange>,
-  /** How many there are in all. */
+  /** Number of all changes. */
   total: number,
-  /** Where to go on: `first` of the next request. */
+  /** `first` of the next request. */
   next?: number,
-  /** Where to go on in the diff of that change: `line` of the next request. */
+  /** `line` of the next request. */
   nextLine?: number,
 };
 
-/** A part of a note. */
+/** A part of a note, or another text. */
 export type EmbeddedResource = {
-  /**
-   * The note's address: a path in the vault, or a `file:` address of one; [`Self::STDIN`] for a text
-   * that is no part of a note.
-   */
-  uri: string,
-  /** The part, or the text. */
-  text: string,
+  /** A path in the vault, or its `file:` URL; [`Self::STDIN`] for a text that is not from a note. */
+  uri: string, text: string,
 };
 
-/** A rule that a person enabled. */
-export type EnabledRuleInfo = {
-  /** Its name. */
-  name: string,
-  /** Its file: a path in the vault, or an absolute one. */
-  source: string,
-  /** The hash of what it means. */
-  hash: string,
-  /** What it does, as a sentence. */
-  does: string,
-  /** `automatic`, `ask`, `stopped`, or `changed` where its file no longer says what was enabled. */
-  state: string,
-  /** Why it does not run. */
-  reason?: string,
-  /** The folders that it may touch; `/` is the whole vault. */
-  folders: Array<string>,
-  /** The actions it takes: `move`, `set`, `trash` and others. */
-  actions: Array<string>,
-  /** Whether it may put files into the trash without asking. */
-  withTrash: boolean,
-  /** When it was enabled, local time. */
-  enabled: string,
-  /** The program of the person who enabled it. */
-  enabledBy: string,
-  /** The plan of it that waits for a person. */
-  waiting?: number,
-  /** What changed in its file since it was enabled, as a unified diff. */
-  diff?: string,
+/** An enabled rule. */
+export type EnabledRuleInfo = { name: string,
+/** Its file: a path in the vault, or an absolute path. */
+source: string,
+/** The hash of its meaning. */
+hash: string,
+/** A description, as a sentence. */
+does: string,
+/** `automatic`, `ask`, `stopped`, or `changed` if its file differs from what was enabled. */
+state: string,
+/** Why it does not run. */
+reason?: string,
+/** The folders that it may touch; `/` is the whole vault. */
+folders: Array<string>,
+/** Kinds of actions: `move`, `set`, `trash` and others. */
+actions: Array<string>,
+/** Whether it may move files to the trash without asking. */
+withTrash: boolean,
+/** Local time. */
+enabled: string,
+/** The program in which it was enabled. */
+enabledBy: string,
+/** The plan that waits for a person's approval. */
+waiting?: number,
+/** Changes in its file since it was enabled, as a unified diff. */
+diff?: string,
 };
 
-/** Which conversation to end. */
+/** Ends a conversation. */
 export type EndParams = {
-  /** Its number; left out, the one that goes on. */
-  sessionId?: string,
-  /** Why, for people. */
-  reason?: string,
+  /** By default the current conversation. */
+  sessionId?: string, reason?: string,
 };
 
-/** What was ended. */
+/** The conversation that was ended. */
 export type EndResult = {
-  /** The conversation; none where none goes on. */
+  /** None if there is no current conversation. */
   sessionId: string | null,
   /** Whether it had not ended before. */
   ended: boolean,
 };
 
-/** What lies at a path. */
+/** The kind of a directory entry. */
 export type EntryKind = "file" | "folder" | "link" | "other";
 
 /** The `data` of an error. */
-export type ErrorData = {
-  /** The stable word. */
-  kind: Kind,
-  /** Whether the same request may succeed later. */
-  retryable: boolean,
-  /** What to do next, for a person. */
-  hint?: string,
-  /** Facts that belong to the kind. */
-  detail?: JsonValue,
-  /**
-   * How long to wait before the next try, in milliseconds; with `overloaded` and
-   * `rate_limited`.
-   */
-  retryAfterMs?: number,
+export type ErrorData = { kind: Kind,
+/** Whether the same request may succeed later. */
+retryable: boolean,
+/** What to do next, for a person. */
+hint?: string,
+/** Details that depend on the kind. */
+detail?: JsonValue,
+/**
+ * How long to wait before the next try, in milliseconds; with `overloaded` and
+ * `rate_limited`.
+ */
+retryAfterMs?: number,
 };
 
 /** A JSON-RPC error. */
 export type ErrorObject = {
-  /** The JSON-RPC number. */
+  /** The JSON-RPC code. */
   code: number,
   /** What went wrong, in one line for people. */
-  message: string,
-  /** What programs read. */
-  data: ErrorData,
+  message: string, data: ErrorData,
 };
 
-/** What every event carries. */
-export type EventMeta = {
-  /** Ours. */
-  vault: EventVaultMeta,
+/** The extension member `_meta` of an event. */
+export type EventMeta = { vault: EventVaultMeta,
 };
 
-/** The event's place among all events. */
+/** The event's number. */
 export type EventVaultMeta = {
-  /** Its number, counted from 1 in each run of the daemon, without gaps. */
+  /** Counted from 1 in each run of the daemon, without gaps. */
   seq: number,
 };
 
-/** Its answer. */
+/** The page's token. */
 export type ExchangeAnswer = {
   /**
-   * The page's token, `NAME.KEY`: of a person's own program, for the challenge and with the page's
-   * origin alone. It holds for `days`, over restarts of the daemon, until its token is another.
+   * `NAME.KEY`, of a person's own program; valid only for the challenge and with the page's origin. It is
+   * valid for `days`, across restarts of the daemon, until the token of that name changes.
    */
-  token: string,
-  /** How long. */
-  days: number,
+  token: string, days: number,
 };
 
 /** The body of `POST /v1/exchange`. */
 export type ExchangeBody = {
-  /** What stood behind `#code=`. */
+  /** The fragment after `#code=`. */
   code: string,
 };
 
-/** Which conversation to write into a note, and where. */
-export type ExportConversationParams = {
-  /** The conversation. */
-  sessionId: string,
-  /**
-   * The note's path, which must be free. Left out: a note named after the title and the day, in
-   * `Conversations`.
-   */
-  path?: string,
+/** Which conversation to write to a note. */
+export type ExportConversationParams = { sessionId: string,
+/**
+ * Path of the note, which must not exist. By default a note in `Conversations`, named after the title and
+ * the day.
+ */
+path?: string,
 };
 
 /** The note. */
-export type ExportConversationResult = {
-  /** Its path. */
-  path: string,
-  /** The change set, which `undo` takes. */
-  changeSet: number,
+export type ExportConversationResult = { path: string,
+/** The change set, which `undo` takes. */
+changeSet: number,
 };
 
-/** Where to go on otherwise: one of the two. */
-export type ForkParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** A message of the person's: go on from before it. */
-  item?: number,
-  /** A branch: go on with it again. */
-  branch?: number,
+/** Continues elsewhere: set `item` or `branch`. */
+export type ForkParams = { sessionId: string,
+/** A message of the person's: continue before it, on a new branch. */
+item?: number,
+/** A branch to continue. */
+branch?: number,
 };
 
-/** What is gone on with. */
+/** Where the conversation continues. */
 export type ForkResult = {
-  /** The conversation, which is the current one. */
-  sessionId: string,
-  /** The branch. */
-  branch: number,
+  /** The conversation, which is the current one now. */
+  sessionId: string, branch: number,
 };
 
-/** A conversation in which the words were said. */
-export type FoundConversation = {
-  /** The conversation. */
-  conversation: ConversationInfo,
-  /** Where, at most three places; none where only its title or summary has the words. */
-  places: Array<ItemInfo>,
+/** A conversation that was found. */
+export type FoundConversation = { conversation: ConversationInfo,
+/** Items with the words, at most three; none if only the title or summary has them. */
+places: Array<ItemInfo>,
 };
 
-/** An event that is not for this client, in whose place this stands, so that numbers have no gaps. */
-export type HiddenParams = {
-  /** The event's number. */
-  _meta: EventMeta,
+/** Placeholder for an event that this client may not see, so that numbers have no gaps. */
+export type HiddenParams = { _meta: EventMeta,
 };
 
-/** Which note is open. */
+/** Asks for the active note. */
 export type HostActiveNoteParams = {
   /**
-   * Names the operation, in this run of the daemon and no other. One that was done already is
-   * answered with how things stand and not done again.
+   * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+   * its answer is the current state.
    */
   opId: string,
-  /**
-   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
-   * begun.
-   */
+  /** Time limit in milliseconds: an operation that has not begun by then must not begin. */
   deadlineMs: number,
 };
 
-/** It. */
+/** The active note. */
 export type HostActiveNoteResult = {
-  /** None where no note is open. */
+  /** None if no note is open. */
   note: ActiveNote | null,
 };
 
-/** The client has, or has no longer, the focus. */
-export type HostFocusParams = {
-  /** Whether it has it. */
-  focused: boolean,
+/** The client's window got or lost the focus. */
+export type HostFocusParams = { focused: boolean,
 };
 
-/** Show a notice. */
+/** Shows a notice. */
 export type HostNoticeParams = {
-  /** What it says: plain text, at most 1,000 characters. */
+  /** Plain text, at most 1,000 characters. */
   text: string,
-  /** How long it stays, in seconds; as long as notices do if it is left out. */
+  /** How long the notice is shown; the program's default if left out. */
   seconds?: number,
   /**
-   * Names the operation, in this run of the daemon and no other. One that was done already is
-   * answered with how things stand and not done again.
+   * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+   * its answer is the current state.
    */
   opId: string,
-  /**
-   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
-   * begun.
-   */
+  /** Time limit in milliseconds: an operation that has not begun by then must not begin. */
   deadlineMs: number,
 };
 
-/** Whether it is to be seen. */
-export type HostNoticeResult = {
-  /** Whether it was shown. */
-  shown: boolean,
+/** Whether the notice was shown. */
+export type HostNoticeResult = { shown: boolean,
 };
 
-/** Open a note. */
-export type HostOpenParams = {
-  /** Its path in the vault. */
-  path: string,
-  /** The line to show, from 1. */
-  line?: number,
-  /**
-   * Names the operation, in this run of the daemon and no other. One that was done already is
-   * answered with how things stand and not done again.
-   */
-  opId: string,
-  /**
-   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
-   * begun.
-   */
-  deadlineMs: number,
+/** Opens a note. */
+export type HostOpenParams = { path: string,
+/** Line number to show, from 1. */
+line?: number,
+/**
+ * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+ * its answer is the current state.
+ */
+opId: string,
+/** Time limit in milliseconds: an operation that has not begun by then must not begin. */
+deadlineMs: number,
 };
 
-/** What is open afterwards. */
-export type HostOpenResult = {
-  /** The path of the note that is open now. */
-  path: string | null,
+/** The active note after the request. */
+export type HostOpenResult = { path: string | null,
 };
 
 /**
- * Something that only the program can do that has the vault open. A client says in `initialize`
- * which it can.
+ * An operation of the program that has the vault open. A client names those that it supports in
+ * `initialize`.
  */
 export type HostOperation = "active_note" | "open" | "notice" | "trash" | "rename" | "unknown";
 
 /**
- * Rename a file or a folder, and let links follow. Asked only where Obsidian does that without
- * asking its user (`alwaysUpdateLinks`).
+ * Renames a file or a folder and updates links. Requested only if Obsidian does so without asking its user
+ * (`alwaysUpdateLinks`).
  */
-export type HostRenameParams = {
-  /** Its path in the vault. */
-  path: string,
-  /** The path it is to have; nothing lies there. */
-  to: string,
-  /**
-   * Names the operation, in this run of the daemon and no other. One that was done already is
-   * answered with how things stand and not done again.
-   */
-  opId: string,
-  /**
-   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
-   * begun.
-   */
-  deadlineMs: number,
+export type HostRenameParams = { path: string,
+/** The new path, which does not exist. */
+to: string,
+/**
+ * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+ * its answer is the current state.
+ */
+opId: string,
+/** Time limit in milliseconds: an operation that has not begun by then must not begin. */
+deadlineMs: number,
 };
 
-/** How it stands afterwards. */
+/** The state after the request. */
 export type HostRenameResult = {
-  /** Whether something lies at the old path. */
+  /** Whether the old path exists. */
   exists: boolean,
-  /** Whether something lies at the new one. */
+  /** Whether the new path exists. */
   toExists: boolean,
 };
 
-/** What a person's program asks of the program that has the vault open. */
+/** A request of a person's program to the program that has the vault open. */
 export type HostRequestParams = { "operation": "active_note" } | { "operation": "open",
-/** Its path, found as tools find one. */
+/** The path, resolved as in tools. */
 path: string,
-/** The line to show, from 1. */
+/** Line number to show, from 1. */
 line?: number, } | { "operation": "notice",
-/** What it says: plain text, at most 1,000 characters. */
+/** Plain text, at most 1,000 characters. */
 text: string,
-/** How long it stays, in seconds, up to 60. */
+/** How long the notice is shown, up to 60 seconds. */
 seconds?: number, } | { "operation": "trash",
-/** Its path, exactly. */
+/** The exact path. */
 path: string, } | { "operation": "rename",
-/** Its path, exactly. */
+/** The exact path. */
 path: string,
-/** The path it is to have. */
+/** The new path. */
 to: string,
 };
 
-/** What came of it. */
+/** The result of a request to the host. */
 export type HostRequestResult = {
-  /** The name of the client that did it. */
+  /** Name of the client that answered. */
   client: string,
-  /** The note that is open: after `active_note` and `open`. */
+  /** The active note, after `active_note` and `open`. */
   note?: ActiveNote,
-  /** After `trash` and `rename`, what the disk says: whether it was done. */
+  /** Whether it was done, as verified on disk; after `trash` and `rename`. */
   done?: boolean,
 };
 
-/** Which client has the vault open. */
+/** The client that has the vault open. */
 export type HostState = {
-  /** The name it gave of itself. */
-  client: string,
-  /** What it can do. */
-  operations: Array<HostOperation>,
-  /** The note that is open in it, as far as it told. */
+  /** The client's name for itself. */
+  client: string, operations: Array<HostOperation>,
+  /** The active note, as the client reported. */
   activeNote?: string,
 };
 
-/** Delete a file or a folder as the user has set it in Obsidian. */
-export type HostTrashParams = {
-  /** Its path in the vault. */
-  path: string,
-  /**
-   * Names the operation, in this run of the daemon and no other. One that was done already is
-   * answered with how things stand and not done again.
-   */
-  opId: string,
-  /**
-   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
-   * begun.
-   */
-  deadlineMs: number,
+/** Deletes a file or a folder with the user's settings in Obsidian. */
+export type HostTrashParams = { path: string,
+/**
+ * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+ * its answer is the current state.
+ */
+opId: string,
+/** Time limit in milliseconds: an operation that has not begun by then must not begin. */
+deadlineMs: number,
 };
 
-/** How it stands afterwards. */
+/** The state after the request. */
 export type HostTrashResult = {
-  /** Whether something lies at the path. */
+  /** Whether the path exists. */
   exists: boolean,
 };
 
@@ -969,88 +832,71 @@ export type Implementation = {
   /** Its name for programs. */
   name: string,
   /** Its name for people. */
-  title?: string,
-  /** Its version. */
-  version: string,
+  title?: string, version: string,
 };
 
-/** A message to be let go of, undone. */
-export type InboxDiscardParams = {
-  /** Its number. */
-  id: number,
+/** Discards a message. */
+export type InboxDiscardParams = { id: number,
 };
 
-/** Which messages to list. */
+/** A filter of messages. */
 export type InboxListParams = {
-  /** This one alone. */
+  /** Only this one. */
   id?: number,
-  /** Those that are done as well. */
+  /** Also those that are done. */
   all?: boolean,
-  /** At most so many, the last ones; 100 if it is left out. */
+  /** Maximum number, the newest; 100 by default. */
   limit?: number,
 };
 
 /** Messages. */
 export type InboxListResult = {
-  /** They, in the order in which they came. */
+  /** In order of arrival. */
   messages: Array<InboxMessage>,
 };
 
-/** A message that came by voice. */
+/** A voice message. */
 export type InboxMessage = {
-  /** Its number; the order in which they came. */
+  /** Increases in order of arrival. */
   id: number,
-  /** What was said, as it was heard; empty once it is done, since its conversation has it then. */
-  text: string,
-  /** How it stands. */
-  state: InboxMessageState,
-  /** How often it was begun. */
+  /** The transcript; empty once it is done, since its conversation has it. */
+  text: string, state: InboxMessageState,
+  /** Number of attempts to deliver it. */
   attempts: number,
-  /** Whether another text had come under the same name before. */
+  /** Whether another text with the same id had arrived before. */
   differs: boolean,
-  /** When it came, local time. */
+  /** Local time of its arrival. */
   received: string,
-  /** What became of it, for people; may be empty. */
+  /** The result, for people; may be empty. */
   reason: string,
-  /** Whether it was typed, not spoken. */
+  /** Whether it was typed. */
   typed: boolean,
-  /** Whether the person called the steward by name; else a router chose it. */
+  /** Whether the person named the steward; else a router chose it. */
   direct: boolean,
-  /** Why the router chose it. */
+  /** Why the router chose the steward. */
   routingReason?: string,
-  /** The turn that it is, or was, worked on in. */
+  /** Its turn. */
   turn?: string,
   /** The conversation of that turn. */
   sessionId?: string,
 };
 
-/** How a message stands. */
+/** State of a message. */
 export type InboxMessageState = "new" | "taken" | "done" | "set_aside";
 
-/** A message came, or stands otherwise. */
-export type InboxParams = {
-  /** It. */
-  message: InboxMessage,
-  /** The event's number. */
-  _meta: EventMeta,
+/** A message arrived or changed its state. */
+export type InboxParams = { message: InboxMessage, _meta: EventMeta,
 };
 
-/** The message as it stands now. */
-export type InboxResult = {
-  /** It. */
-  message: InboxMessage,
+/** The message after the request. */
+export type InboxResult = { message: InboxMessage,
 };
 
-/** A message to be tried again. */
-export type InboxRetryParams = {
-  /** Its number. */
-  id: number,
+/** Retries a message. */
+export type InboxRetryParams = { id: number,
 };
 
-/**
- * What the client says of itself. Members that ACP knows and this server does not need are
- * accepted and ignored.
- */
+/** The client's identity and capabilities. Members of ACP that this server does not need are ignored. */
 export type InitializeParams = {
   /**
    * The protocol version the client wants: 1. The server answers with the version it speaks;
@@ -1078,90 +924,84 @@ export type InitializeResult = {
   authMethods: Array<AuthMethod>,
 };
 
-/** One thing that was said. */
+/** An item of a conversation. */
 export type ItemInfo = {
   /** Its number in the conversation. */
-  item: number,
-  /** The turn it belongs to. */
-  turn: number | null,
-  /** The branch it was said in. */
-  branch: number,
+  item: number, turn: number | null, branch: number,
   /**
    * `user`, `assistant`, `tool_results`, `notice`, `message`, `question`, `compaction`, `ended`
    * or `note`.
    */
   kind: string,
-  /** When, local time. */
+  /** Local time. */
   time: string,
-  /** What, in plain words. */
+  /** The plain text. */
   text: string,
-  /** The tools that were called with it. */
+  /** The tools that the model called. */
   tools: Array<string>,
-  /** Whether the text was too long and is cut. */
+  /** Whether the text is cut. */
   cut: boolean,
   /**
-   * The same as `session/load` tells it: messages with their sources, thinking, calls with their
-   * arguments, results. Where it was asked for.
+   * If requested, the item as in `session/load`: messages with their sources, thinking, calls with
+   * arguments, results.
    */
   updates?: Array<SessionUpdate>,
 };
 
-/** A job began, came further, or stands otherwise. `list_jobs` has the whole of it. */
-export type JobParams = {
-  /** The event's number. */
-  _meta: EventMeta,
-  /** Its number. */
-  job: number,
-  /** The plan that it applies. */
-  plan: number,
-  /** `running`, `completed`, `failed`, `interrupted`, `cancelled`, `undone` or `partly_undone`. */
-  state: string,
-  /** Items that are done. */
-  done: number,
-  /** All its items. */
-  total: number,
-  /** The folders that it touches, by name. */
-  folders: Array<string>,
+/** A job began, progressed, or changed its state. `list_jobs` has the details. */
+export type JobParams = { _meta: EventMeta,
+/** The job's number. */
+job: number,
+/** The plan that it applies. */
+plan: number,
+/** `running`, `completed`, `failed`, `interrupted`, `cancelled`, `undone` or `partly_undone`. */
+state: string,
+/** Number of items that are done. */
+done: number,
+/** Number of all items. */
+total: number,
+/** The folders that it touches, sorted by name. */
+folders: Array<string>,
 };
 
-/** Whether to do it. */
+/** Deletes texts in the journal. */
 export type JournalGcParams = {
-  /** Only say what would be freed. */
+  /** Only preview. */
   dryRun?: boolean,
 };
 
-/** What was, or would be, freed. */
+/** What was, or would be, deleted. */
 export type JournalGcResult = {
-  /** Changes whose texts are older than what is kept. */
+  /** Number of changes whose texts are beyond the limits. */
   changes: number,
-  /** Texts. */
+  /** Number of texts. */
   texts: number,
-  /** Bytes they took on disk. */
+  /** Size on disk. */
   bytes: number,
-  /** Whether it was done. */
+  /** Whether they were deleted. */
   freed: boolean,
 };
 
-/** Nothing to say. */
+/** No params. */
 export type JournalVerifyParams = Record<symbol, never>;
 
-/** What was found. */
+/** The state of the journal's texts. */
 export type JournalVerifyResult = {
-  /** Texts that were read and are as they were kept. */
+  /** Number of intact texts. */
   sound: number,
-  /** Bytes they take on disk. */
+  /** Size on disk. */
   bytes: number,
-  /** Texts whose bytes are not what was kept: their hashes, and what is wrong. */
+  /** Hashes of damaged texts, and what is wrong. */
   damaged: Array<string>,
-  /** Texts that a change needs and that are not there: their hashes. */
+  /** Hashes of missing texts that a change needs. */
   missing: Array<string>,
-  /** Texts that no change needs, left by an interruption; `_vault/journal/gc` frees them. */
+  /** Number of texts that no change needs, left by an interruption; `_vault/journal/gc` deletes them. */
   unused: number,
 };
 
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
-/** What went wrong, as a word that stays the same. */
+/** The kind of an error, as a stable word. */
 export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "auth_required" | "internal";
 
 /** What the server takes from one connection before it refuses. */
@@ -1180,6 +1020,24 @@ export type Limits = {
   requestSeconds: number,
 };
 
+/** A file that a rule with `once` took. */
+export type MarkedFile = {
+  /** Where it is now. */
+  path: string,
+  /** The change set in which the rule took it. */
+  changeSet: number,
+};
+
+/** A rule with `once`. */
+export type MarkedRule = {
+  /** Its name. */
+  name: string,
+  /** Its file: a path in the vault, or an absolute one. */
+  source: string,
+  /** The files, by path; without those that somebody took back. */
+  files: Array<MarkedFile>,
+};
+
 /** Which kinds of MCP servers may be named beside those over stdio. None of them is run. */
 export type McpCapabilities = {
   /** Over HTTP. */
@@ -1188,281 +1046,297 @@ export type McpCapabilities = {
   sse: boolean,
 };
 
-/** Bytes of memory by part. What a part says of itself leaves the allocator's losses out. */
+/** Memory use in bytes, by part. A part's own figure does not include the allocator's overhead. */
 export type MemoryState = {
-  /** All that the process holds; null where the system does not say. */
+  /** All memory of the process; null if the system does not tell. */
   total: number | null,
   /**
-   * What is in memory of the program's file, and of other files that are mapped: the system
-   * shares it between processes and can let go of it; null where it does not say.
+   * Mapped files, such as the program's, which the system shares between processes and can evict; null
+   * if it does not tell.
    */
   program: number | null,
-  /** What is known of each file: its path, size and times. */
+  /** The catalogue: path, size and times of each file. */
   catalogue: number,
-  /** Links and tags of all notes; nothing before they are first asked for. */
+  /** Links and tags of all notes; 0 before they are first needed. */
   links: number,
-  /** What the search knows of each note's text. */
+  /** The text index. */
   textIndex: number,
-  /** Texts of notes that are kept to be searched sooner. */
+  /** Texts of notes that are cached for searching. */
   residentText: number,
-  /** Pages of the database that are kept, at most. */
+  /** The database's page cache, at most. */
   store: number,
   /**
-   * The rest of it all: compiled patterns, stacks, what is under way, and what the allocator keeps
-   * of what was; null where that is not known.
+   * Everything else: compiled patterns, stacks, requests in flight, and memory that the allocator
+   * keeps; null if it is not known.
    */
   other: number | null,
 };
 
-/** Which kind of message. */
+/** A kind of message. */
 export type MessageKind = "answer" | "part" | "sent" | "question" | "void";
 
-/** A message is whole, and kept; or what was shown of one counts for nothing. */
-export type MessageParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** The message whose pieces came before. */
-  messageId: string,
-  /** Which kind. */
-  kind: MessageKind,
-  /** All of it; empty for one that counts for nothing. */
-  text: string,
-  /** The event's number, and the turn. */
-  _meta: SessionEventMeta,
+/** A message is complete and stored, or what was shown of it is void. */
+export type MessageParams = { sessionId: string,
+/** The id of the message's chunks. */
+messageId: string, kind: MessageKind,
+/** The whole text; empty if the message is void. */
+text: string,
+/** The event's number, and the turn. */
+_meta: SessionEventMeta,
 };
 
-/** Another mode holds, whoever set it: by `_vault/mode`, or in the settings. */
-export type ModeChangedParams = {
-  /** The event's number. */
-  _meta: EventMeta,
-  /** `ask`, `auto` or `read-only`. */
-  mode: string,
-  /** Whether a person set it while the steward ran; else it is the settings'. */
-  setLive: boolean,
+/** The mode changed, by `_vault/mode` or in the settings. */
+export type ModeChangedParams = { _meta: EventMeta,
+/** `ask`, `auto` or `read-only`. */
+mode: string,
+/** Whether a person set it while the steward ran; else it is from the settings. */
+setLive: boolean,
 };
 
 /** A mode. */
 export type ModeInfo = {
   /** `ask`, `auto` or `read-only`. */
   id: string,
-  /** For people. */
+  /** Display name. */
   name: string,
-  /** What it means. */
+  /** What it means, for people. */
   description: string,
 };
 
-/** Asks for the mode, or sets it. */
+/** Gets or sets the mode. */
 export type ModeParams = {
   /**
-   * `ask`, `auto` or `read-only`; `settings` goes back to what the settings say. Left out: it
-   * is only asked for.
+   * `ask`, `auto` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
+   * not changed.
    */
   mode?: string,
 };
 
-/** The mode that holds. */
+/** The mode in effect. */
 export type ModeResult = {
   /** `ask`, `auto` or `read-only`. */
   mode: string,
-  /** Whether a person set it while the steward ran; else it is the settings'. */
+  /** Whether a person set it while the steward ran; else it is from the settings. */
   setLive: boolean,
 };
 
-/** The modes that a conversation can have. */
+/** The modes of a conversation. */
 export type ModeState = {
-  /** The one that holds. */
+  /** The mode in effect. */
   currentModeId: string,
-  /** Those that are no looser than the vault's. */
+  /** Those that allow no more than the vault's mode. */
   availableModes: Array<ModeInfo>,
 };
 
 /** A language model. */
 export type ModelInfo = {
-  /** How the settings name it: `anthropic/claude-sonnet-4-5`. */
+  /** The name in settings: `anthropic/claude-sonnet-4-5`. */
   name: string,
-  /** Whether it is the one that is asked first. */
+  /** Whether it is the first of the chain. */
   current: boolean,
   /** Whether it is in the chain. */
   chosen: boolean,
-  /** Whether all that it needs, such as a key, is there. */
+  /** Whether everything it needs, such as a key, is configured. */
   ready: boolean,
-  /** How many tokens it reads at most, where that is known. */
+  /** Context window in tokens, if known. */
   window?: number,
-  /** Whether it sees images, where that is known. */
+  /** Whether it accepts images, if known. */
   images?: boolean,
 };
 
-/** Whether to choose, and whether to ask around. */
+/** A vendor's key, to be checked and stored. */
+export type ModelKeyParams = {
+  /** The vendor: `anthropic`, `openai`, `gemini`, or one of the settings. */
+  provider: string,
+  /** The key. It is sent to that vendor alone, and is in no answer, event or log. */
+  key: string,
+};
+
+/** What can be asked with the key. */
+export type ModelKeyResult = {
+  /** The vendor's models as `choose` of `_vault/models` takes them, those to begin with first. */
+  models: Array<string>,
+};
+
+/** Lists models, and can choose one. */
 export type ModelsParams = {
   /**
-   * Put this model first in the chain: it is asked from the next turn on, in every conversation,
-   * and the others of the chain where it fails.
+   * Put this model first in the chain, from the next turn on in all conversations. The others of the chain
+   * are used if it fails.
    */
   choose?: string,
   /**
-   * Ask the vendors that are set up what they offer, which takes a moment. Without it only what
-   * the settings name and what is known of these vendors is told.
+   * Ask the configured vendors for their models, which takes a moment. By default only models from the
+   * settings and built-in knowledge are listed.
    */
   ask?: boolean,
 };
 
 /** The models. */
 export type ModelsResult = {
-  /** Those that are asked, in this order: the setting `models.chain`. */
+  /** The models in use, in order: the setting `models.chain`. */
   chain: Array<string>,
-  /** Those of the chain first, then the others that could be in it. */
+  /** First those of the chain, then others that could be in it. */
   models: Array<ModelInfo>,
-  /** What is wrong with a vendor, one line each. */
+  /** Problems with vendors, one line each. */
   problems: Array<string>,
 };
 
 /** That a method is there. */
 export type Offered = Record<symbol, never>;
 
-/** What rules are to do. */
+/** The rules to draft. */
 export type OrganizeDraftParams = {
-  /** In a person's words: "old meeting notes into the archive, by year". */
+  /** A description: "old meeting notes into the archive, by year". */
   text: string,
-  /** Rules that are to be changed so, as YAML. */
+  /** Existing rules to change, as YAML. */
   rules?: string,
 };
 
-/** Rules that a model drafted, and the plan that they make. Nothing is enabled, and nothing but the plan is stored. */
+/** The drafted rules and their plan. Nothing is enabled, and only the plan is stored. */
 export type OrganizeDraftResult = {
   /** The rules, as YAML. */
   rules: string,
-  /** The model that wrote them. */
+  /** The model that drafted the rules. */
   model: string,
-  /** What the rules mean and whom they take, as a text. */
+  /** An explanation of the rules and of the notes that they match. */
   text: string,
-  /** The plan: what `plan_changes` answers. */
+  /** The plan, as in the result of `plan_changes`. */
   plan: JsonValue,
 };
 
-/** Nothing to say. */
+/** A job to stop. */
+export type OrganizeStopParams = {
+  /** Its number. */
+  job: number,
+};
+
+/** A job that was asked to stop. */
+export type OrganizeStopResult = {
+  /** Its number. */
+  job: number,
+  /** `cancelled`; `completed` where all was done before; `running` while it is still at the piece that it was at. */
+  state: string,
+  /** How many of its items are done. They stay. */
+  done: number,
+  /** All its items. */
+  total: number,
+  /** The change set of what is done. */
+  changeSet?: number,
+};
+
+/** No params. */
 export type PageCodeParams = Record<symbol, never>;
 
 /** A code that opens the page. */
 export type PageCodeResult = {
-  /** Where the page is, with the code behind `#`, which no browser sends anywhere. */
+  /** URL of the page with the code in the fragment, which browsers do not send. */
   url: string,
-  /** How long it holds, in seconds. It holds once. */
+  /** How long the code is valid, in seconds. It is valid once. */
   seconds: number,
 };
 
-/** Asks for the questions that wait for a person. */
+/** Lists the pending approval requests. */
 export type PendingParams = {
-  /** Only this one, with all that a person is shown of it. */
+  /** Only this one, with everything that a person is shown. */
   id?: number,
 };
 
-/** A question that waits for a person. */
+/** A pending approval request. */
 export type PendingQuestion = {
-  /** Its number: that of the call in the audit, until it is answered. */
+  /** The number of the call in the audit, until it is answered. */
   id: number,
-  /** Since when, as local time. */
+  /** Local time. */
   since: string,
   /** The conversation; `direct` for a call outside of one. */
   sessionId: string,
-  /** What would be done. */
-  title: string,
-  /** The tool. */
-  tool: string,
-  /** The name the caller gave of itself. */
+  /** The changes, for people. */
+  title: string, tool: string,
+  /** The caller's name for itself. */
   caller: string,
-  /** What kind of caller it is. */
+  /** The caller's scope. */
   scope: string,
-  /** Why a person is asked. */
+  /** Why approval is needed. */
   reasons: Array<string>,
-  /** How many changes it would make. */
+  /** Number of changes. */
   changes: number,
-  /** Whether a connected program shows it; then it waits for as long as one is there. */
+  /** Whether a connected program shows it; it waits as long as one does. */
   shown: boolean,
-  /** Whether its call still waits; else a yes is kept for the call to be repeated. */
+  /** Whether its call still waits; else an approval is stored until the call is repeated. */
   waits: boolean,
-  /** All of it, where it was asked for by its number. */
+  /** The whole request, if it was asked for by its number. */
   asked?: RequestPermissionParams,
 };
 
-/** The questions that wait for a person. */
+/** The pending approval requests. */
 export type PendingResult = {
   /** Oldest first. */
   pending: Array<PendingQuestion>,
 };
 
-/** What ACP has no place for. */
-export type PermissionAnswerMeta = {
-  /** Ours. */
-  vault: PermissionAnswerVaultMeta,
+/** The extension member `_meta`. */
+export type PermissionAnswerMeta = { vault: PermissionAnswerVaultMeta,
 };
 
-/** What goes with an answer. */
+/** A comment on the answer. */
 export type PermissionAnswerVaultMeta = {
-  /** What the person said with it, such as why not; the caller hears it with a refusal. */
+  /** The person's comment, such as why not; the caller gets it with a refusal. */
   words?: string,
 };
 
-/** One change. */
+/** A change. */
 export type PermissionChange = {
   /** `write`, `create_folder`, `move`, `delete` or `restore`. */
   action: string,
-  /** To what, from the vault's root; for a move, its path afterwards. */
+  /** Path from the vault's root; for a move, the destination. */
   path: string,
-  /** For a move, its path before. */
+  /** For a move, the source. */
   from: string | null,
-  /** The change of its text as a unified diff; `more` says whether that is all of it. */
+  /** Unified diff of the text; `more` says whether it is complete. */
   diff: string,
-  /** Lines that it adds. */
+  /** Number of added lines. */
   added: number,
-  /** Lines that it takes away. */
+  /** Number of removed lines. */
   removed: number,
-  /** Lines of the diff that are not here, or not to their end: `_vault/diff` has them. */
+  /** Number of lines of the diff that are left out or cut: `_vault/diff` returns them. */
   more: number,
 };
 
-/** A piece of what would be done. */
+/** A part of the changes. */
 export type PermissionContent = { "type": "diff",
 /** Its absolute path. */
 path: string,
-/** The text now; none for a new file. */
+/** The current text; none for a new file. */
 oldText: string | null,
-/** The text afterwards. */
-newText: string, } | { "type": "content",
-/** The text. */
-content: Content,
+/** The new text. */
+newText: string, } | { "type": "content", content: Content,
 };
 
-/** A file that is touched. */
+/** A file that the call touches. */
 export type PermissionLocation = {
   /** Its absolute path. */
   path: string,
 };
 
-/** What ACP has no place for. */
-export type PermissionMeta = {
-  /** Ours. */
-  vault: PermissionVaultMeta,
+/** The extension member `_meta`. */
+export type PermissionMeta = { vault: PermissionVaultMeta,
 };
 
 /** A possible answer. */
-export type PermissionOption = {
-  /** What the answer says. */
-  optionId: string,
-  /** For people. */
-  name: string,
-  /** `allow_once`, `allow_always` or `reject_once`. */
-  kind: string,
+export type PermissionOption = { optionId: string,
+/** Display name. */
+name: string,
+/** `allow_once`, `allow_always` or `reject_once`. */
+kind: string,
 };
 
 /** A person's answer. */
-export type PermissionOutcome = { "outcome": "cancelled" } | { "outcome": "selected",
-/** Which. */
-optionId: string,
+export type PermissionOutcome = { "outcome": "cancelled" } | { "outcome": "selected", optionId: string,
 };
 
-/** The call that waits. */
+/** The call that needs approval. */
 export type PermissionToolCall = {
-  /** Names the call; the same for every client. */
+  /** Id of the call; the same for every client. */
   toolCallId: string,
   /** What it does, for people. */
   title: string,
@@ -1472,34 +1346,32 @@ export type PermissionToolCall = {
   status: string,
   /** The files it touches, as absolute paths. */
   locations: Array<PermissionLocation>,
-  /** The texts it changes, where they are short, else their diffs. */
+  /** The texts before and after if they are short, else diffs. */
   content: Array<PermissionContent>,
 };
 
-/** What is asked, in the vault's own terms. */
+/** The request in the vault's terms. */
 export type PermissionVaultMeta = {
-  /** The question's number: `_vault/diff` has all of its texts, `_vault/approvals/answer` takes it. */
-  question: number,
-  /** The tool. */
-  tool: string,
-  /** The name the caller gave of itself. */
+  /** Number of the request: `_vault/diff` returns all its texts, `_vault/approvals/answer` takes it. */
+  question: number, tool: string,
+  /** The caller's name for itself. */
   caller: string,
-  /** What kind of caller it is. */
+  /** The caller's scope. */
   scope: string,
-  /** Why a person is asked. */
+  /** Why approval is needed. */
   reasons: Array<string>,
-  /** What would be done; of a plan its first 50 changes. */
+  /** The changes; of a plan the first 50. */
   changes: Array<PermissionChange>,
-  /** Of a plan, all of it in a few lines. */
+  /** For a plan, a short outline of all of it. */
   outline?: string,
-  /** The folder for which `allow_always` would hold. */
+  /** The folder to which `allow_always` would apply. */
   folder: string | null,
 };
 
-/** Nothing to say. */
+/** No params. */
 export type PingParams = Record<symbol, never>;
 
-/** Where the events stand, so that a client notices a gap after a sleep. */
+/** The last event, so that a client notices a gap after a sleep. */
 export type PingResult = {
   /** This run of the daemon. */
   epoch: string,
@@ -1507,18 +1379,16 @@ export type PingResult = {
   seq: number,
 };
 
-/** A plan was made or changed. `show_plan` shows it. */
-export type PlanParams = {
-  /** The event's number. */
-  _meta: EventMeta,
-  /** Its number. */
-  plan: number,
-  /** What `apply_plan` takes to apply exactly this. */
-  identity: string,
-  /** Notes and attachments that it would change. */
-  items: number,
-  /** The folders that it touches, by name. */
-  folders: Array<string>,
+/** A plan was created or changed. `show_plan` shows it. */
+export type PlanParams = { _meta: EventMeta,
+/** The plan's number. */
+plan: number,
+/** The hash that `apply_plan` takes, so that exactly this plan is applied. */
+identity: string,
+/** Number of notes and attachments that it would change. */
+items: number,
+/** The folders that it touches, sorted by name. */
+folders: Array<string>,
 };
 
 /** What a message may hold beside text. */
@@ -1531,185 +1401,172 @@ export type PromptCapabilities = {
   embeddedContext: boolean,
 };
 
-/** A piece of a message. */
-export type PromptContent = { "type": "text",
-/** The text. */
-text: string, } | { "type": "resource_link",
-/** The address: a path in the vault, or a `file:` address of one. */
-uri: string,
-/** How it is called. */
-name: string, } | { "type": "resource",
-/** The part. */
-resource: EmbeddedResource, } | { "type": "image",
-/** Its kind, such as `image/png`. */
+/** A part of a message. */
+export type PromptContent = { "type": "text", text: string, } | { "type": "resource_link",
+/** A path in the vault, or its `file:` URL. */
+uri: string, name: string, } | { "type": "resource", resource: EmbeddedResource, } | { "type": "image",
+/** The media type, such as `image/png`. */
 mimeType: string,
-/** Its bytes in base64. */
+/** Base64. */
 data: string, } | { "type": "other" };
 
-/** What goes with a message. */
-export type PromptMeta = {
-  /** Ours. */
-  vault?: PromptVaultMeta,
+/** The extension member `_meta`. */
+export type PromptMeta = { vault?: PromptVaultMeta,
 };
 
-/** What ACP has no place for. */
-export type PromptResultMeta = {
-  /** Ours. */
-  vault: PromptResultVaultMeta,
+/** The extension member `_meta`. */
+export type PromptResultMeta = { vault: PromptResultVaultMeta,
 };
 
-/** What a turn came to. */
-export type PromptResultVaultMeta = {
-  /** The conversation that the message went to. */
-  sessionId: string,
-  /** The turn in which it was heard. */
-  turn: string,
-  /** The last message of the turn, whole; empty where nothing was said. */
-  answer: string,
-  /** Whether that is a question that waits for an answer. */
-  waiting: boolean,
-  /**
-   * No model was asked, since none is configured or none of those can be: `answer` is the steward's
-   * own word on what to do. Left out where one was.
-   */
-  noModel?: boolean,
+/** The result of a turn. */
+export type PromptResultVaultMeta = { sessionId: string,
+/** The turn to which the message was delivered. */
+turn: string,
+/** The turn's last message; empty if there is none. */
+answer: string,
+/** Whether that is a question that waits for an answer. */
+waiting: boolean,
+/**
+ * No model was asked, since none is configured or usable: `answer` is the steward's own text on what to do.
+ * Left out if false.
+ */
+noModel?: boolean,
 };
 
-/** What a client of this protocol adds to a message. */
+/** Our extensions of a message. */
 export type PromptVaultMeta = {
   /**
-   * A name that no other message of the client has, at most 100 characters. The same message
-   * sent again under it, after a lost connection, is not heard twice: it gets the same answer.
+   * A unique name of at most 100 characters. A message that is sent again under it, after a lost
+   * connection, is not delivered twice and gets the same answer.
    */
   clientMessageId?: string,
-  /** Where the words came from: `chat`, `cli`, `voice`. What was heard may do less. */
+  /** `chat`, `cli` or `voice`. Voice messages have fewer rights. */
   source?: string,
 };
 
-/** A title of a person's own. */
-export type RenameConversationParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** What it is to be called: one line of at most 200 characters. No model changes it again. */
-  title: string,
+/** A title that a person gives. */
+export type RenameConversationParams = { sessionId: string,
+/** One line of at most 200 characters. No model changes it. */
+title: string,
 };
 
-/** What it is called. */
-export type RenameConversationResult = {
-  /** The conversation. */
-  sessionId: string,
-  /** Its title, on one line and without what cannot be seen. */
-  title: string,
+/** The new title. */
+export type RenameConversationResult = { sessionId: string,
+/** On one line, without invisible characters. */
+title: string,
 };
 
 /**
- * What a client calls its request: an integer or a text of at most 256 bytes. Null and
- * fractions are refused, as two languages would not agree on them.
+ * A request's id: an integer or a text of at most 256 bytes. Null and fractions are refused, since
+ * languages disagree about them.
  */
 export type RequestId = number | string;
 
 /**
- * What a person is asked. The first valid answer counts; who else was asked gets
- * `$/cancel_request` with this request's id.
+ * An approval request. The first valid answer counts; the other clients get `$/cancel_request` with this
+ * request's id.
  */
 export type RequestPermissionParams = {
   /** The conversation; `direct` for a call outside of one. */
-  sessionId: string,
-  /** What would be done. */
-  toolCall: PermissionToolCall,
-  /** What can be answered. */
-  options: Array<PermissionOption>,
-  /** What ACP has no place for. */
-  _meta: PermissionMeta,
+  sessionId: string, toolCall: PermissionToolCall, options: Array<PermissionOption>, _meta: PermissionMeta,
 };
 
 /** A person's answer. */
-export type RequestPermissionResult = {
-  /** The answer. */
-  outcome: PermissionOutcome,
-  /** What ACP has no place for. */
-  _meta?: PermissionAnswerMeta,
+export type RequestPermissionResult = { outcome: PermissionOutcome, _meta?: PermissionAnswerMeta,
 };
 
-/** A rule to disable. */
-export type RulesDisableParams = {
-  /** Its name. */
-  name: string,
+/** Disables a rule. */
+export type RulesDisableParams = { name: string,
 };
 
 /** What was disabled. */
-export type RulesDisableResult = {
-  /** The rule. */
-  rule: EnabledRuleInfo,
+export type RulesDisableResult = { rule: EnabledRuleInfo,
 };
 
-/** Rules to enable. */
+/** Enables rules. */
 export type RulesEnableParams = {
-  /** A rule file of the vault, or an absolute path; or the name of a rule in a file of `organize.rules`. */
+  /**
+   * A rule file in the vault, an absolute path, or the name of a rule: an enabled one, or one in a file of
+   * `organize.rules`.
+   */
   file: string,
-  /** Only the rules of these names; otherwise all that say when they run. */
+  /** Only rules of these names; by default all with a trigger. */
   names?: Array<string>,
-  /** They may put files into the trash without asking. */
+  /** They may move files to the trash without asking. */
   withTrash?: boolean,
-  /** What they would do waits for a person. */
+  /** Their plans wait for a person's approval. */
   ask?: boolean,
-  /** The hashes of the rules that the person was shown; with any other nothing is enabled. */
+  /** Hashes of the rules that the person approved; if they differ, nothing is enabled. */
   agreed?: Array<string>,
-  /** Only say what would be enabled. */
+  /** Only preview. */
   dryRun?: boolean,
 };
 
-/** What was enabled, or would be. */
-export type RulesEnableResult = {
-  /** The rules. */
-  rules: Array<EnabledRuleInfo>,
+/** What was, or would be, enabled. */
+export type RulesEnableResult = { rules: Array<EnabledRuleInfo>,
 };
 
-/** Which enabled rules are told of. */
+/** Lists the enabled rules. */
 export type RulesListParams = {
-  /** Also show what changed in their files since they were enabled. */
+  /** Also return changes in their files since they were enabled. */
   diff?: boolean,
 };
 
-/** The rules that a person enabled. */
+/** The enabled rules. */
 export type RulesListResult = {
-  /** They, in the order in which they were enabled. */
+  /** In the order in which they were enabled. */
   rules: Array<EnabledRuleInfo>,
-  /** Why none of them runs by itself now: the settings, or the mode. */
+  /** Why no rule runs by itself now: the settings, or the mode. */
   held?: string,
 };
 
-/** What to look for. */
-export type SearchConversationsParams = {
+/** Which files that rules with `once` took. */
+export type RulesMarksParams = {
   /**
-   * Words, all of which must have been said at one place; what stands in double quotes belongs
-   * together. Nothing else has a meaning.
+   * A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+   * `organize.rules`.
    */
+  file: string,
+  /** Only the rules of these names. */
+  names?: Array<string>,
+  /** Only this file, by path or name. */
+  path?: string,
+  /** Forget that the rules took these files, so that they take them again. */
+  forget?: boolean,
+};
+
+/** The files that rules with `once` took; with `forget` those that were forgotten. */
+export type RulesMarksResult = {
+  /** The rules that have `once`. */
+  rules: Array<MarkedRule>,
+};
+
+/** A search for conversations. */
+export type SearchConversationsParams = {
+  /** Words that must all be in one item; double quotes make a phrase. There is no other syntax. */
   text: string,
-  /** Conversations at most, up to 100; 20 if it is left out. */
+  /** Maximum number of conversations, up to 100; 20 by default. */
   limit?: number,
 };
 
-/** What was found. */
+/** The search results. */
 export type SearchConversationsResult = {
-  /** First those whose title or summary has the words, then those with the newest words. */
+  /** First by title or summary, then by the newest item. */
   found: Array<FoundConversation>,
 };
 
-/** A selected text. It may not have been saved yet. */
+/** Selected text. It may not be saved yet. */
 export type Selection = {
-  /** The text; at most 100,000 characters of it. */
+  /** At most 100,000 characters. */
   text: string,
-  /** The line it begins in, from 1. */
+  /** First line, from 1. */
   startLine: number,
-  /** The line it ends in. */
+  /** Last line. */
   endLine: number,
 };
 
-/** Stops the turn of a conversation, whoever began it. */
-export type SessionCancelParams = {
-  /** The conversation. */
-  sessionId: string,
+/** Cancels the turn of a conversation, whoever began it. */
+export type SessionCancelParams = { sessionId: string,
 };
 
 /** Methods for conversations that are there: an object stands for each. */
@@ -1724,379 +1581,293 @@ export type SessionCapabilities = {
   delete: Offered,
 };
 
-/** What can be chosen for a conversation. */
+/** The modes and options of a conversation. */
 export type SessionChoices = {
-  /** How far its calls are trusted. */
+  /** The mode: how far its calls are trusted. */
   modes: ModeState,
-  /** The same and the model, in ACP's newer shape. */
+  /** The mode and the model, in ACP's newer form. */
   configOptions: Array<ConfigOption>,
 };
 
-/** Stops what goes on in a conversation, and tells no more of it; it is kept. */
-export type SessionCloseParams = {
-  /** The conversation. */
-  sessionId: string,
+/** Stops the turn of a conversation and unsubscribes from it. The conversation is kept. */
+export type SessionCloseParams = { sessionId: string,
 };
 
-/** It is closed. */
+/** The conversation was closed. */
 export type SessionCloseResult = Record<symbol, never>;
 
-/** Deletes a conversation for good. */
-export type SessionDeleteParams = {
-  /** The conversation. */
-  sessionId: string,
+/** Deletes a conversation permanently. */
+export type SessionDeleteParams = { sessionId: string,
 };
 
-/** It is gone. */
+/** The conversation was deleted. */
 export type SessionDeleteResult = Record<symbol, never>;
 
-/** What an event of a conversation carries. */
-export type SessionEventMeta = {
-  /** Ours. */
-  vault: SessionEventVaultMeta,
+/** The extension member `_meta` of a conversation's event. */
+export type SessionEventMeta = { vault: SessionEventVaultMeta,
 };
 
-/** The event's place among all events. */
+/** The event's number and turn. */
 export type SessionEventVaultMeta = {
   /**
-   * Its number, counted from 1 in each run of the daemon, without gaps. 0 in a history that is
-   * told again, which has no place among the events.
+   * Counted from 1 in each run of the daemon, without gaps. 0 in a replayed history, which consists of no
+   * events.
    */
-  seq: number,
-  /** The turn it belongs to. */
-  turn?: string,
+  seq: number, turn?: string,
 };
 
-/** A conversation as ACP lists it. */
+/** A conversation, as ACP lists it. */
 export type SessionInfo = {
-  /** Its number. */
+  /** The conversation's number. */
   sessionId: string,
   /** The folder that its client named, else the vault's. */
   cwd: string,
-  /** What it is called; none while it goes on. */
+  /** None before it ends. */
   title?: string,
-  /** When something was last said in it, local time. */
-  updatedAt: string,
-  /** What ACP has no place for. */
-  _meta: SessionMeta,
+  /** Local time of the last message. */
+  updatedAt: string, _meta: SessionMeta,
 };
 
-/** What ACP has no place for. */
-export type SessionListMeta = {
-  /** Ours. */
-  vault?: SessionListVaultMeta,
+/** The extension member `_meta`. */
+export type SessionListMeta = { vault?: SessionListVaultMeta,
 };
 
-/** Which conversations to list. */
+/** A filter of conversations. */
 export type SessionListParams = {
-  /** Only those of this folder: all of them for the vault's, of another those that were begun with it. */
+  /** Only those of this folder: all for the vault's folder, for another those that were begun with it. */
   cwd?: string,
-  /** The `nextCursor` of the answer before. */
-  cursor?: string,
-  /** What ACP has no place for. */
-  _meta?: SessionListMeta,
+  /** `nextCursor` of the last answer. */
+  cursor?: string, _meta?: SessionListMeta,
 };
 
-/** Conversations, the one last active first. */
-export type SessionListResult = {
-  /** At most as many as were asked for. */
-  sessions: Array<SessionInfo>,
-  /** There are more: `cursor` of the next request. */
-  nextCursor?: string,
+/** Conversations, last active first. */
+export type SessionListResult = { sessions: Array<SessionInfo>,
+/** `cursor` of the next request, if there are more. */
+nextCursor?: string,
 };
 
-/** How many conversations are wanted. */
+/** The size of a page of the list. */
 export type SessionListVaultMeta = {
-  /** At most so many, and as many as fit into an answer; 100 where it is left out, 1,000 at most. */
+  /** Maximum number; 100 by default, 1,000 at most. Fewer are returned if they do not fit into an answer. */
   limit?: number,
 };
 
-/** A conversation that is to be told again and gone on with. */
-export type SessionLoadParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** The folder to work in: the vault's root, or left out. */
-  cwd?: string,
-  /** Programs to run as MCP servers: must be empty, since clients have none run here. */
-  mcpServers?: Array<unknown>,
+/** Loads a conversation with its history. */
+export type SessionLoadParams = { sessionId: string,
+/** The folder to work in: the vault's root, or left out. */
+cwd?: string,
+/** MCP servers to run: must be empty, since none are run for clients. */
+mcpServers?: Array<unknown>,
 };
 
-/** Its history was told. */
-export type SessionLoadResult = {
-  /** What ACP has no place for. */
-  _meta: SessionMeta,
+/** The history was replayed. */
+export type SessionLoadResult = { _meta: SessionMeta,
 };
 
-/** What ACP has no place for. */
-export type SessionMeta = {
-  /** Ours. */
-  vault: ConversationInfo,
+/** The extension member `_meta`. */
+export type SessionMeta = { vault: ConversationInfo,
 };
 
-/** A new conversation. */
+/** Begins a conversation. */
 export type SessionNewParams = {
   /**
-   * The folder that the client works in, absolute, or left out. The agent works in the vault: another
-   * folder is taken of ACP clients alone, and remembered.
+   * The client's working folder, absolute, or left out. The agent works in the vault: another folder is
+   * accepted from ACP clients only, and stored.
    */
   cwd?: string,
-  /**
-   * Programs to run as MCP servers. None is run for a client: of ACP clients they are taken and passed
-   * over, of others refused.
-   */
+  /** MCP servers to run. None are run for clients: they are ignored for ACP clients, else refused. */
   mcpServers?: Array<unknown>,
 };
 
-/** It has begun. */
+/** The conversation has begun. */
 export type SessionNewResult = {
-  /** Its number. */
+  /** The conversation's number. */
   sessionId: string,
 };
 
 /** A person's message. */
 export type SessionPromptParams = {
-  /**
-   * The conversation it belongs to. Left out: the current one, or a new one where the last was
-   * silent for too long.
-   */
-  sessionId?: string,
-  /** The message. */
-  prompt: Array<PromptContent>,
-  /** What ACP has no place for. */
-  _meta?: PromptMeta,
+  /** The conversation. By default the current one, or a new one if the last message is too old. */
+  sessionId?: string, prompt: Array<PromptContent>, _meta?: PromptMeta,
 };
 
 /** The turn is over. */
-export type SessionPromptResult = {
-  /** Why. */
-  stopReason: StopReason,
-  /** What ACP has no place for. */
-  _meta: PromptResultMeta,
+export type SessionPromptResult = { stopReason: StopReason, _meta: PromptResultMeta,
 };
 
-/** Goes on with a conversation without telling it again. */
-export type SessionResumeParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** As for `session/new`. */
-  cwd?: string,
-  /** As for `session/new`. */
-  mcpServers?: Array<unknown>,
+/** Resumes a conversation without replaying its history. */
+export type SessionResumeParams = { sessionId: string,
+/** As for `session/new`. */
+cwd?: string,
+/** As for `session/new`. */
+mcpServers?: Array<unknown>,
 };
 
-/** How a conversation stands. */
+/** The state of a conversation's turn. */
 export type SessionState = "running" | "requires_action" | "idle";
 
-/** What happened, in ACP's kinds. */
-export type SessionUpdate = { "sessionUpdate": "user_message_chunk",
-/** What. */
-content: Content,
-/** The message. */
-messageId: string,
-/** What ACP has no place for. */
-_meta?: UserMessageMeta, } | { "sessionUpdate": "agent_message_chunk",
-/** What was added. */
-content: Content,
-/** The message it belongs to. */
-messageId: string, } | { "sessionUpdate": "agent_thought_chunk",
-/** What was added. */
-content: Content,
-/** The thought it belongs to. */
-messageId: string, } | { "sessionUpdate": "tool_call",
-/** The call. */
-toolCallId: string,
+/** An update, of ACP's kinds. */
+export type SessionUpdate = { "sessionUpdate": "user_message_chunk", content: Content,
+/** Id of the message. */
+messageId: string, _meta?: UserMessageMeta, } | { "sessionUpdate": "agent_message_chunk", content: Content,
+/** Id of the message. */
+messageId: string, } | { "sessionUpdate": "agent_thought_chunk", content: Content,
+/** Id of the thinking. */
+messageId: string, } | { "sessionUpdate": "tool_call", toolCallId: string,
 /** What it does, for people. */
 title: string,
 /** `read`, `edit`, `delete`, `move`, `search` or `other`. */
-kind: string,
-/** How it stands. */
-status: ToolCallStatus,
-/** The files it names, as absolute paths. */
+kind: string, status: ToolCallStatus,
+/** The files that it names, as absolute paths. */
 locations: Array<PermissionLocation>,
-/** Its arguments. */
-rawInput: unknown,
-/** What ACP has no place for. */
-_meta: ToolCallMeta, } | { "sessionUpdate": "tool_call_update",
-/** The call. */
-toolCallId: string,
-/** How it stands. */
-status: ToolCallStatus,
-/** What it waits for, where a person has to agree. */
+/** The arguments. */
+rawInput: unknown, _meta: ToolCallMeta, } | { "sessionUpdate": "tool_call_update", toolCallId: string, status: ToolCallStatus,
+/** What it waits for, if it needs approval. */
 title?: string,
-/** What it answered, for people. */
+/** The result, for people. */
 content?: Array<ToolCallContent>,
-/** What it answered, for programs: as `structuredContent` of `tools/call`. */
+/** The result, for programs: `structuredContent` of `tools/call`. */
 rawOutput?: unknown, } | { "sessionUpdate": "usage_update",
 /** Tokens in use. */
 used: number,
-/** Tokens there are. */
+/** Size of the window in tokens. */
 size: number,
-/** What the conversation cost in this run, where prices are known. */
+/** Cost of the conversation in this run of the daemon, if prices are known. */
 cost?: Cost, } | { "sessionUpdate": "notice",
 /** `info`, `warning` or `error`. */
-severity: string,
-/** It. */
-title: string,
-/** More. */
-description?: string, } | { "sessionUpdate": "session_info_update",
-/** What it is called. */
-title?: string,
-/** When something was last said, local time. */
+severity: string, title: string, description?: string, } | { "sessionUpdate": "session_info_update", title?: string,
+/** Local time of the last message. */
 updatedAt?: string,
 };
 
-/** Something happened in a conversation. */
-export type SessionUpdateParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** What. */
-  update: SessionUpdate,
-  /** The event's number, and the turn. */
-  _meta: SessionEventMeta,
+/** An update of a conversation. */
+export type SessionUpdateParams = { sessionId: string, update: SessionUpdate,
+/** The event's number, and the turn. */
+_meta: SessionEventMeta,
 };
 
-/** Chooses something for a conversation. */
-export type SetConfigOptionParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** `mode` or `model`. */
-  configId: string,
-  /** One of its values. */
-  value: string,
+/** Sets an option of a conversation. */
+export type SetConfigOptionParams = { sessionId: string,
+/** `mode` or `model`. */
+configId: string,
+/** One of the option's values. */
+value: string,
 };
 
-/** How all options stand now. */
-export type SetConfigOptionResult = {
-  /** All of them. */
-  configOptions: Array<ConfigOption>,
+/** The options after the change. */
+export type SetConfigOptionResult = { configOptions: Array<ConfigOption>,
 };
 
-/** Sets how far the calls of a conversation are trusted; never further than the vault's own mode. */
-export type SetModeParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** `ask`, `auto` or `read-only`. */
-  modeId: string,
+/** Sets the mode of a conversation, which cannot allow more than the vault's mode. */
+export type SetModeParams = { sessionId: string,
+/** `ask`, `auto` or `read-only`. */
+modeId: string,
 };
 
-/** It is set. */
+/** The mode was set. */
 export type SetModeResult = Record<symbol, never>;
 
 /** One setting. */
 export type Setting = {
-  /** Its section and its name: `server.port`. */
+  /** Section and name: `server.port`. */
   key: string,
-  /** The value that holds; null where there is none. */
+  /** The value in effect; null if there is none. */
   value: JsonValue,
   /** The value without file, environment and flags. */
-  default: JsonValue,
-  /** Where the value comes from. */
-  source: SettingSource,
-  /** The variable or the flag it comes from; the file cannot change it then. */
-  from?: string,
-  /** From when on a new value holds. */
-  takesEffect: TakesEffect,
-  /** The value from the next start on, where that is another. */
+  default: JsonValue, source: SettingSource,
+  /** The variable or flag that sets the value, which the file cannot change. */
+  from?: string, takesEffect: TakesEffect,
+  /** The value after the next start, if it differs. */
   afterRestart?: JsonValue,
   /**
-   * Whether `_vault/settings/set` can change it: what loosens security is for the file alone, and the
-   * daemon has to be able to write that.
+   * Whether `_vault/settings/set` can change it: settings that weaken security can only be changed in the
+   * file, and the daemon must be able to write to the file.
    */
   settable: boolean,
-  /** What it is for. */
+  /** What the setting is for. */
   doc: string,
 };
 
-/** Where a value comes from. */
+/** The origin of a value. */
 export type SettingSource = "default" | "file" | "environment" | "flag";
 
-/** Nothing to say. */
+/** No params. */
 export type SettingsGetParams = Record<symbol, never>;
 
-/** Every setting as it holds in the daemon. A file that has changed and is right is taken first. */
+/** All settings in effect. A settings file that has changed and is valid is loaded first. */
 export type SettingsGetResult = {
-  /** The file. */
+  /** The settings file. */
   file: string,
-  /** Whether it is there; it need not be. */
+  /** Whether the file exists; it need not. */
   exists: boolean,
-  /** Why the file as it is now does not hold. */
+  /** Why the file is invalid. */
   problem?: ConfigProblem,
   /** The settings, sorted by name. */
   settings: Array<Setting>,
 };
 
-/** What to change. */
+/** The setting to change. */
 export type SettingsSetParams = {
-  /** Its section and its name: `server.port`. */
+  /** Section and name: `server.port`. */
   key: string,
-  /** Its new value; null takes it out of the file. */
+  /** The new value; null removes it from the file. */
   value: JsonValue,
 };
 
-/** What came of it; the file is written and read again. */
+/** The effect of the change; the file was written and loaded. */
 export type SettingsSetResult = {
-  /** Settings that have another value now. */
+  /** Settings whose value in effect changed. */
   changed: Array<string>,
-  /** Settings that the file gives another value from the next start on. */
+  /** Settings whose new value takes effect at the next start. */
   needsRestart: Array<string>,
-  /** The variable or flag that is stronger than the file and keeps the value as it is. */
+  /** The variable or flag that overrides the file. */
   overriddenBy?: string,
 };
 
-/** How the settings file stands. */
+/** State of the settings file. */
 export type SettingsState = {
-  /** The file; it need not exist. */
+  /** The file's path; it need not exist. */
   file: string,
-  /** Why the file as it is now does not hold. */
+  /** Why the file is invalid. */
   problem?: ConfigProblem,
-  /** Settings that the file gives another value from the next start on. */
+  /** Settings whose new value takes effect at the next start. */
   needsRestart: Array<string>,
 };
 
-/** How a connection stands. */
+/** State of a connection. */
 export type SmartHoleConnection = "disabled" | "connecting" | "connected" | "refused" | "disconnected";
 
-/** The connection stands otherwise. */
-export type SmartHoleParams = {
-  /** How. */
-  smarthole: SmartHoleState,
-  /** The event's number. */
-  _meta: EventMeta,
+/** The state of the connection changed. */
+export type SmartHoleParams = { smarthole: SmartHoleState, _meta: EventMeta,
 };
 
-/** How the connection to SmartHole stands. */
-export type SmartHoleState = {
-  /** How. */
-  state: SmartHoleConnection,
-  /** The name that the steward has there. */
-  name: string,
-  /** Why it stands so, and what to do; empty where there is nothing to say. */
-  reason: string,
-  /** Messages that wait or are worked on. */
-  waiting: number,
-  /** Messages that were set aside. */
-  setAside: number,
+/** State of the connection to SmartHole. */
+export type SmartHoleState = { state: SmartHoleConnection,
+/** The steward's name there. */
+name: string,
+/** Why it is in this state, and what to do; may be empty. */
+reason: string,
+/** Number of messages that wait or are being processed. */
+waiting: number,
+/** Number of messages that were set aside. */
+setAside: number,
 };
 
-/** How a conversation stands. */
-export type StateParams = {
-  /** The conversation. */
-  sessionId: string,
-  /** How it stands. */
-  state: SessionState,
-  /** How many messages wait to be heard. */
-  queued: number,
-  /** Whether the person is asked something: the next message is the answer. */
-  waiting: boolean,
-  /** Why the turn is over; none while it is not, and where it failed. */
-  stopReason?: StopReason,
-  /** Why it failed, and what can be done about it. */
-  error?: string,
-  /** The event's number, and the turn. */
-  _meta: SessionEventMeta,
+/** The state of a conversation. */
+export type StateParams = { sessionId: string, state: SessionState,
+/** Number of messages that wait for delivery. */
+queued: number,
+/** Whether there is a question, which the next message answers. */
+waiting: boolean,
+/** Why the turn is over; none while it runs, or if it failed. */
+stopReason?: StopReason,
+/** Why the turn failed, and what can be done about it. */
+error?: string,
+/** The event's number, and the turn. */
+_meta: SessionEventMeta,
 };
 
-/** Nothing to say. */
+/** No params. */
 export type StatusParams = Record<symbol, never>;
 
 /** The daemon's state. */
@@ -2107,86 +1878,66 @@ export type StatusResult = {
   pid: number,
   /** How long it has been running, in seconds. */
   uptimeSeconds: number,
-  /** Connections at the moment, this one included. */
+  /** Current connections, including this one. */
   connections: number,
   /** This run of the daemon. */
   epoch: string,
   /** The number of the last event so far. */
-  seq: number,
-  /** How the settings file stands. */
-  settings: SettingsState,
-  /** What holds the daemon in, should a fault of its own be turned against its user. */
+  seq: number, settings: SettingsState,
+  /** How far the operating system confines the daemon, should a bug be exploited. */
   confinement: Confinement,
-  /** The connection to SmartHole, which hears what is spoken. */
+  /** The connection to SmartHole, which receives voice messages. */
   smarthole: SmartHoleState,
-  /**
-   * How far callers are trusted with changes; null while that cannot be read, and nothing is
-   * changed then.
-   */
+  /** How far callers are trusted with changes; null if it cannot be read: then nothing is changed. */
   mode: ModeResult | null,
-  /**
-   * The client that has the vault open, which is asked to open notes; null where none is
-   * connected.
-   */
-  host: HostState | null,
-  /** Where the daemon's memory goes. */
-  memory: MemoryState,
-  /** The vault. */
-  vault: VaultState,
+  /** The client that has the vault open, which is asked to open notes; null if none is connected. */
+  host: HostState | null, memory: MemoryState, vault: VaultState,
 };
 
 /** Why a turn is over, in ACP's words. */
 export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
 
-/** What follows the answer to a subscription. */
+/** The events that follow. */
 export type SubscribeMode = "live" | "replay" | "snapshot";
 
 /**
- * From where to hear events. Without members: from now on. With both: from after event `after` of
- * the run `epoch`, as a client does that lost its connection.
+ * Where to start. Without members: from now on. With both: after event `after` of the run `epoch`, for a
+ * client that lost its connection.
  */
 export type SubscribeParams = {
-  /** The run of the daemon that `after` counts in. */
+  /** The run of the daemon in which `after` is counted. */
   epoch?: string,
-  /** The last event the client has seen. */
+  /** The last event that the client has received. */
   after?: number,
 };
 
-/** What follows this answer. */
-export type SubscribeResult = {
-  /** What follows. */
-  mode: SubscribeMode,
-  /** This run of the daemon. */
-  epoch: string,
-  /** The number of the last event so far; a replay ends with it. */
-  seq: number,
+/** The subscription has started. */
+export type SubscribeResult = { mode: SubscribeMode,
+/** The current run of the daemon. */
+epoch: string,
+/** Number of the last event so far; a replay ends with it. */
+seq: number,
 };
 
-/** From when on a new value holds. */
+/** When a new value takes effect. */
 export type TakesEffect = "next_call" | "next_connection" | "restart";
 
-/** One tool, as MCP describes it. */
-export type Tool = {
-  /** The name to call it by. */
-  name: string,
-  /** Its name for people. */
-  title: string,
-  /** What a model reads. */
-  description: string,
-  /** The JSON Schema of its arguments. */
-  inputSchema: JsonSchema,
-  /** The JSON Schema of `structuredContent`. */
-  outputSchema: JsonSchema,
-  /** What a client may assume of it. */
-  annotations: ToolAnnotations,
+/** A tool, as in MCP. */
+export type Tool = { name: string,
+/** Display name. */
+title: string,
+/** The description for models. */
+description: string,
+/** The JSON Schema of its arguments. */
+inputSchema: JsonSchema,
+/** The JSON Schema of `structuredContent`. */
+outputSchema: JsonSchema, annotations: ToolAnnotations,
 };
 
-/** MCP's hints about a tool. Hints: what is allowed is decided by the daemon. */
+/** MCP's hints about a tool. What is allowed is decided by the daemon. */
 export type ToolAnnotations = {
-  /** Its name for people, once more where MCP looks for it. */
-  title: string,
-  /** It changes nothing. */
-  readOnlyHint: boolean,
+  /** Display name, where MCP expects it. */
+  title: string, readOnlyHint: boolean,
   /** It may move or delete what exists, or change much at once. */
   destructiveHint: boolean,
   /** A second call with the same arguments changes nothing more. */
@@ -2195,170 +1946,142 @@ export type ToolAnnotations = {
   openWorldHint: boolean,
 };
 
-/** A piece of what a call answered. */
-export type ToolCallContent = { "type": "content",
-/** The text. */
-content: Content,
+/** A part of a result. */
+export type ToolCallContent = { "type": "content", content: Content,
 };
 
-/** What ACP has no place for. */
-export type ToolCallMeta = {
-  /** Ours. */
-  vault: ToolCallVaultMeta,
+/** The extension member `_meta`. */
+export type ToolCallMeta = { vault: ToolCallVaultMeta,
 };
 
-/** How a call stands. */
+/** State of a tool call. */
 export type ToolCallStatus = "pending" | "in_progress" | "completed" | "failed";
 
-/** The call in the vault's own terms. */
-export type ToolCallVaultMeta = {
-  /** The tool. */
-  tool: string,
+/** Our extensions of a tool call. */
+export type ToolCallVaultMeta = { tool: string,
 };
 
-/** Which tool to run, on what. */
-export type ToolsCallParams = {
-  /** The tool's name. */
-  name: string,
-  /** Its arguments, checked against its schema. */
-  arguments?: { [key in string]: JsonValue },
-  /** What goes with the call and is none of the tool's arguments. */
-  _meta?: CallMeta,
+/** A tool call. */
+export type ToolsCallParams = { name: string,
+/** The arguments, validated against the tool's schema. */
+arguments?: { [key in string]: JsonValue }, _meta?: CallMeta,
 };
 
-/** What the tool has to say. A tool that could not do its work answers too, with `isError`. */
+/** The result of a tool. A failed tool returns one, too, with `isError`. */
 export type ToolsCallResult = {
-  /** The answer as text, sized for a model's context. */
+  /** The result as text, sized for a model's context. */
   content: Array<Content>,
-  /** The same facts for programs; of an error `{code, message, hint?, data?}`. */
-  structuredContent: unknown,
-  /** Whether the tool failed. */
-  isError: boolean,
+  /** The result as data; for an error `{code, message, hint?, data?}`. */
+  structuredContent: unknown, isError: boolean,
 };
 
-/** Nothing to say. The list is short and comes whole. */
+/** No params. The list is short and has no pages. */
 export type ToolsListParams = Record<symbol, never>;
 
 /** The tools, sorted by name. */
-export type ToolsListResult = {
-  /** One entry a tool. */
-  tools: Array<Tool>,
+export type ToolsListResult = { tools: Array<Tool>,
 };
 
-/** What to remove from the trash for good. */
+/** What to delete permanently from the trash. */
 export type TrashEmptyParams = {
   /**
-   * These things, as `list_trash` names them or by the change that deleted them (`17.2`). Their
-   * texts go from the journal too. None: what is older than `olderThanDays`.
+   * These files, as in `list_trash` or by the change that deleted them (`17.2`). Their texts are deleted
+   * from the journal, too. Empty: what is older than `olderThanDays`.
    */
   items?: Array<string>,
-  /** Without `items`: what was deleted more than so many days ago. 30 if it is left out. */
+  /** Without `items`: what was deleted more than so many days ago. 30 by default. */
   olderThanDays?: number,
-  /** Only say what would be removed. */
+  /** Only preview. */
   dryRun?: boolean,
 };
 
-/** What was, or would be, removed. */
+/** What was, or would be, deleted. */
 export type TrashEmptyResult = {
-  /** The things, as `list_trash` names them. */
+  /** The files, as in `list_trash`. */
   items: Array<string>,
-  /** Bytes in them. */
+  /** Their size. */
   bytes: number,
-  /** Whether it was done. */
+  /** Whether they were deleted. */
   removed: boolean,
-  /** What a person should hear: texts that the journal still has, since other changes need them. */
+  /** What a person should know: texts that stay in the journal, since other changes need them. */
   notes: Array<string>,
 };
 
-/** One model on one day. */
+/** Usage of one model on one day. */
 export type UsageDay = {
-  /** The day where the daemon runs: `2026-11-20`. */
-  day: string,
-  /** The model. */
-  model: string,
-  /** In how many conversations that are still kept. */
-  conversations: number,
-  /** How much. */
-  used: UsageInfo,
+  /** The daemon's local date: `2026-11-20`. */
+  day: string, model: string,
+  /** Number of conversations that are still stored. */
+  conversations: number, used: UsageInfo,
 };
 
 /** Tokens and cost. */
-export type UsageInfo = {
-  /** Requests. */
-  requests: number,
-  /** Tokens read, those of the two below included. */
-  input: number,
-  /** Of these, from the vendor's cache. */
-  cacheRead: number,
-  /** Of these, written to it. */
-  cacheWrite: number,
-  /** Tokens written. */
-  output: number,
-  /** Estimated cost in millionths of a US dollar, of the requests whose price is known. */
-  costMillionths: number,
-  /** Requests whose price is not known. */
-  unpriced: number,
+export type UsageInfo = { requests: number,
+/** Input tokens, including the two below. */
+input: number,
+/** Input tokens read from the vendor's cache. */
+cacheRead: number,
+/** Input tokens written to it. */
+cacheWrite: number,
+/** Output tokens. */
+output: number,
+/** Estimated cost in millionths of a US dollar, of the requests with a known price. */
+costMillionths: number,
+/** Number of requests without a known price. */
+unpriced: number,
 };
 
-/** Of which days, and which conversation. */
+/** Which usage to return. */
 export type UsageParams = {
-  /** The last so many days, today included; all that is kept if it is left out. */
+  /** The last so many days, including today; all by default. */
   days?: number,
   /** Only this conversation. */
   sessionId?: string,
 };
 
-/** What models were used for. */
+/** Usage of models. */
 export type UsageResult = {
-  /** By day and model, the oldest first. */
-  days: Array<UsageDay>,
-  /** All together. */
-  total: UsageInfo,
+  /** By day and model, oldest first. */
+  days: Array<UsageDay>, total: UsageInfo,
 };
 
-/** What ACP has no place for. */
-export type UserMessageMeta = {
-  /** Ours. */
-  vault: UserMessageVaultMeta,
+/** The extension member `_meta`. */
+export type UserMessageMeta = { vault: UserMessageVaultMeta,
 };
 
-/** Where a message came from. */
+/** The origin of a message. */
 export type UserMessageVaultMeta = {
   /** `chat`, `cli`, `voice`. */
   source: string,
-  /** What its client called it. */
+  /** The client's name for the message. */
   clientMessageId?: string,
 };
 
-/** What is known of the vault. */
+/** State of the vault. */
 export type VaultState = {
-  /** Its name: the name of its folder. */
+  /** The name of its folder. */
   name: string,
-  /** Where it lies on this machine. */
+  /** Its absolute path. */
   path: string,
-  /** Markdown files. */
+  /** Number of Markdown files. */
   notes: number,
-  /** Files of all kinds, notes included. */
-  files: number,
-  /** Folders. */
-  folders: number,
-  /** Symbolic links that lead out of the vault or nowhere; listed, never followed. */
+  /** Number of all files, including notes. */
+  files: number, folders: number,
+  /** Symbolic links that lead out of the vault or nowhere; listed, not followed. */
   links: number,
-  /** Conflict copies that sync programs left, by their names; `list_files` marks them. */
+  /** Conflict copies of sync programs, by their names; `list_files` marks them. */
   conflicts: number,
-  /** How long the last scan took, in milliseconds. */
-  scannedMs: number,
-  /** How changes from outside are noticed. */
-  watching: Watching,
+  /** Duration of the last scan in milliseconds. */
+  scannedMs: number, watching: Watching,
   /** What a person should know, one line each. */
   warnings: Array<string>,
 };
 
-/** How changes from outside are noticed. */
+/** How changes by other programs are noticed. */
 export type Watching = { "mode": "events" } | { "mode": "polling",
-/** How often, in seconds. */
+/** The interval in seconds. */
 seconds: number,
-/** Why the system does not tell. */
+/** Why the system's notifications are not used. */
 reason: string, } | { "mode": "off" };
 
 /** Why a step failed. */
@@ -2371,302 +2094,296 @@ export type WorkflowFault = {
   hint?: string,
 };
 
-/** A run. */
-export type WorkflowInfo = {
-  /** Its number. */
-  run: number,
-  /** The workflow's own name. */
-  workflow: string,
-  /** What its definition is called: a file. */
-  source: string,
-  /** `running`, or as in [`WorkflowResult`]. */
-  state: string,
-  /** When it was started, local time. */
-  began: string,
-  /** When it ended, local time. */
-  ended?: string,
-  /** The steps that wait for a person. */
-  waiting: Array<string>,
+/** A run of a workflow. */
+export type WorkflowInfo = { run: number,
+/** The workflow's name. */
+workflow: string,
+/** The file of its definition. */
+source: string,
+/** `running`, or as in [`WorkflowResult`]. */
+state: string,
+/** Local time. */
+began: string,
+/** Local time. */
+ended?: string,
+/** Steps that wait for a person. */
+waiting: Array<string>,
 };
 
-/** How many runs to list. */
+/** Lists runs. */
 export type WorkflowListParams = {
-  /** At most so many; 20 if it is left out. */
+  /** Maximum number; 20 by default. */
   limit?: number,
 };
 
-/** Runs that made changes or were to. */
+/** The stored runs. */
 export type WorkflowListResult = {
-  /** They, the newest first. */
+  /** Newest first. */
   runs: Array<WorkflowInfo>,
 };
 
-/** How far a workflow is. */
-export type WorkflowParams = {
-  /** The event's number. */
-  _meta: EventMeta,
-  /** The run; none for a dry run. */
-  run?: number,
-  /** The workflow's own name. */
-  workflow: string,
-  /** The step's name. */
-  step: string,
-  /** The place of the element, from 0. */
-  item?: number,
-  /** `begun`, or how it ended. */
-  state: string,
-  /** Steps that have ended. */
-  done: number,
-  /** Steps there are. */
-  total: number,
+/** The event of a workflow's progress. */
+export type WorkflowParams = { _meta: EventMeta,
+/** The run's number; none for a dry run. */
+run?: number,
+/** The workflow's name. */
+workflow: string, step: string,
+/** Index of the element, from 0. */
+item?: number,
+/** `begun`, or the result. */
+state: string,
+/** Number of steps that have ended. */
+done: number,
+/** Number of all steps. */
+total: number,
 };
 
-/** What came of a run. */
+/** The result of a run. */
 export type WorkflowResult = {
-  /** Its number; none for a dry run, which is not recorded. */
+  /** The run's number; none for a dry run, which is not stored. */
   run?: number,
-  /** The workflow's own name. */
+  /** The workflow's name. */
   workflow: string,
   /** `shown` after a dry run, `done`, `failed`, `waiting` for a person, or `interrupted`. */
   state: string,
-  /** The values it ran with, by name. */
+  /** The inputs, by name. */
   inputs: JsonValue,
-  /** What `now()` gave: milliseconds since 1970. */
+  /** The value of `now()`: milliseconds since 1970. */
   now: number,
-  /** Seconds east of Greenwich, then and there. */
+  /** Offset of local time from UTC in seconds. */
   offset: number,
-  /** Its steps, in the order in which they ended. */
+  /** In the order in which they ended. */
   steps: Array<WorkflowStep>,
   /** Whether inputs and data were left out, since the answer would have been too long. */
   cut?: boolean,
 };
 
-/** A run to go on with: one that waits, was cut short, or failed. */
-export type WorkflowResumeParams = {
-  /** Its number. */
-  run: number,
-  /** A person agreed beforehand to all that needs it. */
-  confirmed?: boolean,
-  /**
-   * Answers by step: `ask`, or `ask[2]` for the third element of a list. To a change that waits for agreement it
-   * is `yes`, which holds for just what was shown, or `no`.
-   */
-  answers?: { [key in string]: string },
+/** Resumes a run that waits, was interrupted, or failed. */
+export type WorkflowResumeParams = { run: number,
+/** A person has approved all changes beforehand. */
+confirmed?: boolean,
+/**
+ * Answers by step: `ask`, or `ask[2]` for the third element of a list. For a change that waits for approval `yes`,
+ * which is valid for exactly what was shown, or `no`.
+ */
+answers?: { [key in string]: string },
 };
 
-/** A workflow to run. */
+/** Runs a workflow. */
 export type WorkflowRunParams = {
-  /** Its definition, as YAML or JSON. */
+  /** The definition, as YAML or JSON. */
   text: string,
-  /** What errors call it: the name of its file. */
+  /** The file name, for error messages. */
   source?: string,
-  /** Its inputs, by name. */
+  /** By name. */
   inputs?: { [key in string]: JsonValue },
-  /** Make changes. Without it nothing is changed, and what would be is shown. */
+  /** Make changes. By default they are only previewed. */
   apply?: boolean,
-  /** A person agreed beforehand to all that needs it. */
+  /** A person has approved all changes beforehand. */
   confirmed?: boolean,
-  /** Answers to questions that its steps ask, by step. */
+  /** Answers to the questions of its steps, by step. */
   answers?: { [key in string]: string },
 };
 
-/** A step, or of one with `for_each` one element. */
-export type WorkflowStep = {
-  /** Its name. */
-  step: string,
-  /** The place of the element, from 0. */
-  item?: number,
-  /** The tool, `model` or `ask`. */
-  does: string,
-  /**
-   * `done`, `failed`, `skipped`, `shown` for a change that a dry run shows, `unknown` for what a dry run cannot
-   * tell, `waiting`, or `not_run`.
-   */
-  state: string,
-  /** What it was given. */
-  input?: JsonValue,
-  /** What it answered. */
-  data?: JsonValue,
-  /** The same for people. */
-  text?: string,
-  /** Why it failed. */
-  error?: WorkflowFault,
-  /** What a person has to answer. */
-  waits?: WorkflowWaits,
+/** A step, or one element of a step with `for_each`. */
+export type WorkflowStep = { step: string,
+/** Index of the element, from 0. */
+item?: number,
+/** The tool, `model` or `ask`. */
+does: string,
+/**
+ * `done`, `failed`, `skipped`, `shown` for a previewed change, `unknown` if a dry run cannot tell, `waiting`, or
+ * `not_run`.
+ */
+state: string,
+/** The step's input. */
+input?: JsonValue,
+/** The result, for programs. */
+data?: JsonValue,
+/** The result, for people. */
+text?: string,
+/** Why it failed. */
+error?: WorkflowFault,
+/** What a person must answer. */
+waits?: WorkflowWaits,
 };
 
-/** What a person has to answer. */
-export type WorkflowWaits = {
-  /** The question. */
-  question: string,
-  /** The answers there are; none for any text. */
-  choices?: Array<string>,
-  /** Where a change needs agreement: the changes and the reasons, as in the error `approval_needed`. */
-  approval?: JsonValue,
+/** A question to a person. */
+export type WorkflowWaits = { question: string,
+/** The possible answers; empty for any text. */
+choices?: Array<string>,
+/** For a change that needs approval: the changes and reasons, as in the error `approval_needed`. */
+approval?: JsonValue,
 };
 
 /** Every request, by its name. */
 export interface Methods {
-  /** Opens the conversation: versions, capabilities, limits, and the server's proof of itself. */
+  /** Opens the connection: versions, capabilities, limits, and the server's proof of the token. */
   "initialize": { params: InitializeParams; result: InitializeResult };
-  /** The tools that can be called, sorted by name. */
+  /** The available tools, sorted by name. */
   "tools/list": { params: ToolsListParams; result: ToolsListResult };
   /** Runs one tool. */
   "tools/call": { params: ToolsCallParams; result: ToolsCallResult };
-  /** What the daemon knows of the vault and of itself. */
+  /** State of the daemon and the vault. */
   "_vault/status": { params: StatusParams; result: StatusResult };
-  /** Every setting: value, default, where it comes from, what it is for. */
+  /** All settings: value, default, origin, description. */
   "_vault/settings/get": { params: SettingsGetParams; result: SettingsGetResult };
-  /** Changes one setting in the settings file, which keeps its comments. */
+  /** Changes a setting in the settings file and keeps the file's comments. */
   "_vault/settings/set": { params: SettingsSetParams; result: SettingsSetResult };
-  /** Starts the events, from now on or from where a lost connection stopped. */
+  /** Subscribes to events, from now on or from where a lost connection stopped. */
   "_vault/subscribe": { params: SubscribeParams; result: SubscribeResult };
-  /** Removes things from the trash for good. */
+  /** Deletes files in the trash permanently. */
   "_vault/trash/empty": { params: TrashEmptyParams; result: TrashEmptyResult };
-  /** Checks every text the journal keeps against its hash. */
+  /** Verifies every text in the journal against its hash. */
   "_vault/journal/verify": { params: JournalVerifyParams; result: JournalVerifyResult };
-  /** Frees what the journal keeps longer than the settings say. */
+  /** Deletes texts in the journal that are beyond the limits in the settings. */
   "_vault/journal/gc": { params: JournalGcParams; result: JournalGcResult };
-  /** How far callers are trusted with changes. */
+  /** Gets or sets the mode: how far callers are trusted with changes. */
   "_vault/mode": { params: ModeParams; result: ModeResult };
-  /** What a person agreed to for good. */
+  /** Lists or revokes standing approvals. */
   "_vault/approvals": { params: ApprovalsParams; result: ApprovalsResult };
-  /** The questions that wait for a person. */
+  /** The approval requests that wait for a person. */
   "_vault/approvals/pending": { params: PendingParams; result: PendingResult };
-  /** Answers one of them. */
+  /** Answers an approval request. */
   "_vault/approvals/answer": { params: AnswerParams; result: AnswerResult };
-  /** Calls, and what was decided on them. */
+  /** The audit log: calls, and the decisions on them. */
   "_vault/audit": { params: AuditParams; result: AuditResult };
-  /** The conversations, the one last active first. */
+  /** The conversations, last active first. */
   "session/list": { params: SessionListParams; result: SessionListResult };
-  /** Tells the history of a conversation again, and what happens in it from then on. */
+  /** Replays the history of a conversation and subscribes to it. */
   "session/load": { params: SessionLoadParams; result: SessionLoadResult };
   /** Whether a model is set up, for clients that offered to do so. */
   "authenticate": { params: AuthenticateParams; result: AuthenticateResult };
-  /** Goes on with a conversation, and tells what happens in it from then on. */
+  /** Resumes a conversation and subscribes to it, without its history. */
   "session/resume": { params: SessionResumeParams; result: SessionChoices };
-  /** Stops what goes on in a conversation and tells no more of it; it is kept. */
+  /** Stops the turn of a conversation and unsubscribes from it. The conversation is kept. */
   "session/close": { params: SessionCloseParams; result: SessionCloseResult };
-  /** Deletes a conversation for good. */
+  /** Deletes a conversation permanently. */
   "session/delete": { params: SessionDeleteParams; result: SessionDeleteResult };
-  /** Sets how far the calls of a conversation are trusted. */
+  /** Sets the mode of a conversation. */
   "session/set_mode": { params: SetModeParams; result: SetModeResult };
-  /** Chooses a mode or a model for a conversation. */
+  /** Sets the mode or the model of a conversation. */
   "session/set_config_option": { params: SetConfigOptionParams; result: SetConfigOptionResult };
-  /** One conversation with what was said in it. */
+  /** A conversation with its items. */
   "_vault/conversation": { params: ConversationParams; result: ConversationResult };
   /** Ends a conversation; the next message begins another. */
   "_vault/end": { params: EndParams; result: EndResult };
-  /** Goes on from before an earlier message, or with another branch. */
+  /** Continues from before an earlier message, or on another branch. */
   "_vault/fork": { params: ForkParams; result: ForkResult };
-  /** Finds conversations by what was said in them. */
+  /** Searches conversations. */
   "_vault/search_conversations": { params: SearchConversationsParams; result: SearchConversationsResult };
-  /** Deletes conversations for good. */
+  /** Deletes conversations permanently. */
   "_vault/delete_conversation": { params: DeleteConversationParams; result: DeleteConversationResult };
-  /** Gives a conversation a title of a person's own. */
+  /** Sets the title of a conversation. */
   "_vault/rename_conversation": { params: RenameConversationParams; result: RenameConversationResult };
-  /** Writes a conversation into a note of the vault. */
+  /** Writes a conversation to a note. */
   "_vault/export_conversation": { params: ExportConversationParams; result: ExportConversationResult };
-  /** What a change set did, text by text. */
+  /** Diffs of a change set. */
   "_vault/diff": { params: DiffParams; result: DiffResult };
-  /** Notes and folders for somebody who types part of a name. */
+  /** Completes the name of a note or folder. */
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
-  /** Which language models are asked, and which could be. */
+  /** The language models, and which of them are used. */
   "_vault/models": { params: ModelsParams; result: ModelsResult };
-  /** Asks something of the program that has the vault open. */
+  /** Checks a vendor's key and stores it. */
+  "_vault/models/key": { params: ModelKeyParams; result: ModelKeyResult };
+  /** Forwards a request to the program that has the vault open. */
   "_vault/host/request": { params: HostRequestParams; result: HostRequestResult };
-  /** A code that opens the daemon's page once. */
+  /** A code that opens the daemon's chat page once. */
   "_vault/page_code": { params: PageCodeParams; result: PageCodeResult };
-  /** What models were used for, and what that cost. */
+  /** Usage and cost of models. */
   "_vault/usage": { params: UsageParams; result: UsageResult };
   /** Begins a conversation with the agent. */
   "session/new": { params: SessionNewParams; result: SessionNewResult };
-  /** Says something to the agent; answered when the turn is over. */
+  /** Sends a message to the agent; answered when the turn is over. */
   "session/prompt": { params: SessionPromptParams; result: SessionPromptResult };
-  /** Messages that came by voice, and how they stand. */
+  /** Voice messages and their state. */
   "_vault/inbox/list": { params: InboxListParams; result: InboxListResult };
-  /** Has a message that was set aside tried again. */
+  /** Retries a message that was set aside. */
   "_vault/inbox/retry": { params: InboxRetryParams; result: InboxResult };
-  /** Lets go of a message. */
+  /** Discards a message. */
   "_vault/inbox/discard": { params: InboxDiscardParams; result: InboxResult };
-  /** Has a model draft rules from a sentence, and plans what they would do. */
+  /** Drafts rules from a sentence with a model, and plans what they would do. */
   "_vault/organize/draft": { params: OrganizeDraftParams; result: OrganizeDraftResult };
-  /** The rules that run by themselves, since a person enabled them. */
+  /** Stops a running job before its next piece, whoever began it. */
+  "_vault/organize/stop": { params: OrganizeStopParams; result: OrganizeStopResult };
+  /** The enabled rules, which run by themselves. */
   "_vault/rules/list": { params: RulesListParams; result: RulesListResult };
   /** Enables rules, so that they run by themselves. */
   "_vault/rules/enable": { params: RulesEnableParams; result: RulesEnableResult };
   /** Disables a rule. */
   "_vault/rules/disable": { params: RulesDisableParams; result: RulesDisableResult };
-  /** Runs a workflow: as a dry run, or for real. */
+  /** The files that rules with `once` took; and has them forgotten. */
+  "_vault/rules/marks": { params: RulesMarksParams; result: RulesMarksResult };
+  /** Runs a workflow, or previews it. */
   "_vault/workflow/run": { params: WorkflowRunParams; result: WorkflowResult };
-  /** Goes on with a workflow that waits, was cut short, or failed. */
+  /** Resumes a workflow that waits, was interrupted, or failed. */
   "_vault/workflow/resume": { params: WorkflowResumeParams; result: WorkflowResult };
-  /** The last runs of workflows, and how they stand. */
+  /** The last workflow runs. */
   "_vault/workflow/list": { params: WorkflowListParams; result: WorkflowListResult };
-  /** Is anybody there: for clients that cannot send a WebSocket ping. */
+  /** Checks the connection, for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
 
 /** What a client may send without an answer. */
 export interface ClientNotifications {
-  /** Asks that a request in flight be given up. */
+  /** Cancels a request in flight. */
   "$/cancel_request": CancelParams;
   /** Stops the turn of a conversation. */
   "session/cancel": SessionCancelParams;
-  /** The client has, or has no longer, the focus. */
+  /** The client's window got or lost the focus. */
   "_vault/host/focus": HostFocusParams;
-  /** Another note is open in the client, or none. */
+  /** The active note of the client changed. */
   "_vault/host/active_note_changed": ActiveNoteChangedParams;
 }
 
 /** What the daemon asks of a client. */
 export interface ServerRequests {
-  /** Asks a person whether a call may go on. */
+  /** Asks a person to approve a call. */
   "session/request_permission": { params: RequestPermissionParams; result: RequestPermissionResult };
-  /** Which note is open. */
+  /** Asks which note is open. */
   "_vault/host/active_note": { params: HostActiveNoteParams; result: HostActiveNoteResult };
-  /** Open a note. */
+  /** Opens a note. */
   "_vault/host/open": { params: HostOpenParams; result: HostOpenResult };
-  /** Show a notice. */
+  /** Shows a notice. */
   "_vault/host/notice": { params: HostNoticeParams; result: HostNoticeResult };
-  /** Delete a file as the user has set it. */
+  /** Deletes a file with the user's settings. */
   "_vault/host/trash": { params: HostTrashParams; result: HostTrashResult };
-  /** Rename a file and let links follow. */
+  /** Renames a file and updates links. */
   "_vault/host/rename": { params: HostRenameParams; result: HostRenameResult };
 }
 
 /** What the daemon sends by itself. */
 export interface ServerNotifications {
-  /** Something in the vault changed, through us or from outside. */
+  /** A file or folder changed, by the steward or another program. */
   "_vault/changed": ChangedParams;
-  /** The steward has applied a change set. */
+  /** The steward applied a change set. */
   "_vault/changes": ChangesParams;
-  /** A plan was made or changed. */
+  /** A plan was created or changed. */
   "_vault/plan": PlanParams;
-  /** A job began, came further, or stands otherwise. */
+  /** A job began, progressed, or changed its state. */
   "_vault/job": JobParams;
-  /** Something happened to a conversation as a whole. */
+  /** A conversation began, ended, got a title, or was deleted. */
   "_vault/conversation_changed": ConversationChangedParams;
-  /** A message came by voice, or stands otherwise. */
+  /** A voice message arrived or changed its state. */
   "_vault/inbox": InboxParams;
-  /** The connection to SmartHole stands otherwise. */
+  /** The state of the connection to SmartHole changed. */
   "_vault/smarthole": SmartHoleParams;
-  /** A step of a workflow begins, or has ended. */
+  /** A workflow step began or ended. */
   "_vault/workflow": WorkflowParams;
-  /** The settings file has changed, and new settings hold. */
+  /** The settings file changed and was loaded. */
   "_vault/config_reloaded": ConfigReloadedParams;
-  /** Another mode holds. */
+  /** The mode changed. */
   "_vault/mode_changed": ModeChangedParams;
-  /** The settings file has changed and is wrong; the old settings hold. */
+  /** The settings file changed and is invalid; the old settings stay in effect. */
   "_vault/config_rejected": ConfigRejectedParams;
-  /** Something happened in a conversation. */
+  /** An update of a conversation. */
   "session/update": SessionUpdateParams;
-  /** A message of a conversation is whole, and kept. */
+  /** A message of a conversation is complete and stored. */
   "_vault/message": MessageParams;
-  /** Something happened that is not for this client. */
+  /** An event that this client may not see. */
   "_vault/hidden": HiddenParams;
-  /** How a conversation stands. */
+  /** The state of a conversation. */
   "_vault/state": StateParams;
-  /** An answer to a request of the server's is no longer needed. */
+  /** A request to the client needs no answer any more. */
   "$/cancel_request": CancelParams;
 }

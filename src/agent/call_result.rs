@@ -1,7 +1,8 @@
 //! The result of a tool call, as the agent handles it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::note::code::ErrorCode;
 use crate::tools::Learnt;
 
 /// The result of a tool call.
@@ -37,6 +38,14 @@ impl CallResult {
     /// A failed call.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::done(text.into(), Value::Null) }
+    }
+
+    /// Code and data of the error, if the call was denied or waits for a person's approval.
+    pub fn refusal(&self) -> Option<Value> {
+        let (code, data) = (&self.data["code"], &self.data["data"]);
+        let refusals = [ErrorCode::Denied, ErrorCode::ApprovalPending];
+        let is_refusal = self.is_error && refusals.iter().any(|one| *code == json!(one));
+        is_refusal.then(|| json!({"code": code, "data": data}))
     }
 
     /// A result without read-set updates.

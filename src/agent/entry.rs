@@ -45,7 +45,7 @@ pub enum Entry {
         /// Updates to the model's read set.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         learnt: Vec<Learnt>,
-        /// The structured result, where clients draw it.
+        /// The structured result, if clients draw it, or code and data of the error of a call that was not allowed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },

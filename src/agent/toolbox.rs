@@ -102,7 +102,11 @@ impl Toolbox for VaultToolbox {
 
     fn changes(&self) -> Changes {
         let tools = self.calls.tools();
-        Arc::new(tools.iter().map(|tool| (tool.name.clone(), tool.tier != Tier::Safe)).collect())
+        let named = tools.iter().flat_map(|tool| {
+            let names = std::iter::once(&*tool.name).chain(tool.other_names.iter().copied());
+            names.map(move |name| (name.to_owned(), tool.tier != Tier::Safe))
+        });
+        Arc::new(named.collect())
     }
 
     fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {

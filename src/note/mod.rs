@@ -13,7 +13,7 @@
 //!
 //! In reading order: names ([`fold`], [`spelling`], [`path`], [`path_map`], [`names`], [`glob`],
 //! [`conflict`]; [`spoken`] for names as people say them), the bytes of a note ([`text`]), its
-//! content ([`markdown`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and [`base`] for those
+//! content ([`markdown`], [`chunks`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and [`base`] for those
 //! files, [`yaml`] for pure YAML files), changes ([`edit`], [`diff`], [`extent`], [`merge`],
 //! [`patch`]; [`relink`] for links, [`raw_links`] for text too large to parse), date formats
 //! ([`moment`], [`template`]), error codes ([`code`]).
@@ -33,6 +33,8 @@ pub mod glob;
 pub mod text;
 
 pub mod markdown;
+
+pub mod chunks;
 
 pub mod link;
 

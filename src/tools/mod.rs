@@ -34,7 +34,10 @@ mod paging;
 mod plans;
 mod registry;
 mod relinked;
+pub mod rule_marks;
 pub mod rules;
+mod running_jobs;
+mod stop_job;
 mod text_file;
 mod tool;
 mod twins;
@@ -70,6 +73,7 @@ mod rename_tag;
 mod restore;
 mod rollback_job;
 mod search_files;
+mod search_notes;
 mod set_properties;
 mod show_plan;
 mod suggest_names;
@@ -106,8 +110,11 @@ pub use read_file::ReadFile;
 pub use registry::{Definition, Made, Registry, call};
 pub use restore::Restore;
 pub use rollback_job::RollbackJob;
+pub use running_jobs::RunningJobs;
 pub use search_files::SearchFiles;
+pub use search_notes::SearchNotes;
 pub use show_plan::ShowPlan;
+pub use stop_job::{StoppedJob, stop_job};
 pub use suggest_names::SuggestNames;
 pub use text_file::size;
 pub use tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
@@ -144,6 +151,7 @@ registry::tools! {
     restore::Restore,
     rollback_job::RollbackJob,
     search_files::SearchFiles,
+    search_notes::SearchNotes,
     set_properties::SetProperties,
     show_plan::ShowPlan,
     suggest_names::SuggestNames,

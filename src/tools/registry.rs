@@ -26,6 +26,9 @@ pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 pub struct Definition {
     /// What callers call it.
     pub name: String,
+    /// Other names that it is called by.
+    #[serde(skip)]
+    pub other_names: &'static [&'static str],
     /// For people.
     pub title: String,
     /// The manual.
@@ -100,6 +103,7 @@ impl Definition {
     pub fn of<T: Tool + 'static>() -> Self {
         Self {
             name: T::NAME.to_owned(),
+            other_names: T::OTHER_NAMES,
             title: T::TITLE.to_owned(),
             description: LazyLock::new(Box::new(manual::<T>)),
             tier: T::TIER,
@@ -202,9 +206,10 @@ pub fn call(
 pub struct Registry(BTreeMap<String, Arc<Definition>>);
 
 impl Registry {
-    /// The tool of this name.
+    /// The tool of this name, or else the one that has it as another name.
     pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
-        self.0.get(name)
+        let other = || self.0.values().find(|tool| tool.other_names.contains(&name));
+        self.0.get(name).or_else(other)
     }
 
     /// The same, or the error for whoever called it, which names the nearest one.

@@ -110,6 +110,8 @@ pub trait Tool {
     const NAME: &'static str;
     /// Other names that callers know arguments by: the argument, and the other name.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
+    /// Other names that models know such a tool by: understood where it is called, listed nowhere.
+    const OTHER_NAMES: &'static [&'static str] = &[];
     /// For people: "Read a file".
     const TITLE: &'static str;
     /// How much it can do.

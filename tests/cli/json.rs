@@ -50,8 +50,9 @@ const OTHERS: [&[&str]; 20] = [
     &["organize", "rules"],
 ];
 
-const TOOLS: [&[&str]; 29] = [
+const TOOLS: [&[&str]; 30] = [
     &["search", "salt"],
+    &["find", "salt"],
     &["query", "file.name == \"Bread\""],
     &["read", "Recipes/Bread"],
     &["list"],

@@ -7,6 +7,7 @@ mod conflicts;
 mod content;
 mod copying;
 mod daily;
+mod finding;
 mod following;
 mod fresh;
 #[cfg(target_os = "linux")]
@@ -14,6 +15,7 @@ mod glances;
 mod guards;
 mod history;
 mod jobs;
+mod jobs_cut_short;
 mod journal;
 mod keeping;
 mod links;
