@@ -6,6 +6,7 @@
 mod vault;
 
 mod approvals;
+mod automatic;
 mod doors;
 #[cfg(unix)]
 mod hooks;
