@@ -25,12 +25,12 @@ const VIEW_KEYS: [&str; 8] =
 /// A base.
 #[derive(Debug, Clone)]
 pub struct BaseFile {
-    /// At least one: a base without views has a table of everything.
+    /// At least one: a base without views is a table of all files.
     pub views: Vec<View>,
-    /// What it has and probably does not mean, by its text alone; see [`BaseFile::check`] for the rest.
+    /// Warnings from the text alone; see [`BaseFile::check`] for those that need the vault.
     pub warnings: Vec<Diagnostic>,
     formulas: Vec<(Text, Arc<Expression>)>,
-    /// Every expression, and where it is written.
+    /// Every expression with its place.
     expressions: Vec<(Arc<Expression>, Node)>,
     text: Arc<str>,
 }
@@ -38,14 +38,14 @@ pub struct BaseFile {
 /// A view of a base.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// How Obsidian draws it: `table`, `cards`, `list`, `map`, or a plugin's own.
+    /// The layout: `table`, `cards`, `list`, `map`, or a plugin's own.
     pub kind: Text,
     pub name: Text,
     pub query: Query,
 }
 
 impl BaseFile {
-    /// The view of this name, exact before ignoring case; the first one if there is no name.
+    /// The view with this name, exact before ignoring case; the first one without a name.
     pub fn view(&self, name: Option<&str>) -> Option<&View> {
         let Some(name) = name else { return self.views.first() };
         let exact = self.views.iter().find(|view| &*view.name == name);
@@ -53,7 +53,7 @@ impl BaseFile {
         exact.or_else(|| self.views.iter().find(|view| view.name.to_lowercase() == folded))
     }
 
-    /// What in its expressions the vault does not have or the language does not know, by place.
+    /// Checks the expressions against the vault and the function table; diagnostics by place.
     pub fn check(&self, checker: &Checker<'_>) -> Vec<Diagnostic> {
         let formulas = self.formulas.iter().map(|(name, _)| name.clone()).collect();
         let checker = checker.in_base(formulas);
@@ -70,8 +70,8 @@ impl BaseFile {
 /// Reads a `.base` file, or the content of a fenced block `base`.
 ///
 /// # Errors
-/// Everything that is wrong in it, by place: YAML that is none, values that do not fit their keys, expressions that
-/// are none, extensions that Obsidian does not know, formulas that need each other.
+/// All errors by place: invalid YAML, values that do not fit their keys, invalid expressions, extensions that Obsidian
+/// does not have, cycles of formulas.
 pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
     if text.len() > MAX_BYTES {
         let at = MAX_BYTES as u32..MAX_BYTES as u32;
@@ -96,28 +96,28 @@ pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
     Ok(BaseFile { views, warnings, formulas, expressions, text: text.into() })
 }
 
-/// A condition that stands in another file than a base.
+/// A condition in a file that is not a base.
 #[derive(Debug, Clone)]
 pub struct Condition {
     /// `None` if it is empty.
     pub filter: Option<Filter>,
-    /// Every expression of it, and where it is written.
+    /// Every expression with its place.
     pub expressions: Vec<(Arc<Expression>, Node)>,
 }
 
-/// How conditions of another file than a base are read.
+/// How conditions in a file that is not a base are parsed.
 #[derive(Debug, Clone, Copy)]
 pub struct Manner {
-    /// What a file is called that does not say what it should.
+    /// The kind of diagnostic for malformed content.
     pub kind: Kind,
     pub parse: fn(&str) -> Result<Expression, Diagnostic>,
 }
 
-/// Reads a filter that stands at `path` in a file such as one of rules: `when.and[2]`. `text` is the file's text, in
-/// which `node` was found.
+/// Parses a filter at `path` in a file such as a rule file: `when.and[2]`. `text` is the file's text, `node` a node
+/// of it.
 ///
 /// # Errors
-/// Everything that is wrong in it, by place.
+/// All errors by place.
 pub fn read_condition(
     text: &str,
     node: &Node,
@@ -132,7 +132,7 @@ pub fn read_condition(
     }
 }
 
-/// What is wrong with a text that is no YAML.
+/// The diagnostic for invalid YAML.
 pub fn not_yaml(text: &str, fault: &yaml::YamlFault, kind: Kind) -> Diagnostic {
     let line = text[..fault.at].rfind('\n').map_or(0, |newline| newline + 1);
     let rest = text[line..].lines().next().unwrap_or_default();
@@ -153,7 +153,7 @@ pub fn not_yaml(text: &str, fault: &yaml::YamlFault, kind: Kind) -> Diagnostic {
     Diagnostic::error(kind, text, place(fault.at, fault.at + 1), fault.to_string()).hint(hint)
 }
 
-/// An expression that YAML takes for a type, since it begins with `!`.
+/// An expression that YAML reads as a tag, since it begins with `!`.
 fn as_type(text: &str, at: usize, value: &str, kind: Kind) -> Diagnostic {
     let word = value.split_whitespace().next().unwrap_or_default();
     let quoted = value.trim().replace('\'', "''");
@@ -166,14 +166,14 @@ fn place(start: usize, end: usize) -> Span {
     start as u32..end as u32
 }
 
-/// What was said of an expression, said of the file that holds it.
+/// Moves diagnostics of an expression to the enclosing file.
 pub fn moved(diagnostic: Diagnostic, text: &str, node: &Node) -> Diagnostic {
     let start = node.place(text, diagnostic.at.start as usize);
     let end = node.place(text, diagnostic.at.end as usize).max(start);
     diagnostic.moved_to(text, place(start, end))
 }
 
-/// A formula with its name and where that is written.
+/// A formula with its name and the name's place.
 type Formula = (Text, Arc<Expression>, Span);
 
 struct Reader<'t> {
@@ -185,7 +185,7 @@ struct Reader<'t> {
     manner: Option<Manner>,
 }
 
-/// What a base has for all of its views.
+/// The parts of a base that all views share.
 #[derive(Default)]
 struct Shared {
     filter: Option<Filter>,
@@ -317,7 +317,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A filter, which stands at `path` in the file: `filters.and[2]`. `None` if it is empty or wrong.
+    /// Parses a filter at `path` in the file: `filters.and[2]`. `None` if it is empty or invalid.
     fn filter(&mut self, node: &Node, path: &str) -> Option<Filter> {
         let pairs = match &node.content {
             Content::Scalar { .. } => return self.expression(node, false).map(Filter::Is),
@@ -499,7 +499,7 @@ impl<'t> Reader<'t> {
         Some(SortBy { key, is_descending: is("DESC") })
     }
 
-    /// A column of a view, which must be there unless it is a property.
+    /// Parses a column of a view. All but properties must exist.
     fn column(&mut self, node: &Node, name: &str, shared: &Shared) -> ColumnKey {
         let key = column(name);
         match &key {
@@ -552,7 +552,7 @@ impl<'t> Reader<'t> {
         known.map(|known| Summary::BuiltIn((*known).into()))
     }
 
-    /// Formulas that need each other.
+    /// Reports cycles of formulas.
     fn circular(&mut self, formulas: &[Formula]) {
         let trees =
             formulas.iter().map(|(name, formula, _)| (&**name, &**formula)).collect::<Vec<_>>();
@@ -565,7 +565,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What Obsidian does not know is refused in a file that Obsidian reads.
+    /// Extensions are errors in a file that Obsidian reads.
     fn extensions(&mut self) {
         let checker = Checker::new(None).in_base(Vec::new());
         for (expression, node) in &self.expressions {
@@ -576,7 +576,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Where a view says its name.
+/// The place of a view's name.
 fn named(view: &Node) -> Option<&Node> {
     let Content::Mapping(pairs) = &view.content else { return None };
     let name = pairs.iter().find(|(key, _)| key.text() == Some("name"));
@@ -598,7 +598,7 @@ fn shown(key: ColumnKey, written: &str, shared: &Shared) -> ShownColumn {
     ShownColumn { key, title, expression: None }
 }
 
-/// The column that a base calls so: `file.x`, `formula.x`, `note.x` or `x`.
+/// Parses the key of a column: `file.x`, `formula.x`, `note.x` or `x`.
 pub fn column(name: &str) -> ColumnKey {
     if let Some(field) = name.strip_prefix("file.") {
         ColumnKey::File(field.into())

@@ -1,31 +1,31 @@
-//! Bases and rules within a note: its fenced blocks `base` and `rules`.
+//! The fenced blocks `base` and `rules` of a note.
 
 use crate::note::frontmatter;
 
 /// A fenced block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// What it holds, behind as many empty lines as stand above it in the note, so that lines are those of the note.
+    /// The content, after as many empty lines as precede it in the note, so that line numbers are those of the note.
     pub text: String,
     /// The line of the note that opens it, from 1.
     pub line: usize,
 }
 
-/// A fence that is open.
+/// An open fence.
 struct Fence {
     mark: char,
     length: usize,
-    /// How many quotes (`>`) it stands in.
+    /// Depth of block quotes (`>`) around it.
     quotes: usize,
     indent: usize,
-    /// How many characters of its line stand before it.
+    /// Characters before it on its line.
     width: usize,
-    /// The block, if it is one of ours.
+    /// The block, if it has the wanted word.
     block: Option<Block>,
 }
 
-/// The blocks of a note that are marked with `word`, in their order, also those in quotes, callouts and lists; `Note.md#2`
-/// is the second one. What stands before a block's lines is blank in its text, so that columns are those of the note.
+/// The blocks of a note with the info word `word`, in their order, including those in quotes, callouts and lists;
+/// `Note.md#2` is the second. Prefixes of a block's lines are blank in its text, so that columns are those of the note.
 pub fn blocks(note: &str, word: &str) -> Vec<Block> {
     let start = note.len() - note.trim_start_matches('\u{feff}').len();
     let body = frontmatter::find(note, start).map_or(start, |found| found.range.end);
@@ -35,7 +35,7 @@ pub fn blocks(note: &str, word: &str) -> Vec<Block> {
     for (number, line) in note[body..].split_inclusive('\n').enumerate() {
         let (mut quotes, mut inner) =
             unquoted(line, open.as_ref().map_or(usize::MAX, |fence| fence.quotes));
-        // A block ends with the quote that it stands in.
+        // A block ends with the quote that holds it.
         if let Some(fence) = open.take_if(|fence| quotes < fence.quotes) {
             found.extend(fence.block);
             (quotes, inner) = unquoted(line, usize::MAX);
@@ -72,7 +72,7 @@ pub fn blocks(note: &str, word: &str) -> Vec<Block> {
     found
 }
 
-/// A line without the marks of the quotes it stands in, at most so many, and how many there were.
+/// A line without its quote marks (at most so many), and their number.
 fn unquoted(line: &str, most: usize) -> (usize, &str) {
     let (mut quotes, mut rest) = (0, line);
     while quotes < most {

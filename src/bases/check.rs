@@ -1,4 +1,4 @@
-//! What is probably not meant in an expression that parses: held against the function table and the vault.
+//! Checks parsed expressions against the function table and the vault for probable mistakes.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
@@ -13,35 +13,35 @@ use super::source::Hint;
 use super::tree::visit;
 use super::value::{FileId, Text};
 
-/// Checks expressions. Make one for several: what it asks of the vault it asks once.
+/// Checks expressions. Use one for several expressions: it queries the vault once.
 pub struct Checker<'s> {
     source: Option<&'s dyn Source>,
     allows_extensions: bool,
-    /// The formulas there are, in a base.
+    /// The formulas of the base.
     formulas: Option<Vec<Text>>,
     properties: OnceCell<Properties>,
 }
 
-/// How many notes have each property, the commonest first.
+/// The number of notes with each property, most frequent first.
 struct Properties {
     counts: Vec<(Text, usize)>,
-    /// In lower case, since case does not count.
+    /// Names in lower case, since case does not count.
     folded: HashMap<String, usize>,
 }
 
 impl<'s> Checker<'s> {
-    /// Checks what stands in rules and `--where`. Without a source nothing is said of properties, tags and folders.
+    /// A checker for rules and `--where`. Without a source it does not check properties, tags and folders.
     pub fn new(source: Option<&'s dyn Source>) -> Self {
         Self { source, allows_extensions: true, formulas: None, properties: OnceCell::new() }
     }
 
-    /// Checks what stands in a base that has these formulas: what Obsidian does not know is an error there.
+    /// A checker for a base with these formulas, where extensions are errors.
     #[must_use]
     pub fn in_base(&self, formulas: Vec<Text>) -> Checker<'s> {
         Checker { allows_extensions: false, formulas: Some(formulas), ..Checker::new(self.source) }
     }
 
-    /// What is wrong, by place. All but extensions in a base are warnings.
+    /// Diagnostics by place. All but extensions in a base are warnings.
     pub fn check(&self, expression: &Expression) -> Vec<Diagnostic> {
         let mut reader = Reader { checker: self, of: expression, found: Vec::new() };
         reader.part(&expression.root);
@@ -56,7 +56,7 @@ impl<'s> Checker<'s> {
             let folded = counts.iter().map(|(name, count)| (name.to_lowercase(), *count));
             Properties { folded: folded.collect(), counts }
         });
-        // Where no note has any, nothing can be said.
+        // No note has any property, so none can be called unknown.
         Some(properties).filter(|properties| !properties.counts.is_empty())
     }
 }
@@ -86,7 +86,7 @@ impl<'c> Reader<'c, '_> {
         });
     }
 
-    /// Checks a part and all within it; what it gives, as far as that is known without running it.
+    /// Checks a subtree, and infers its type as far as possible.
     fn part(&mut self, part: &'c Expr) -> Type {
         match &part.node {
             Node::Null => Type::Null,
@@ -164,7 +164,7 @@ impl<'c> Reader<'c, '_> {
         }
     }
 
-    /// Whether a subtraction looks like the name of one property, and is told so.
+    /// Whether a subtraction looks like the hyphenated name of one property; then adds a warning.
     fn is_hyphenated(&mut self, part: &'c Expr) -> bool {
         let name = self.written(&part.at);
         let is_sign = |c: char| c != '-' && !c.is_alphanumeric() && c != '_';
@@ -229,7 +229,7 @@ impl<'c> Reader<'c, '_> {
         if matches!(of.node, Node::This) {
             return if name == "file" { Type::File } else { Type::Any };
         }
-        // Any key can be in an object, and an object in any property.
+        // An object can have any key, and any property can be an object.
         if matches!(receiver, Type::Any | Type::Object | Type::Null) {
             return Type::Any;
         }
@@ -330,7 +330,7 @@ impl<'c> Reader<'c, '_> {
         let hint = match outdated::current(self.of, part) {
             Some(current) => {
                 let message = format!("`{name}(…)` is how early versions wrote it");
-                // Forms within it are replaced together with it.
+                // The replacement includes nested forms.
                 args.iter().for_each(|arg| self.names_within(arg));
                 let hint = Some(format!("write `{current}`"));
                 self.warn(Kind::Outdated, &part.at, message, hint);
@@ -442,7 +442,7 @@ impl<'c> Reader<'c, '_> {
         for file in source.files() {
             let path = source.path(file);
             let Some((folder, _)) = path.rsplit_once('/') else { continue };
-            // Files of one folder mostly follow each other.
+            // Files of one folder are mostly adjacent.
             if folder != last {
                 last = folder.to_owned();
                 known.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
@@ -454,7 +454,7 @@ impl<'c> Reader<'c, '_> {
     }
 }
 
-/// Whether there is a file that `holds` is true of, which `hint` says, too.
+/// Whether any file meets both `hint` and `holds`.
 fn any(source: &dyn Source, hint: &Hint, holds: impl Fn(&FileId) -> bool) -> bool {
     match source.narrow(hint) {
         Some(files) => files.iter().any(holds),
@@ -472,7 +472,7 @@ fn is_of_properties(part: &Expr) -> bool {
     }
 }
 
-/// A call as it is written: `slice(start, end?)`.
+/// The signature of a call: `slice(start, end?)`.
 fn usage(function: &Function) -> String {
     let param = |param: &functions::Param| {
         let mark = if param.is_repeated {

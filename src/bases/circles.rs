@@ -1,12 +1,12 @@
-//! Formulas that need each other, and so have no value.
+//! Cycles of formulas, whose members have no value.
 
 use std::collections::HashMap;
 
 use super::ast::{Expression, Node};
 use super::tree::visit;
 
-/// Circles of formulas, by number: each with its first one at both ends. Every formula that is in a circle is in one of
-/// these or needs one that is.
+/// Cycles of formulas, by number, each with its first member at both ends. Every formula of a cycle is in one of
+/// these or depends on a formula that is.
 pub(super) fn find(formulas: &[(&str, &Expression)]) -> Vec<Vec<usize>> {
     let numbers: HashMap<&str, usize> =
         formulas.iter().enumerate().map(|(number, (name, _))| (*name, number)).collect();
@@ -15,7 +15,7 @@ pub(super) fn find(formulas: &[(&str, &Expression)]) -> Vec<Vec<usize>> {
     let mut found = Vec::new();
     let mut states = vec![State::New; formulas.len()];
     for start in 0..formulas.len() {
-        // Depth first, without recursion: each formula on the way, and how many of its needs were looked at.
+        // Depth first, without recursion: each formula on the stack, and how many of its dependencies were visited.
         let mut way: Vec<(usize, usize)> = Vec::new();
         if states[start] == State::New {
             states[start] = State::OnTheWay;
@@ -52,7 +52,7 @@ enum State {
     Done,
 }
 
-/// Which formulas one names.
+/// The formulas that an expression names.
 fn needs(formula: &Expression, numbers: &HashMap<&str, usize>) -> Vec<usize> {
     let mut found = Vec::new();
     visit(&formula.root, &mut |part| {

@@ -1,4 +1,4 @@
-//! What functions may ask while an expression is evaluated, and how much an evaluation may take.
+//! The context of an evaluation for functions, and the evaluation's limits.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use super::date::{Times, Zone};
 use super::source::Source;
 use super::value::{Date, FileId, Outcome, Text, Value};
 
-/// The most steps for one row. A node is a step, and so are 64 bytes that a function reads or writes.
+/// The most steps for one row. A node is a step, and so is each 64 bytes that a function reads or writes.
 pub const MOST_STEPS: u64 = 1_000_000;
-/// The most elements of a list that an expression makes, those of lists in it counted.
+/// The most elements of a list that an expression creates, including those of nested lists.
 pub const MOST_ELEMENTS: usize = 100_000;
-/// How deep lists may lie in one another.
+/// The deepest nesting of lists.
 const DEEPEST_LIST: usize = 100;
-/// What one evaluation rests on, the same for all rows.
+/// The environment of an evaluation, the same for all rows.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     pub source: &'a dyn Source,
-    /// What `now()` gives: milliseconds since 1970.
+    /// The value of `now()`, in milliseconds since 1970.
     pub now: i64,
     pub zone: &'a dyn Zone,
-    /// What `this` is; `None` where nobody said.
+    /// The file that is `this`, if any.
     pub this: Option<FileId>,
-    /// Where the numbers of `random()` begin.
+    /// The seed of `random()`.
     pub seed: u64,
     pub formulas: &'a [(Text, Arc<Expression>)],
 }
@@ -39,18 +39,18 @@ impl std::fmt::Debug for Scope<'_> {
     }
 }
 
-/// Evaluates the arguments of functions that decide themselves which of them are, and how often.
+/// Evaluates arguments for functions that decide which of them to evaluate, and how often.
 pub(super) trait Walk<'a> {
-    /// What an argument gives.
+    /// The value of an argument.
     fn eval(&mut self, expr: &Expr) -> Value;
-    /// What an argument gives for an element of a list, and with an `acc` if there is one.
+    /// The value of an argument for an element of a list, with `acc` if given.
     fn of_element(&mut self, expr: &Expr, value: &Value, index: usize, acc: Option<Value>)
     -> Value;
     /// The limits and the scope of this evaluation.
     fn context(&mut self) -> &mut Context<'a>;
 }
 
-/// What functions may ask.
+/// The services that functions may use.
 #[derive(Debug)]
 pub struct Context<'a> {
     scope: Scope<'a>,
@@ -67,7 +67,7 @@ impl<'a> Context<'a> {
         Self { scope, times, row: None, steps: 0, randoms: 0, used_this: Cell::new(false) }
     }
 
-    /// Begins with another row.
+    /// Moves to another row.
     pub(super) fn begin(&mut self, row: Option<FileId>) {
         self.row = row;
         self.steps = 0;
@@ -78,13 +78,13 @@ impl<'a> Context<'a> {
         self.row
     }
 
-    /// What `this` is; that it was asked for is remembered.
+    /// The file that is `this`. Records that it was read.
     pub(super) fn this(&self) -> Option<FileId> {
         self.used_this.set(true);
         self.scope.this
     }
 
-    /// Whether any expression asked for `this`.
+    /// Whether an expression read `this`.
     pub(super) fn used_this(&self) -> bool {
         self.used_this.get()
     }
@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
         self.scope.source
     }
 
-    /// What `now()` gives: milliseconds since 1970.
+    /// The value of `now()`, in milliseconds since 1970.
     pub fn now(&self) -> i64 {
         self.scope.now
     }
@@ -104,12 +104,12 @@ impl<'a> Context<'a> {
         &self.times
     }
 
-    /// How values of this evaluation are compared and written.
+    /// The rules by which this evaluation compares and prints values.
     pub fn compare(&self) -> Compare<'_> {
         Compare { source: self.scope.source, times: &self.times }
     }
 
-    /// The file that links of the expression start from: `this`, else the row's.
+    /// The file from which links of the expression are resolved: `this`, else the row's file.
     pub(super) fn from(&self) -> Option<FileId> {
         self.scope.this.or(self.row)
     }
@@ -117,7 +117,7 @@ impl<'a> Context<'a> {
     pub(super) fn random(&mut self) -> f64 {
         self.randoms += 1;
         let row = self.row.map_or(0, |row| u64::from(row.0) + 1);
-        // SplitMix64, from a place of its own for each call of each row.
+        // SplitMix64, with a seed of its own for each call of each row.
         let mut z = self.scope.seed ^ row.wrapping_mul(0xD134_2543_DE82_EF95);
         z = z.wrapping_add(self.randoms.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -126,7 +126,7 @@ impl<'a> Context<'a> {
         (z >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Takes steps. An error once they are used up.
+    /// Consumes steps. Fails once none are left.
     pub(super) fn charge(&mut self, steps: u64) -> Result<(), String> {
         self.steps = self.steps.saturating_add(steps);
         if self.is_exhausted() { Err(EXHAUSTED.to_owned()) } else { Ok(()) }
@@ -136,7 +136,7 @@ impl<'a> Context<'a> {
         self.steps > MOST_STEPS
     }
 
-    /// A text that a function made, if it is not too long.
+    /// Checks the length of a text that a function created.
     pub(super) fn made_text(&mut self, text: impl Into<Text>) -> Outcome {
         let text = text.into();
         if text.len() > LONGEST_TEXT {
@@ -146,7 +146,7 @@ impl<'a> Context<'a> {
         Ok(Value::Text(text))
     }
 
-    /// A list that was made, if it is not too long or too deep.
+    /// Checks the length and depth of a list that was created.
     pub(super) fn made_list(&mut self, list: Vec<Value>) -> Outcome {
         let mut left = MOST_ELEMENTS;
         count(&list, &mut left, 0)?;
@@ -159,12 +159,12 @@ impl<'a> Context<'a> {
         self.compare().text(value).map_err(|error| error.to_string())
     }
 
-    /// Takes a step, and says later whether it was one too many.
+    /// Consumes a step; a later call reports that none was left.
     pub(super) fn step(&mut self) {
         self.steps = self.steps.saturating_add(1);
     }
 
-    /// Takes the steps of looking at values.
+    /// Consumes the steps of reading values.
     pub(super) fn look_at(&mut self, values: &[&Value]) -> Result<(), String> {
         let work = values.iter().fold(0u64, |sum, value| sum.saturating_add(size(value))) / 64;
         if work > 0 { self.charge(work) } else { Ok(()) }
@@ -173,7 +173,7 @@ impl<'a> Context<'a> {
 
 pub(super) const EXHAUSTED: &str = "the expression takes more than 1,000,000 steps";
 
-/// Bytes or elements that a function may have to look at.
+/// Bytes or elements that a function may have to read.
 fn size(value: &Value) -> u64 {
     match value {
         Value::Text(text) => text.len() as u64,
@@ -182,7 +182,7 @@ fn size(value: &Value) -> u64 {
     }
 }
 
-/// Counts elements down, those of lists in lists too.
+/// Subtracts the elements of a list, including those of nested lists.
 fn count(list: &[Value], left: &mut usize, depth: usize) -> Result<(), String> {
     *left = left.checked_sub(list.len()).ok_or("the list would have more than 100,000 elements")?;
     if depth > DEEPEST_LIST {

@@ -25,10 +25,11 @@ impl<Z: TimeZone> Zone for Z {
     }
 }
 
-/// What a zone's clocks show. The zone is asked twice a day and not at every date, which takes longer than the rest.
+/// Local times of a zone. The offset is looked up twice a day of the calendar and not for every date, since the lookup
+/// takes longer than all else.
 pub struct Times<'a> {
     zone: &'a dyn Zone,
-    /// The day that was asked for last, and its offset.
+    /// The last day that was looked up, with its offset.
     known: Cell<Option<(i64, i32)>>,
 }
 
@@ -39,7 +40,7 @@ impl std::fmt::Debug for Times<'_> {
 }
 
 impl<'a> Times<'a> {
-    /// Times of a zone, whose offset is looked up once a day that is asked about.
+    /// Creates the local times of a zone.
     pub fn new(zone: &'a dyn Zone) -> Self {
         Self { zone, known: Cell::new(None) }
     }
@@ -59,14 +60,14 @@ impl<'a> Times<'a> {
         first
     }
 
-    /// What clock and calendar show then. A moment outside of what calendars hold is 1970.
+    /// The local time of an instant; 1970 for an instant outside the calendar's range.
     pub fn local(&self, millis: i64) -> DateTime<FixedOffset> {
         let moment = DateTime::from_timestamp_millis(millis).unwrap_or_default();
         let offset = FixedOffset::east_opt(self.offset(millis.div_euclid(1_000)));
         moment.with_timezone(&offset.unwrap_or(Offset::fix(&chrono::Utc)))
     }
 
-    /// When clock and calendar show this: the first time where they do twice, as much later where they never do.
+    /// The instant of a local time: the first of two, or shifted forward by the gap if the local time does not exist.
     pub fn millis(&self, local: NaiveDateTime) -> i64 {
         let seconds = local.and_utc().timestamp();
         let before = i64::from(self.offset(seconds - DAY));
@@ -82,15 +83,15 @@ impl<'a> Times<'a> {
         Date { millis: self.millis(local.and_time(NaiveTime::MIN)), has_time: false }
     }
 
-    /// As expressions write it: `2026-11-24`, or `2026-11-24T10:30:00`.
+    /// The text of a date: `2026-11-24`, or `2026-11-24T10:30:00`.
     pub fn written(&self, date: Date) -> String {
         let local = self.local(date.millis);
         let day = format!("{:04}-{:02}-{:02}", local.year(), local.month(), local.day());
         if date.has_time { format!("{day}T{}", local.format("%H:%M:%S")) } else { day }
     }
 
-    /// The date that a text writes: a day, with a time behind a blank or `T`, and a time zone behind that; ISO 8601's
-    /// other forms too (`2026-11`, `2026-W48-2`, `2026-328`, `20261124`).
+    /// Parses a date: a day, then optionally a blank or `T` with a time, then a time zone; also ISO 8601's other forms
+    /// (`2026-11`, `2026-W48-2`, `2026-328`, `20261124`).
     pub fn parse(&self, text: &str) -> Option<Date> {
         let text = text.trim();
         let split = text.find(['T', ' ']).unwrap_or(text.len());
@@ -110,8 +111,8 @@ impl<'a> Times<'a> {
         Some(Date { millis, has_time: true })
     }
 
-    /// Later by a duration, or earlier (`sign` -1). Months stop at a month's last day; days keep the clock's time,
-    /// hours do not. `None` where no calendar reaches.
+    /// Adds a duration, or subtracts it (`sign` -1). Months are clamped to a month's last day; days keep the local time,
+    /// hours do not. `None` outside the calendar's range.
     pub fn plus(&self, date: Date, duration: &Duration, sign: f64) -> Option<Date> {
         let months = (duration.years * 12.0 + duration.months).round() * sign;
         let whole_days = duration.days.trunc() * sign;
@@ -132,7 +133,7 @@ impl<'a> Times<'a> {
         Some(Date { millis, has_time: date.has_time || rest != 0.0 })
     }
 
-    /// How far a moment is from now, as Moment says it: `3 days ago`, `in 2 months`.
+    /// The distance from now in Moment's words: `3 days ago`, `in 2 months`.
     pub fn relative(&self, date: Date, now: i64) -> String {
         let is_future = date.millis > now;
         let (from, to) = if is_future { (now, date.millis) } else { (date.millis, now) };
@@ -140,7 +141,7 @@ impl<'a> Times<'a> {
         if is_future { format!("in {words}") } else { format!("{words} ago") }
     }
 
-    /// From one moment to a later one: whole months of the calendar, and the rest.
+    /// The difference between two instants: whole calendar months, and the rest.
     fn between(&self, from: i64, to: i64) -> Duration {
         let (first, last) = (self.local(from), self.local(to));
         let years = last.year() - first.year();
@@ -166,7 +167,7 @@ fn months_later(day: NaiveDate, months: i64) -> Option<NaiveDate> {
     if months < 0 { day.checked_sub_months(count) } else { day.checked_add_months(count) }
 }
 
-/// `text` as digits alone, so many of them.
+/// `text` as a number of exactly so many digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     let is_right = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     if is_right { text.parse().ok() } else { None }

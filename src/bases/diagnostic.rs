@@ -1,4 +1,4 @@
-//! What is wrong with an expression or a base, and where: for people to read, and for models to correct it by.
+//! Errors and warnings about expressions and bases, with their places: for people, and for models to correct them by.
 
 use std::fmt::Write as _;
 use std::ops::Deref;
@@ -10,12 +10,12 @@ use super::ast::Span;
 /// The most characters of a line that are shown around a mark.
 const SHOWN: usize = 96;
 
-/// What kind of thing is wrong, as one stable word.
+/// The kind of a diagnostic, as a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The text is no expression.
+    /// The text is not an expression.
     InvalidExpression,
-    /// A regular expression that cannot be used.
+    /// An unusable regular expression.
     InvalidPattern,
     /// A filter is neither a text nor exactly one of `and`, `or` and `not`.
     InvalidFilter,
@@ -29,30 +29,30 @@ pub enum Kind {
     InvalidPath,
     /// A path that leads out of the vault.
     OutsideVault,
-    /// A folder that is kept from every tool, such as `.obsidian`.
+    /// A folder that no tool may access, such as `.obsidian`.
     ProtectedPath,
-    /// Formulas that need each other.
+    /// A cycle of formulas.
     Circular,
     /// Nested deeper than 200.
     TooDeep,
     /// Longer than 64 KB, or over 10,000 nodes.
     TooLarge,
-    /// Something that Obsidian does not know, in a place that Obsidian reads.
+    /// An extension of ours in a place that Obsidian reads.
     Extension,
-    /// There is no such function, field, formula or summary.
+    /// An unknown function, field, formula or summary.
     UnknownName,
     /// No note has this property.
     UnknownProperty,
     /// A function is given too few or too many arguments, or arguments of the wrong type.
     WrongArguments,
-    /// It means something else than its writer will have thought.
+    /// The expression probably does not mean what its author intended.
     Misleading,
-    /// How early versions of Bases wrote it.
+    /// The syntax of an early version of Bases.
     Outdated,
 }
 
 impl Kind {
-    /// The word that programs branch on.
+    /// The stable word for programs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidExpression => "invalid_expression",
@@ -77,19 +77,19 @@ impl Kind {
     }
 }
 
-/// Whether it can be run all the same.
+/// Whether the expression can still run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It runs, and probably does not do what was meant.
+    /// It runs but probably does not do what was intended.
     Warning,
-    /// It cannot be run.
+    /// It cannot run.
     Error,
 }
 
-/// One thing that is wrong, and its place in the text.
+/// An error or warning with its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message)]
-// Behind a pointer: a parser that recurses returns it at every level.
+// Boxed, since a recursive parser returns it at every level.
 pub struct Diagnostic(Box<Details>);
 
 impl Deref for Diagnostic {
@@ -100,13 +100,13 @@ impl Deref for Diagnostic {
     }
 }
 
-/// What a [`Diagnostic`] says.
+/// The content of a [`Diagnostic`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
     pub kind: Kind,
     pub severity: Severity,
     pub message: String,
-    /// What to write in its place, or to do about it.
+    /// The correction, or advice.
     pub hint: Option<String>,
     /// Bytes of the text.
     pub at: Span,
@@ -114,29 +114,29 @@ pub struct Details {
     pub line: u32,
     /// Characters of the line, from 1.
     pub column: u32,
-    /// The line, cut around the place where it is long, and below it the mark.
+    /// The line (shortened around the place if it is long) with the mark below it.
     excerpt: Box<str>,
 }
 
 impl Diagnostic {
-    /// An error at some bytes of `text`; at its end if they lie behind it.
+    /// An error at a range of `text`; at its end if the range lies past it.
     pub fn error(kind: Kind, text: &str, at: Span, message: impl Into<String>) -> Self {
         Self::new(kind, Severity::Error, text, at, message.into())
     }
 
-    /// A warning at some bytes of `text`.
+    /// A warning at a range of `text`.
     pub fn warning(kind: Kind, text: &str, at: Span, message: impl Into<String>) -> Self {
         Self::new(kind, Severity::Warning, text, at, message.into())
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// The same thing said of another text, which holds the first one at `at`.
+    /// Moves the diagnostic to an enclosing text that holds this text at byte `at`.
     #[must_use]
     pub fn moved_to(self, text: &str, at: Span) -> Self {
         let Details { kind, severity, message, hint, .. } = *self.0;
@@ -164,14 +164,14 @@ impl Diagnostic {
         }))
     }
 
-    /// What is wrong and where, then the line with the mark; without the hint, which an error shows apart.
+    /// The message with its place, then the line with the mark. Without the hint, which an error shows apart.
     pub fn described(&self, source: &str) -> String {
         let Details { line, column, message, excerpt, .. } = &*self.0;
         format!("{message} ({source}, line {line}, column {column})\n{excerpt}")
     }
 
-    /// All of it, as a person reads it on a terminal: where, what, the line, the mark and the hint. `source` is
-    /// what the text is called: a file, an option.
+    /// The diagnostic as printed on a terminal: place, message, line, mark and hint. `source` names the text: a file,
+    /// an option.
     pub fn render(&self, source: &str) -> String {
         let mut shown = self.without_hint(source);
         if let Some(hint) = &self.hint {
@@ -211,7 +211,7 @@ fn excerpt(before: &str, after: &str, bytes: usize, line: usize) -> Box<str> {
     format!("  {line} | {first}{left}{right}{last}\n  {margin} | {blank}{mark}").into()
 }
 
-/// A character that takes its place on a line and does nothing else.
+/// Replaces a control character with a blank.
 fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }

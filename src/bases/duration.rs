@@ -1,4 +1,4 @@
-//! Lengths of time: read, measured, and said as Moment says them.
+//! Durations: parsing, arithmetic, and Moment's wording.
 
 use super::number_text::rounded;
 
@@ -6,16 +6,16 @@ const SECOND: f64 = 1_000.0;
 const MINUTE: f64 = 60.0 * SECOND;
 const HOUR: f64 = 60.0 * MINUTE;
 const DAY: f64 = 24.0 * HOUR;
-/// Days of a month on the average of 400 years.
+/// Mean days of a month over 400 years.
 const DAYS_A_MONTH: f64 = 146_097.0 / 4_800.0;
 
-/// A length of time. Months and days have no fixed length, so each part stays apart until it is added to a date.
+/// A duration. Months and days have no fixed length, so the parts stay separate until they are added to a date.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Duration {
     pub years: f64,
     pub months: f64,
     pub days: f64,
-    /// Hours and everything shorter.
+    /// Hours and shorter units.
     pub millis: f64,
 }
 
@@ -59,7 +59,7 @@ impl Unit {
 }
 
 impl Duration {
-    /// As many of a unit.
+    /// A duration of `amount` units.
     pub fn of(amount: f64, unit: Unit) -> Self {
         let mut duration = Self::default();
         match unit {
@@ -75,7 +75,7 @@ impl Duration {
         duration
     }
 
-    /// What a text writes: `1d`, `2 hours`, `1y 2M -3d`, or ISO 8601 (`P1DT2H`). `None` if there is anything else.
+    /// Parses `1d`, `2 hours`, `1y 2M -3d` or ISO 8601 (`P1DT2H`). `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(duration) = iso(text) {
@@ -98,7 +98,7 @@ impl Duration {
         Some(sum)
     }
 
-    /// Both, one after the other.
+    /// The sum of both.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             years: self.years + other.years,
@@ -108,7 +108,7 @@ impl Duration {
         }
     }
 
-    /// As many times as long.
+    /// The duration times a factor.
     pub fn times(&self, factor: f64) -> Self {
         Self {
             years: self.years * factor,
@@ -122,7 +122,7 @@ impl Duration {
         self.years * 12.0 + self.months
     }
 
-    /// All of it in one unit, a month having 30.436875 days.
+    /// The whole duration in one unit; a month has 30.436875 days.
     pub fn total(&self, unit: Unit) -> f64 {
         let days = self.days + rounded(self.all_months() * DAYS_A_MONTH);
         let months = || self.all_months() + (self.days + self.millis / DAY) / DAYS_A_MONTH;
@@ -138,7 +138,7 @@ impl Duration {
         }
     }
 
-    /// In words, about: `a day`, `3 months`, `a few seconds`. Its sign is not said.
+    /// In rounded words without a sign: `a day`, `3 months`, `a few seconds`.
     pub fn in_words(&self) -> String {
         let of = |unit| rounded(self.total(unit).abs());
         let (seconds, minutes, hours) = (of(Unit::Seconds), of(Unit::Minutes), of(Unit::Hours));

@@ -1,4 +1,4 @@
-//! Evaluates expressions: walks the tree, which the parser keeps from being deep.
+//! Evaluates expressions by walking the tree, whose depth the parser limits.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::functions::{self, Code, Function, Type};
 use super::source::{Column, Source};
 use super::value::{EvalError, FileId, Outcome, Text, Value};
 
-/// How deep the evaluation may nest, formulas within formulas counted.
+/// The deepest nesting of an evaluation, including formulas within formulas.
 const DEEPEST: u32 = 300;
 
-/// An expression whose properties were looked up in a source.
+/// An expression whose properties are resolved in a source.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub expression: Arc<Expression>,
@@ -22,24 +22,24 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Looks each property of the expression up in `source`, for all rows.
+    /// Resolves each property of the expression in `source` once for all rows.
     pub fn new(expression: &Arc<Expression>, source: &dyn Source) -> Self {
         let columns = expression.properties.iter().map(|name| source.column(name)).collect();
         Self { expression: Arc::clone(expression), columns }
     }
 }
 
-/// A formula's value for the row at hand.
+/// A formula's value for the current row.
 #[derive(Debug, Clone, Default)]
 enum Memo {
     #[default]
     Unknown,
-    /// It is being evaluated: whoever asks again goes in a circle.
+    /// In evaluation: reading it now is a cycle.
     Running,
     Known(Value),
 }
 
-/// The names that enclosing calls bind.
+/// The variables bound by enclosing calls.
 #[derive(Debug, Default)]
 struct Locals {
     value: Value,
@@ -48,20 +48,20 @@ struct Locals {
     values: Value,
 }
 
-/// Evaluates expressions for one row after another.
+/// Evaluates expressions row by row.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
     context: Context<'a>,
     formulas: Rc<[(Text, Prepared)]>,
     locals: Locals,
     memos: Vec<Memo>,
-    /// The formulas that are being evaluated, the outermost first.
+    /// The formulas in evaluation, outermost first.
     running: Vec<usize>,
     depth: u32,
 }
 
 impl<'a> Evaluator<'a> {
-    /// Evaluates with the formulas of `scope`, whose properties are looked up now.
+    /// Creates an evaluator with the formulas of `scope`, and resolves their properties.
     pub fn new(scope: Scope<'a>) -> Self {
         let prepared = |(name, formula): &(Text, Arc<Expression>)| {
             (Arc::clone(name), Prepared::new(formula, scope.source))
@@ -77,7 +77,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Begins with another row; `None` for what is asked of no row.
+    /// Moves to another row; `None` for evaluation without a row.
     pub fn begin(&mut self, row: Option<FileId>) {
         self.context.begin(row);
         self.memos.fill(Memo::Unknown);
@@ -88,12 +88,12 @@ impl<'a> Evaluator<'a> {
         self.context.source()
     }
 
-    /// How values of this evaluation are compared and written.
+    /// The rules by which this evaluation compares and prints values.
     pub fn compare(&self) -> Compare<'_> {
         self.context.compare()
     }
 
-    /// What an expression gives for the row.
+    /// The value of an expression for the row.
     pub fn value(&mut self, prepared: &Prepared) -> Value {
         if self.context.source().is_withdrawn() {
             return Value::Null;
@@ -107,7 +107,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What a summary's formula gives for all values of a column.
+    /// The value of a summary's formula for all values of a column.
     pub fn of_values(&mut self, prepared: &Prepared, values: Arc<[Value]>) -> Value {
         self.begin(None);
         self.locals.values = Value::List(values);
@@ -116,7 +116,7 @@ impl<'a> Evaluator<'a> {
         value
     }
 
-    /// What `formula.NAME` gives for the row; an error where there is no such formula.
+    /// The value of `formula.NAME` for the row; an error if there is no such formula.
     pub fn formula(&mut self, name: &str, at: &Span) -> Value {
         let formulas = Rc::clone(&self.formulas);
         let Some(index) = formulas.iter().position(|(known, _)| **known == *name) else {
@@ -146,12 +146,12 @@ impl<'a> Evaluator<'a> {
         value
     }
 
-    /// What `file.NAME` gives for a file.
+    /// The value of `file.NAME` for a file.
     pub fn field_of(&mut self, file: FileId, name: &str) -> Value {
         self.field(&Value::File(file), false, name, &(0..0))
     }
 
-    /// Whether any expression asked for `this`.
+    /// Whether an expression read `this`.
     pub fn used_this(&self) -> bool {
         self.context.used_this()
     }
@@ -177,7 +177,7 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// What a node gives.
+    /// The value of a node.
     pub(super) fn eval(&mut self, of: &Prepared, expr: &Expr) -> Value {
         self.context.step();
         let Some(left) = leftmost(expr) else { return self.leaf(of, expr) };
@@ -194,7 +194,7 @@ impl<'a> Evaluator<'a> {
         value
     }
 
-    /// A node that has nothing to its left.
+    /// The value of a node without a left operand.
     fn leaf(&mut self, of: &Prepared, expr: &Expr) -> Value {
         match &expr.node {
             Node::Bool(value) => Value::Bool(*value),
@@ -240,7 +240,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A node, with what stands to its left known.
+    /// The value of a node whose left operand is evaluated.
     fn apply(&mut self, of: &Prepared, expr: &Expr, left: Value) -> Value {
         match &expr.node {
             Node::Not(_) => return Value::Bool(!left.is_true()),
@@ -322,7 +322,7 @@ impl<'a> Evaluator<'a> {
         }
         match functions::find(Some(of.kind()), name, false) {
             Some(function) => self.run(function, of, &[], at),
-            // A property that this one file does not have.
+            // The row's file does not have the property.
             None if is_this => Value::Null,
             None => error(format!("Cannot find \"{name}\" on type {}", of.type_name()), at),
         }
@@ -443,7 +443,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Evaluates the arguments of a function, which stand in one expression.
+/// Evaluates the arguments of a call.
 struct Walker<'e, 'a> {
     evaluator: &'e mut Evaluator<'a>,
     of: &'e Prepared,
@@ -469,7 +469,7 @@ impl<'a> Walk<'a> for Walker<'_, 'a> {
     }
 }
 
-/// What stands to the left of a node and is evaluated first.
+/// The left operand of a node, which is evaluated first.
 fn leftmost(expr: &Expr) -> Option<&Expr> {
     match &expr.node {
         Node::Field { of, .. } | Node::Index { of, .. } | Node::Method { of, .. } => Some(of),
@@ -488,7 +488,7 @@ fn located(outcome: Outcome, at: &Span) -> Value {
     outcome.unwrap_or_else(|message| error(message, at))
 }
 
-/// Whether arguments are of the types that a signature names.
+/// Whether arguments match the types of a signature.
 fn check(function: &Function, args: &[Value]) -> Result<(), String> {
     let params = function.params.unwrap_or_default();
     for (at, param) in params.iter().enumerate() {

@@ -1,14 +1,14 @@
-//! What a filter says of every file that it lets through.
+//! Hints for an index, derived from a filter.
 
 use super::ast::{Expr, Expression, Node, Op};
 use super::query::Filter;
 use super::source::Hint;
 use super::value::Text;
 
-/// What holds of every file for which the filter does; `None` if nothing that an index could tell.
+/// A hint that every file accepted by the filter meets; `None` if an index cannot help.
 ///
-/// The rows that are left out must be those that the filter refuses without an error, since rows with an error are
-/// counted. So a part of a group counts only where every part before it cannot fail.
+/// It may leave out only rows that the filter rejects without an error, since rows with an error are counted.
+/// So a part of a group is used only if no part before it can fail.
 pub(super) fn hint(filter: &Filter) -> Option<Hint> {
     match filter {
         Filter::Is(expression) => of_expr(&expression.root),
@@ -24,7 +24,7 @@ pub(super) fn hint(filter: &Filter) -> Option<Hint> {
         }
         Filter::Or(parts) => {
             let hints: Option<Vec<Hint>> = parts.iter().map(hint).collect();
-            // A part that fails is counted wherever it stands, unless the hints leave its rows in.
+            // A row whose part fails is counted, so the hints must not leave it out.
             hints.filter(|hints| !hints.is_empty()).map(Hint::Any)
         }
         Filter::Not(_) => None,
@@ -70,7 +70,7 @@ fn is_extension(expr: &Expr) -> bool {
     matches!(&expr.node, Node::Field { of, name, .. } if &**name == "ext" && matches!(of.node, Node::File))
 }
 
-/// Whether no row makes an error of a condition.
+/// Whether a condition cannot fail for any row.
 fn cannot_fail(filter: &Filter) -> bool {
     match filter {
         Filter::Is(expression) => is_safe(expression),
@@ -82,7 +82,7 @@ fn cannot_fail(filter: &Filter) -> bool {
 
 fn is_safe(expression: &Expression) -> bool {
     match &expression.root.node {
-        // What `&&`, `||` and `!` give is true or false, whatever their sides give.
+        // `&&`, `||` and `!` give true or false for all operands.
         Node::And(..) | Node::Or(..) | Node::Not(_) => true,
         Node::Binary { op: Op::Equal | Op::NotEqual, left, right, .. } => {
             let is_plain = |expr: &Expr| is_plain(expr) || is_extension(expr);

@@ -1,11 +1,11 @@
-//! Texts in the order in which people sort names: `Note 2` before `Note 10`, case and accents last.
+//! Natural order of texts: `Note 2` before `Note 10`, case and accents as ties.
 
 use std::cmp::Ordering;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Natural order: digits by their number, punctuation before digits before letters; where texts differ by nothing
-/// but accents or case, plain letters come first. Texts that differ are never equal.
+/// Natural order: digits by value, punctuation before digits before letters; texts that differ only in accents or case
+/// put plain letters first. Different texts are never equal.
 pub fn order(a: &str, b: &str) -> Ordering {
     let by_letter = if a.is_ascii() && b.is_ascii() {
         by_parts(
@@ -48,7 +48,7 @@ where
     }
 }
 
-/// The digits at the beginning of both, by their number.
+/// Compares the numbers at the start of both.
 fn by_number<A, B>(a: &mut std::iter::Peekable<A>, b: &mut std::iter::Peekable<B>) -> Ordering
 where
     A: Iterator<Item = char>,

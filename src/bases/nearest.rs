@@ -1,17 +1,17 @@
-//! The known name that somebody probably meant.
+//! Suggests a known name for an unknown one.
 
-/// The known name that `name` is probably meant to be: the same but for case, else near by its letters.
+/// The known name nearest to `name`: equal but for case, else by edit distance.
 pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let folded = name.to_lowercase();
     let letters = folded.chars().count();
-    // What differs in half of its letters is another name.
+    // A name that differs in half of its letters is another name.
     let is_near = |distance: usize, of_known: usize| {
         distance == 0 || distance <= 1 + of_known / 4 && distance * 2 < of_known.min(letters)
     };
     let distance = |known: &str| {
         let known = known.to_lowercase();
         let of_known = known.chars().count();
-        // The distance is at least what one has more; there may be thousands of names.
+        // The difference in length is a lower bound of the distance, and cheap for thousands of names.
         let distance = is_near(of_known.abs_diff(letters), of_known)
             .then(|| strsim::osa_distance(&folded, &known));
         distance.filter(|distance| is_near(*distance, of_known))

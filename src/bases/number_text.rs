@@ -17,7 +17,7 @@ pub fn written(number: f64) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits = mantissa.replace('.', "");
     let count = digits.len() as i32;
-    // The point stands behind this many digits.
+    // The number of digits before the decimal point.
     let point = exponent.parse::<i32>().unwrap_or(0) + 1;
     let zeros = |count: i32| "0".repeat(count.max(0) as usize);
     if count <= point && point <= 21 {
@@ -44,7 +44,7 @@ pub fn fixed(number: f64, places: usize) -> String {
     let size = number.abs();
     let longer = format!("{size:.*}", places + 1);
     if longer.ends_with('5') {
-        // The exact digits of a number end at the 1,074th place at the latest.
+        // The exact decimal expansion of a number has at most 1,074 places.
         let exact = format!("{size:.1080}");
         let cut = longer.len();
         if exact.starts_with(&longer) && exact[cut..].bytes().all(|digit| digit == b'0') {
@@ -54,7 +54,7 @@ pub fn fixed(number: f64, places: usize) -> String {
     format!("{sign}{size:.places$}")
 }
 
-/// Decimal digits, the last of them one higher.
+/// Rounds a string of decimal digits up at its end.
 fn rounded_up(digits: &str, places: usize) -> String {
     let mut bytes: Vec<u8> = digits.trim_end_matches('.').bytes().collect();
     let mut carried = true;

@@ -1,4 +1,4 @@
-//! From text to a tree: the language as Obsidian has it.
+//! The parser of Obsidian's expression language.
 //!
 //! ```text
 //! expr    = and { "||" and }                 and     = compare { "&&" compare }
@@ -19,22 +19,22 @@ use super::token::{Lexer, Token};
 use super::tree::{self, MAX_BYTES, Part, Tree};
 use super::value::Text;
 
-/// What the place of an expression allows.
+/// What an expression may use, depending on its place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether it may use what Obsidian does not know: sizes such as `10MB`.
+    /// Whether extensions such as the size `10MB` are allowed.
     pub allows_extensions: bool,
-    /// Whether it sums up a column, so that `values` are that column's.
+    /// Whether the expression is a summary, in which `values` are those of its column.
     pub is_summary: bool,
-    /// Whether it stands in a [template](super::template), where `title` is the name of the row's file without its
-    /// extension, and a property of that name is `note.title`.
+    /// Whether the expression is part of a [template](super::template), where `title` is the name of the row's file
+    /// without its extension, and a property of that name is `note.title`.
     pub is_in_template: bool,
 }
 
 /// Parses an expression.
 ///
 /// # Errors
-/// The text is no expression, or over a limit: 64 KB, 200 levels, 10,000 nodes.
+/// The text is not an expression, or exceeds a limit: 64 KB, 200 levels, 10,000 nodes.
 pub fn parse(source: &str, options: Options) -> Result<Expression, Diagnostic> {
     if source.len() > MAX_BYTES {
         return Err(tree::too_long(source));
@@ -60,7 +60,7 @@ pub fn parse(source: &str, options: Options) -> Result<Expression, Diagnostic> {
     Ok(parser.tree.finish(root))
 }
 
-/// Names that are bound where the parser stands.
+/// Variables in scope.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bound {
     value: bool,
@@ -78,7 +78,7 @@ struct Parser<'s> {
     tree: Tree<'s>,
 }
 
-/// Elements or arguments, and how high the highest one is.
+/// Elements or arguments, and the greatest height among them.
 #[derive(Default)]
 struct Items {
     items: Vec<Expr>,
@@ -87,7 +87,7 @@ struct Items {
 
 type Parsed = Result<Part, Diagnostic>;
 
-/// Words for operators in other languages, and what is written here.
+/// Operators of other languages as words, with ours.
 const WORDS: [(&str, &str); 10] = [
     ("and", "write `&&`"),
     ("or", "write `||`"),
@@ -120,7 +120,7 @@ impl<'s> Parser<'s> {
         Diagnostic::error(Kind::InvalidExpression, self.source, at, message)
     }
 
-    /// What to say of a token that stands behind a whole value.
+    /// The error for a token after a complete value.
     fn unexpected(&self, before: &Expr) -> Diagnostic {
         let text = |at: &Span| &self.source[at.start as usize..at.end as usize];
         let here = text(&self.next_at);
@@ -161,7 +161,7 @@ impl<'s> Parser<'s> {
         Some((sign, level))
     }
 
-    /// Operators of at least this level, with their operands.
+    /// Parses operators of at least this precedence with their operands.
     fn binary(&mut self, least: u8) -> Parsed {
         let mut left = self.unary()?;
         while let Some((sign, level)) = self.operator().filter(|(_, level)| *level >= least) {
@@ -274,7 +274,7 @@ impl<'s> Parser<'s> {
         self.tree.make(Node::Method { of, name, name_at, args }, start..end, below)
     }
 
-    /// Arguments in parentheses, and where they end. The first one sees what `first` binds.
+    /// Parses arguments in parentheses; also gives their end. The first argument has the variables of `first` in scope.
     fn args(&mut self, first: Bound) -> Result<(Items, u32), Diagnostic> {
         let outer = std::mem::replace(&mut self.bound, first);
         let (_, opening) = self.advance()?;
@@ -283,7 +283,7 @@ impl<'s> Parser<'s> {
         args
     }
 
-    /// Elements up to `closing`, and where that ends; those behind the first one see what `rest` binds.
+    /// Parses elements up to `closing`; also gives its end. All but the first have the variables of `rest` in scope.
     fn list(
         &mut self,
         opening: &Span,
@@ -366,7 +366,7 @@ impl<'s> Parser<'s> {
             Token::Text(text) => self.tree.make(Node::Text(text.into()), at, 0),
             Token::Pattern { source, flags } => {
                 let pattern = pattern::compile(source, flags).map_err(|fault| {
-                    // Behind the slash that opens it.
+                    // After the opening slash.
                     tree::pattern_fault(self.source, at.start + 1, fault)
                 })?;
                 self.tree.make(Node::Pattern(Arc::new(pattern)), at, 0)
@@ -387,7 +387,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What to say where a value should begin and does not.
+    /// The error where a value should begin.
     fn no_value(&self) -> Diagnostic {
         match self.next {
             Token::Sign("+") => self
@@ -430,7 +430,7 @@ impl<'s> Parser<'s> {
         self.tree.make(node, at, 0)
     }
 
-    /// What follows `formula`, which is nothing alone.
+    /// Parses the name after `formula`, which means nothing alone.
     fn formula(&mut self, at: Span) -> Parsed {
         let name = if self.is(".") {
             let (_, dot) = self.advance()?;

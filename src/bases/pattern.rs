@@ -1,4 +1,4 @@
-//! From JavaScript's regular expressions to an engine that takes linear time.
+//! Translates JavaScript's regular expressions for an engine that runs in linear time.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -10,19 +10,19 @@ use super::value::Pattern;
 /// The most memory that one pattern may take when it is compiled, in bytes.
 const MAX_COMPILED: usize = 2 << 20;
 
-/// Groups inside each other.
+/// The deepest nesting of groups.
 const MAX_NESTING: u32 = 100;
 
-/// JavaScript's blanks, which are more than Unicode's by the byte-order mark.
+/// JavaScript's white space: Unicode's and the byte-order mark.
 const BLANKS: &str = r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}";
 
-/// Ends of lines in JavaScript.
+/// JavaScript's line terminators.
 const LINE_ENDS: &str = r"\n\r\u{2028}\u{2029}";
 
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PatternFault {
-    /// Bytes of the pattern's source; behind its end lie those of the flags and of the slash before them.
+    /// Bytes of the pattern's source. Offsets past its end are those of the closing slash and the flags.
     pub(super) at: usize,
     pub(super) message: String,
     pub(super) hint: Option<&'static str>,
@@ -31,7 +31,7 @@ pub(super) struct PatternFault {
 /// Compiles what stands between the slashes, with the flags behind them.
 ///
 /// # Errors
-/// It is malformed, looks around, refers back, or takes too much memory.
+/// The pattern is malformed, uses look-around or a back reference, or takes too much memory.
 pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault> {
     let fault = |at, message: String, hint| PatternFault { at, message, hint };
     for (at, flag) in flags.char_indices() {
@@ -103,10 +103,10 @@ struct Reader<'s> {
     groups: Vec<usize>,
 }
 
-/// One member of a class, or one character outside of it.
+/// One member of a class, or one character outside a class.
 enum Atom {
     Char(char),
-    /// As the engine writes it, for within a class.
+    /// In the engine's syntax, for use within a class.
     Class(&'static str),
     /// `\p{…}`, which means the same to the engine.
     Property(String),
@@ -114,7 +114,7 @@ enum Atom {
 
 impl<'s> Reader<'s> {
     fn read(&mut self) -> Result<(), PatternFault> {
-        // Whether what came before can be repeated.
+        // Whether a quantifier may follow.
         let mut is_atom = false;
         while let Some((at, c)) = self.chars.next() {
             is_atom = match c {
@@ -202,7 +202,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A character that means itself.
+    /// A literal character.
     fn char(&mut self, c: char) {
         if regex_syntax::is_meta_character(c) {
             self.written.push('\\');
@@ -263,7 +263,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Reads a quantifier that begins with `c`: how often at least and at most. `None` if it is a mere brace.
+    /// Reads a quantifier that begins with `c`: its minimum and maximum. `None` if it is a literal brace.
     fn repeat(&mut self, at: usize, c: char) -> Option<(u64, Option<u64>)> {
         if c != '{' {
             self.written.push(c);
@@ -283,7 +283,7 @@ impl<'s> Reader<'s> {
         Some(found)
     }
 
-    /// What a backslash outside of a class means; whether it can be repeated.
+    /// Translates an escape outside a class, and says whether a quantifier may follow it.
     fn escape(&mut self, at: usize) -> Result<bool, PatternFault> {
         let Some(&(_, c)) = self.chars.peek() else {
             return Err(self.fault(at, "there is nothing behind this `\\`"));
@@ -302,7 +302,7 @@ impl<'s> Reader<'s> {
         }
         match self.atom(at)? {
             Atom::Char(c) => self.char(c),
-            // With the flag `i` the letters of `\w` would mean others too.
+            // With the flag `i` the engine would widen the letters of `\w`.
             Atom::Class(class) => {
                 self.written.push_str("(?-i:[");
                 self.written.push_str(class);
@@ -320,7 +320,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What follows a backslash, in a class or not.
+    /// Translates an escape, in a class or outside.
     fn atom(&mut self, at: usize) -> Result<Atom, PatternFault> {
         let Some((_, c)) = self.chars.next() else {
             return Err(self.fault(at, "there is nothing behind this `\\`"));
@@ -382,7 +382,7 @@ impl<'s> Reader<'s> {
             return self.code(at, code.unwrap_or(u32::MAX));
         }
         let Some(code) = self.hex(4) else { return Ok(Atom::Char('u')) };
-        // Two halves make one character.
+        // A surrogate pair is one character.
         if (0xd800..0xdc00).contains(&code) && self.rest().starts_with("\\u") {
             self.skip(2);
             let low = self.hex(4).filter(|low| (0xdc00..0xe000).contains(low));
@@ -400,7 +400,7 @@ impl<'s> Reader<'s> {
     fn class(&mut self, at: usize) -> Result<(), PatternFault> {
         let is_negated = self.chars.next_if(|(_, c)| *c == '^').is_some();
         if self.chars.next_if(|(_, c)| *c == ']').is_some() {
-            // Nothing, or anything.
+            // `[]` matches nothing, `[^]` anything.
             self.written.push_str(if is_negated { "(?s:.)" } else { r"[^\s\S]" });
             return Ok(());
         }

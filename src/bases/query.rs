@@ -1,5 +1,4 @@
-//! What is asked of a vault: the filter, columns, order and summaries of one view, from a `.base` file or from the
-//! arguments of a tool.
+//! A query: the filter, columns, order and summaries of one view, from a `.base` file or the arguments of a tool.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// The expressions in it, in their order.
+    /// The expressions of the condition, in order.
     pub fn expressions(&self) -> Vec<&Arc<Expression>> {
         match self {
             Self::Is(expression) => vec![expression],
@@ -30,7 +29,7 @@ impl Filter {
     }
 }
 
-/// What a column shows.
+/// The content of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ColumnKey {
     /// A field of the file: `file.mtime`.
@@ -45,13 +44,13 @@ pub enum ColumnKey {
 #[derive(Debug, Clone)]
 pub struct ShownColumn {
     pub key: ColumnKey,
-    /// The `displayName` of the base, else as the key is written.
+    /// The base's `displayName`, else the key as written.
     pub title: Text,
-    /// An expression that was given in the place of a key (`select` of the tool); it has no key of its own.
+    /// An expression given instead of a key (`select` of the tool).
     pub expression: Option<Arc<Expression>>,
 }
 
-/// By what rows are sorted.
+/// A sort key.
 #[derive(Debug, Clone)]
 pub struct SortBy {
     pub key: ColumnKey,
@@ -76,7 +75,7 @@ pub const BUILT_IN_SUMMARIES: [&str; 14] = [
     "Unique",
 ];
 
-/// How a column is summed up.
+/// A summary of a column.
 #[derive(Debug, Clone)]
 pub enum Summary {
     /// One of the fifteen that Obsidian has, by name.
@@ -85,7 +84,7 @@ pub enum Summary {
     Own { name: Text, formula: Arc<Expression> },
 }
 
-/// One view, ready to be run.
+/// A view that can be run.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     pub filter: Option<Filter>,
@@ -95,7 +94,7 @@ pub struct Query {
     /// Empty: by `file.name`, then path.
     pub sort: Vec<SortBy>,
     pub group_by: Option<SortBy>,
-    /// The most rows, over all groups; those that sort first.
+    /// The most rows over all groups, in sort order.
     pub limit: Option<usize>,
     pub summaries: Vec<(ColumnKey, Summary)>,
 }

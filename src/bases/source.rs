@@ -1,4 +1,4 @@
-//! The vault as expressions see it.
+//! Access to the vault for expressions.
 
 use super::value::{FileId, Link, Object, Text, Value};
 use std::collections::BTreeSet;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Column(pub u32);
 
-/// What a filter says of every file for which it holds, so that a source with an index need not offer the others.
+/// A condition that every match of a filter meets, so that a source with an index can leave out other files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
-    /// It lies in a folder or below it; as `file.inFolder` takes it.
+    /// The file lies in this folder or below it, as in `file.inFolder`.
     InFolder(Text),
-    /// It has a tag, or one nested below it; as `file.hasTag` takes it.
+    /// The file has this tag or one nested below it, as in `file.hasTag`.
     HasTag(Text),
-    /// Its extension is exactly this.
+    /// The file has exactly this extension.
     Extension(Text),
     /// All of these hold.
     All(Vec<Hint>),
@@ -23,21 +23,20 @@ pub enum Hint {
     Any(Vec<Hint>),
 }
 
-/// What expressions read: the files that a caller may see, and no others.
+/// The data that expressions read: the files that a caller may see, and no others.
 ///
-/// A source is one moment of the vault: it answers the same from the first question to the last. Files are those
-/// of the catalogue, notes and attachments; folders are none.
+/// A source is a snapshot of the vault: its answers never change. Files are the notes and attachments of the
+/// catalogue, without folders.
 pub trait Source {
     /// Every file, in no order.
     fn files(&self) -> Box<dyn Iterator<Item = FileId> + '_>;
-    /// At least all files for which a hint holds, in no order; `None` where an index does not tell. The filter is
-    /// asked about each of them all the same.
+    /// A superset of the files that meet a hint, in no order; `None` if no index covers it. The caller still applies
+    /// the filter to each.
     fn narrow(&self, hint: &Hint) -> Option<Vec<FileId>> {
         let _ = hint;
         None
     }
-    /// Whether whoever asks does not want the answer any more: nothing is evaluated from then on, and what comes of
-    /// it is worth nothing.
+    /// Whether the caller cancelled the query. Nothing is evaluated from then on, and the result is invalid.
     fn is_withdrawn(&self) -> bool {
         false
     }
@@ -45,9 +44,9 @@ pub trait Source {
     fn path(&self, file: FileId) -> Text;
     /// Bytes.
     fn size(&self, file: FileId) -> u64;
-    /// When it was made, in milliseconds since 1970; that of its last change where the system does not tell.
+    /// Creation time in milliseconds since 1970; the modification time where the system does not store one.
     fn created(&self, file: FileId) -> i64;
-    /// When it was last changed, in milliseconds since 1970.
+    /// Modification time in milliseconds since 1970.
     fn modified(&self, file: FileId) -> i64;
 
     /// The column of the property `name`: exact, else ignoring case. `None` if no note has it.
@@ -55,20 +54,20 @@ pub trait Source {
     /// The value of a property; null where the note does not have it. Attachments have no properties. A text that
     /// is one wikilink is a link, also in lists; a text is a date as [`typed`](super::typed) decides.
     fn property(&self, file: FileId, column: Column) -> Value;
-    /// All properties of a note in their order; none of a file that is no note.
+    /// All properties of a note in their order; none for other files.
     fn properties(&self, file: FileId) -> Arc<Object>;
-    /// How many notes have each property, the commonest first: what a checker suggests from.
+    /// The number of notes with each property, most frequent first; the checker suggests names from it.
     fn property_counts(&self) -> Vec<(Text, usize)>;
 
     /// Tags of text and frontmatter, without `#`, as first written, each once, in their order.
     fn tags(&self, file: FileId) -> Vec<Text>;
-    /// The tags that any file has.
+    /// The tags of all files.
     fn tag_names(&self) -> BTreeSet<Text> {
         self.files().flat_map(|file| self.tags(file)).collect()
     }
     /// Whether the file has the tag, or one nested below it. `tag` may begin with `#`; case does not count.
     fn has_tag(&self, file: FileId, tag: &str) -> bool;
-    /// Links of frontmatter and body in their order, embeds included, no web addresses.
+    /// Links of frontmatter and body in their order, including embeds, without web addresses.
     fn links(&self, file: FileId) -> Vec<Arc<Link>>;
     /// The embeds among them.
     fn embeds(&self, file: FileId) -> Vec<Arc<Link>>;
@@ -79,12 +78,12 @@ pub trait Source {
         let leads = |link: &Arc<Link>| self.resolve(link.path(), link.from) == Some(to);
         self.links(file).iter().any(|link| !link.is_external && leads(link))
     }
-    /// Where a linkpath leads from a file, by Obsidian's rules; heading and block do not count.
+    /// Resolves a linkpath from a file by Obsidian's rules, ignoring heading and block.
     fn resolve(&self, linkpath: &str, from: Option<FileId>) -> Option<FileId>;
     /// The file at this very path.
     fn at(&self, path: &str) -> Option<FileId>;
 
-    /// The text of a note, behind its frontmatter: for the extensions `file.text`, `file.words` and
+    /// The text of a note after its frontmatter, for the extensions `file.text`, `file.words` and
     /// `file.headings`. `None` if it cannot be read as text.
     fn text(&self, file: FileId) -> Option<Text>;
 }

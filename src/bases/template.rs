@@ -1,4 +1,4 @@
-//! Texts with `{{expression}}` in them, as rules and workflows have them.
+//! Templates: texts with `{{expression}}`, for rules and workflows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::tree::MAX_BYTES;
 use super::value::{Link, Text, Value};
 use crate::note::names::{check_new_name, forbidden_in, without_forbidden};
 
-/// The longest name that a template gives, in bytes; a longer one ends at a word before that.
+/// The longest name that a template creates, in bytes. A longer one is cut at a word.
 pub const MAX_NAME_BYTES: usize = 200;
 
 /// A text with expressions in it.
@@ -26,7 +26,7 @@ pub const MAX_NAME_BYTES: usize = 200;
 /// `note.title`. Two opening braces that are meant as such are written `{{"{{"}}`.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// As it was written.
+    /// The source text.
     pub source: Text,
     pub parts: Vec<Part>,
     purpose: Purpose,
@@ -38,12 +38,12 @@ pub enum Part {
     Text(Text),
     Expression {
         expression: Arc<Expression>,
-        /// Byte of the template at which the expression's own text begins.
+        /// Byte offset of the expression in the template.
         at: u32,
     },
 }
 
-/// What a template is for.
+/// The use of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// The text of a note, or the value of a property.
@@ -54,33 +54,33 @@ pub enum Purpose {
     Path,
 }
 
-/// Why a template gives no text for a row.
+/// Why a template has no text for a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{expression}` gives {gives}")]
 pub struct NothingToInsert {
     /// The expression that has no text, or the whole template.
     pub expression: Text,
-    /// What it gives instead: `null`, `a list`, or the error.
+    /// Its actual value: `null`, `a list`, or the error.
     pub gives: String,
 }
 
-/// A name or a path that a template gave.
+/// A name or path created by a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
     /// Empty for the vault's top.
     pub text: String,
-    /// Whether a value had characters that no name may hold, or made a name that no file may have.
+    /// Whether a value had characters that are not allowed in names, or created a name that no file may have.
     pub is_changed: bool,
     /// Whether a name was longer than [`MAX_NAME_BYTES`].
     pub is_shortened: bool,
 }
 
 impl Template {
-    /// Reads a template. Diagnostics stand in `source`, not in the file that holds it.
+    /// Parses a template. Places of diagnostics are those in `source`, not in an enclosing file.
     ///
     /// # Errors
-    /// An expression that is none or is not closed, a template over 64 KB, and, for a name or a path, text of its own
-    /// that no name may hold or that leads out of the vault.
+    /// An invalid or unclosed expression, a template over 64 KB, and, for a name or path, literal text that no name may
+    /// hold or that leads out of the vault.
     pub fn parse(source: &str, purpose: Purpose) -> Result<Self, Diagnostic> {
         let mut reader = Reader::new(source, purpose)?;
         while let Some(opening) = source[reader.at..].find("{{") {
@@ -94,7 +94,7 @@ impl Template {
         reader.finish()
     }
 
-    /// Reads a template of the classic dialect, which knows `{name}`, `{ext}` and `{date}`.
+    /// Parses a template of the classic dialect, which has `{name}`, `{ext}` and `{date}`.
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and braces around another word.
@@ -130,7 +130,7 @@ impl Template {
                 }
             };
             reader.text(opening);
-            // An extension that is missing takes its dot along.
+            // A missing extension removes its dot too.
             let has_dot = expression == "file.ext" && reader.take_dot();
             let expression = match has_dot {
                 true => "if(file.ext.isEmpty(), \"\", \".\" + file.ext)",
@@ -142,7 +142,7 @@ impl Template {
         reader.finish()
     }
 
-    /// The text, if there is no expression in it.
+    /// The text of a template without expressions.
     pub fn literal(&self) -> Option<&str> {
         match &self.parts[..] {
             [] => Some(""),
@@ -151,12 +151,12 @@ impl Template {
         }
     }
 
-    /// Whether it is a single expression, whose value may keep its type.
+    /// Whether the template is a single expression, whose value keeps its type.
     pub fn is_value(&self) -> bool {
         matches!(self.parts[..], [Part::Expression { .. }])
     }
 
-    /// The expressions in it, and at which byte of the template each begins.
+    /// The expressions with their byte offsets in the template.
     pub fn expressions(&self) -> impl Iterator<Item = (&Arc<Expression>, u32)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Expression { expression, at } => Some((expression, *at)),
@@ -164,7 +164,7 @@ impl Template {
         })
     }
 
-    /// Looks the properties of its expressions up in `source`, for all rows.
+    /// Resolves the properties of its expressions in `source` once for all rows.
     pub fn prepare(&self, source: &dyn Source) -> PreparedTemplate {
         let prepared = |(expression, _): (&Arc<Expression>, u32)| Prepared::new(expression, source);
         let expressions = self.expressions().map(prepared).collect();
@@ -172,7 +172,7 @@ impl Template {
     }
 }
 
-/// A template whose properties were looked up in a source.
+/// A template whose properties are resolved in a source.
 #[derive(Debug, Clone)]
 pub struct PreparedTemplate {
     pub template: Template,
@@ -180,7 +180,7 @@ pub struct PreparedTemplate {
 }
 
 impl PreparedTemplate {
-    /// The text for the row that `evaluator` stands at: a link as the name of its file, a date as `YYYY-MM-DD`.
+    /// The text for the evaluator's current row: a link as the name of its file, a date as `YYYY-MM-DD`.
     ///
     /// # Errors
     /// An expression gives null, a list, an object or an error.
@@ -200,8 +200,7 @@ impl PreparedTemplate {
         Ok(filled)
     }
 
-    /// The value that a property gets: that of a single expression with its type, dates and links as YAML has them;
-    /// of any other template its text.
+    /// The value for a property: of a single expression its value (dates and links as in YAML), else the text.
     ///
     /// # Errors
     /// As [`text`](Self::text), but a list or an object is a value.
@@ -219,8 +218,8 @@ impl PreparedTemplate {
         Err(nothing(prepared, gives))
     }
 
-    /// The name or path for the row that `evaluator` stands at. Characters that no name may hold become `-`, `/` too.
-    /// Only a date's format, `file.folder` and what the rule itself writes can make folders of their own.
+    /// The name or path for the evaluator's current row. Characters that no name may hold become `-`, `/` too.
+    /// Only a date's format, `file.folder` and the template's own text can create folders.
     ///
     /// # Errors
     /// As [`text`](Self::text), and a name is empty.
@@ -266,7 +265,7 @@ impl PreparedTemplate {
             }
             let short = shortened(whole);
             named.is_shortened |= short.len() < whole.len();
-            // A dot at the end of a note's name stands before that of its extension.
+            // The extension follows the name, so a final dot of the name is allowed.
             let ending = if is_path { "" } else { ".md" };
             let name = format!("{short}{ending}");
             let name = match check_new_name(&name) {
@@ -285,24 +284,24 @@ impl PreparedTemplate {
     }
 }
 
-/// A name of a path that is being made.
+/// A component of a path under construction.
 #[derive(Default)]
 struct Component {
     text: String,
-    /// Whether a value stands in it, so that it cannot be left away.
+    /// Whether it contains a value, so that it cannot be left out.
     is_needed: bool,
 }
 
-/// A part of a template that is being read.
+/// The parser of a template.
 struct Reader<'s> {
     source: &'s str,
     purpose: Purpose,
-    /// The first byte that is in no part yet.
+    /// The first byte that is not in a part yet.
     at: usize,
     parts: Vec<Part>,
-    /// Where its own text stands.
+    /// The ranges of literal text.
     texts: Vec<Range<usize>>,
-    /// Names of a path as they are written, each with where it begins and whether an expression stands in it.
+    /// The components of a path, each with its offset and whether it contains an expression.
     names: Vec<(usize, String, bool)>,
 }
 
@@ -318,7 +317,7 @@ impl<'s> Reader<'s> {
         Ok(Self { source, purpose, at: 0, parts: Vec::new(), texts: Vec::new(), names })
     }
 
-    /// Takes the text up to a byte.
+    /// Adds the literal text up to a byte.
     fn text(&mut self, end: usize) {
         let text = &self.source[self.at..end];
         if text.is_empty() {
@@ -338,7 +337,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Takes a dot back that the text ends with.
+    /// Removes a dot at the end of the text.
     fn take_dot(&mut self) -> bool {
         let Some(Part::Text(text)) = self.parts.last_mut() else { return false };
         let Some(rest) = text.strip_suffix('.') else { return false };
@@ -358,7 +357,7 @@ impl<'s> Reader<'s> {
         let parsed = parse::parse(text, options).map_err(|error| moved(error, self.source, at))?;
         self.parts.push(Part::Expression { expression: Arc::new(parsed), at: at as u32 });
         if let Some((_, whole, is_mixed)) = self.names.last_mut() {
-            // Stands for a value that is good for a name.
+            // A placeholder for a value that is valid in a name.
             whole.push('x');
             *is_mixed = true;
         }
@@ -373,7 +372,7 @@ impl<'s> Reader<'s> {
         Ok(Template { source: self.source.into(), parts: self.parts, purpose: self.purpose })
     }
 
-    /// Refuses what no name may hold where the template itself has it.
+    /// Rejects literal text that no name may hold.
     fn check_names(&self) -> Result<(), Diagnostic> {
         let error = |kind, at: Span, message: String, hint: &str| {
             Err(Diagnostic::error(kind, self.source, at, message).hint(hint))
@@ -429,7 +428,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Where the first character stands that no name may hold, in the template's own text from `begin` on.
+    /// The offset of the first literal character from `begin` on that no name may hold.
     fn forbidden(&self, begin: usize) -> Option<Span> {
         self.texts.iter().find_map(|range| {
             let mut at = range.start.max(begin);
@@ -444,7 +443,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// Where the `}}` stands that closes the expression behind the `{{` at `opening`.
+/// The offset of the `}}` that closes the expression opened at `opening`.
 fn closing(source: &str, opening: usize) -> Result<usize, Diagnostic> {
     let begin = opening + 2;
     let mut lexer = Lexer::new(&source[begin..]);
@@ -466,7 +465,7 @@ fn unclosed(source: &str, at: Range<usize>, closing: &str) -> Diagnostic {
         .hint(format!("write `{closing}` behind the expression"))
 }
 
-/// What was said of an expression, said of the template that holds it.
+/// Moves diagnostics of an expression to the enclosing template.
 fn moved(error: Diagnostic, source: &str, begin: usize) -> Diagnostic {
     let at = begin as u32 + error.at.start..begin as u32 + error.at.end;
     error.moved_to(source, at)
@@ -476,7 +475,7 @@ fn span(start: usize, end: usize) -> Span {
     start as u32..end as u32
 }
 
-/// Whether a `/` in what an expression gives was written by whoever wrote the rule, or is that of the file's folder.
+/// Whether a `/` in an expression's value comes from the rule's author or from the file's folder.
 fn gives_folders(part: &Expr) -> bool {
     match &part.node {
         Node::Text(_) => true,
@@ -488,7 +487,7 @@ fn gives_folders(part: &Expr) -> bool {
     }
 }
 
-/// The text of what an expression gives.
+/// The text of an expression's value.
 fn inserted(prepared: &Prepared, evaluator: &mut Evaluator<'_>) -> Result<String, NothingToInsert> {
     let value = evaluator.value(prepared);
     let compare = evaluator.compare();
@@ -516,7 +515,7 @@ fn inserted(prepared: &Prepared, evaluator: &mut Evaluator<'_>) -> Result<String
     Err(nothing(prepared, gives))
 }
 
-/// What a link that leads nowhere calls its file.
+/// The file name of a link without a target file.
 fn name_of(link: &Link) -> &str {
     match (link.is_external, link.path()) {
         (true, _) => link.display.as_deref().unwrap_or(&link.target),
@@ -529,7 +528,7 @@ fn nothing(prepared: &Prepared, gives: String) -> NothingToInsert {
     NothingToInsert { expression: prepared.expression.source.trim().into(), gives }
 }
 
-/// A name of at most [`MAX_NAME_BYTES`], cut behind a word where one ends in its second half.
+/// Shortens a name to [`MAX_NAME_BYTES`], after a word if one ends in its second half.
 fn shortened(name: &str) -> &str {
     if name.len() <= MAX_NAME_BYTES {
         return name;

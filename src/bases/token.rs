@@ -1,4 +1,4 @@
-//! From text to tokens, one at a time.
+//! The tokenizer.
 
 use std::borrow::Cow;
 
@@ -25,13 +25,13 @@ pub(super) enum Token<'s> {
     End,
 }
 
-/// Every sign, those that begin with another one before it.
+/// All signs; a sign precedes its own prefixes.
 const SIGNS: [&str; 20] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "(", ")", "[", "]",
     ",", ".",
 ];
 
-/// Signs that other languages have, and what to write for them.
+/// Operators of other languages, with ours.
 const FOREIGN: [(&str, &str); 13] = [
     ("===", "write `==`"),
     ("!==", "write `!=`"),
@@ -48,10 +48,10 @@ const FOREIGN: [(&str, &str); 13] = [
     ("#", "write a tag as a text: `file.hasTag(\"tag\")`"),
 ];
 
-/// Units of sizes, and how many times 1024 they are taken.
+/// Units of sizes with their power of 1024.
 const SIZES: [(&str, i32); 5] = [("B", 0), ("KB", 1), ("MB", 2), ("GB", 3), ("TB", 4)];
 
-/// Reads tokens, and tells a pattern from a division by what came before.
+/// Reads tokens; the previous token decides between a pattern and a division.
 pub(super) struct Lexer<'s> {
     source: &'s str,
     at: usize,
@@ -64,7 +64,7 @@ impl<'s> Lexer<'s> {
         Self { source, at: 0, ends_value: false }
     }
 
-    /// What is not read yet, from the next token on.
+    /// The rest of the text, from the next token on.
     pub(super) fn rest(&self) -> &'s str {
         self.source[self.at..].trim_start_matches(is_blank)
     }
@@ -72,7 +72,7 @@ impl<'s> Lexer<'s> {
     /// The next token; [`Token::End`] again and again at the end.
     ///
     /// # Errors
-    /// What begins here is no token: a text or pattern without its end, a sign that the language does not have.
+    /// An unterminated text or pattern, or an unknown sign.
     pub(super) fn next(&mut self) -> Result<(Token<'s>, Span), Diagnostic> {
         let rest = &self.source[self.at..];
         self.at += rest.len() - rest.trim_start_matches(is_blank).len();

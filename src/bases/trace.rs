@@ -1,4 +1,4 @@
-//! Why a filter lets a row through or not: each of its parts, with its outcome and what it read.
+//! Explains why a filter accepts or rejects a row: each part with its outcome and the values it read.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use super::eval::{Evaluator, Prepared};
 use super::query::Filter;
 use super::value::{EvalError, FileId, Text, Value};
 
-/// One part of a filter, as it came out for one row.
+/// One part of a filter with its outcome for one row.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// How deep it lies in groups and operators, from 0.
+    /// Nesting depth in groups and operators, from 0.
     pub depth: usize,
-    /// As the filter has it; `and`, `or`, `not`, `&&`, `||`, `!` for what joins the parts below it.
+    /// The text of the part; `and`, `or`, `not`, `&&`, `||` or `!` for a part that joins those below it.
     pub text: Text,
     pub outcome: Outcome,
-    /// What it read, each once: `status`, `file.tags`, with the value.
+    /// The properties and fields that the part read, each once, with their values.
     pub reads: Vec<(Text, Value)>,
 }
 
-/// How a part came out.
+/// The outcome of a part.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     Holds,
     HoldsNot,
     Failed(Arc<EvalError>),
-    /// What stands before it had decided.
+    /// Not evaluated: an earlier part decided.
     NotAsked,
 }
 
@@ -39,7 +39,7 @@ impl Outcome {
     }
 }
 
-/// The parts of a filter as they came out for a file, the whole first; the first is the outcome of all.
+/// The parts of a filter with their outcomes for a file. The first is the whole filter.
 pub fn explain(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Vec<Part> {
     evaluator.begin(Some(file));
     let mut trace = Trace { evaluator, file, parts: Vec::new() };
@@ -53,7 +53,7 @@ struct Trace<'e, 'a> {
     parts: Vec<Part>,
 }
 
-/// How a group takes its parts together.
+/// How a group combines its parts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Join {
     And,
@@ -83,7 +83,7 @@ impl Trace<'_, '_> {
         })
     }
 
-    /// A group: its own line, then those of its parts as far as they are asked.
+    /// Adds the line of a group, then those of its parts until one decides.
     fn join<P>(
         &mut self,
         text: &str,
@@ -164,14 +164,14 @@ fn text<'p>(of: &'p Prepared, at: &Span) -> &'p str {
     of.expression.source.get(range).unwrap_or(&of.expression.source)
 }
 
-/// Something that an expression reads from the row.
+/// A value that an expression reads from the row.
 enum Read<'e> {
     Node(&'e Expr),
     /// A field of the row's file.
     Field(&'static str),
 }
 
-/// What an expression reads, each once, in the order in which it stands there.
+/// The values that an expression reads from the row, each once, in order of appearance.
 fn reads<'e>(of: &Prepared, expr: &'e Expr, found: &mut Vec<(Text, Read<'e>)>) {
     let mut add = |name: Text, read| {
         if !found.iter().any(|(known, _)| *known == name) {
@@ -208,7 +208,7 @@ fn reads<'e>(of: &Prepared, expr: &'e Expr, found: &mut Vec<(Text, Read<'e>)>) {
     }
 }
 
-/// The expressions that a node is made of.
+/// The direct children of a node.
 fn parts(expr: &Expr) -> Vec<&Expr> {
     match &expr.node {
         Node::List(all) | Node::Call { args: all, .. } => all.iter().collect(),

@@ -1,4 +1,4 @@
-//! Making a tree within its limits: what the parsers of both dialects share.
+//! The tree builder shared by the parsers of both dialects; it enforces the limits.
 
 use std::collections::VecDeque;
 
@@ -10,23 +10,23 @@ use super::value::Text;
 /// The longest expression, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// Brackets, signs and operands inside each other; also the height of a tree.
+/// The deepest nesting of brackets, signs and operands; also the greatest height of a tree.
 pub const MAX_NESTING: u32 = 200;
 
 /// The most nodes of a tree.
 pub const MAX_NODES: usize = 10_000;
 
-/// A part of a tree, and how high it is. Small, so that a parser may recurse on a small stack.
+/// A subtree and its height. Small, so that a parser may recurse on a small stack.
 pub(super) struct Part {
     pub(super) expr: Box<Expr>,
     pub(super) height: u32,
 }
 
-/// A tree that is being made.
+/// A tree under construction.
 pub(super) struct Tree<'s> {
     source: &'s str,
     nodes: usize,
-    /// Brackets and signs that are open.
+    /// Open brackets and signs.
     depth: u32,
     properties: Vec<Text>,
 }
@@ -40,7 +40,7 @@ impl<'s> Tree<'s> {
         Expression { source: self.source.into(), root: *root.expr, properties: self.properties }
     }
 
-    /// Goes one level deeper, at the bracket or operand that begins there.
+    /// Enters a level at the bracket or operand at this place.
     pub(super) fn enter(&mut self, at: Span) -> Result<(), Diagnostic> {
         self.depth += 1;
         if self.depth > MAX_NESTING { Err(self.too_deep(at)) } else { Ok(()) }
@@ -86,8 +86,8 @@ impl<'s> Tree<'s> {
         self.make(node(left.expr, right.expr), at, below)
     }
 
-    /// Conditions joined with `||` or `&&`, in a tree of the least height, since any number of them may be
-    /// joined. What is joined within brackets by the same operator is joined with the rest.
+    /// Joins conditions with `||` or `&&` in a balanced tree, since their number is unlimited. Nested groups of the same
+    /// operator are flattened.
     pub(super) fn joined(&mut self, parts: Vec<Part>, is_or: bool) -> Result<Part, Diagnostic> {
         let mut flat = VecDeque::with_capacity(parts.len());
         for part in parts {
@@ -132,7 +132,7 @@ fn flatten(mut expr: Box<Expr>, height: u32, is_or: bool, into: &mut VecDeque<Pa
     }
 }
 
-/// Shows every part of a tree to `see`, each before those within it.
+/// Visits every node of a tree in pre-order.
 pub fn visit<'e>(part: &'e Expr, see: &mut impl FnMut(&'e Expr)) {
     see(part);
     match &part.node {
@@ -172,7 +172,7 @@ pub(super) fn too_long(source: &str) -> Diagnostic {
         .hint("split it into formulas")
 }
 
-/// What is wrong with the pattern whose source begins at `start`.
+/// The diagnostic for the pattern whose source begins at `start`.
 pub(super) fn pattern_fault(source: &str, start: u32, fault: PatternFault) -> Diagnostic {
     let at = start + fault.at as u32;
     let error = Diagnostic::error(Kind::InvalidPattern, source, at..at + 1, fault.message);

@@ -1,5 +1,5 @@
-//! What a property's value is: the YAML value, the type that `.obsidian/types.json` assigns to the property, and
-//! Obsidian's own rules for links and dates.
+//! Types of property values: from the YAML value, the type that `.obsidian/types.json` assigns to the property, and
+//! Obsidian's rules for links and dates.
 //!
 //! A text that is one wikilink is a link, in lists too. A text is a date if the property is assigned `date` or
 //! `datetime` and the text reads as one, or if nothing is assigned and it is exactly `YYYY-MM-DD`,
@@ -14,7 +14,7 @@ use super::value::{Date, FileId, Link, Object, Text, Value};
 use crate::note::link::LinkKind;
 use crate::note::markdown::single_link;
 
-/// What `types.json` assigns to a property, as far as it decides how a value is read.
+/// The type that `types.json` assigns to a property, as far as it affects how a value is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Assigned {
     /// `date` or `datetime`.
@@ -33,7 +33,7 @@ impl Assigned {
     }
 }
 
-/// A property's value, before anybody says which note it stands in and which time zone counts.
+/// A property's value before its note and the time zone are known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Typed {
     Null,
@@ -41,12 +41,12 @@ pub enum Typed {
     /// The bits of the number, so that values can be compared.
     Number(u64),
     Text(Text),
-    /// As it is written: milliseconds since 1970 as though it were UTC.
+    /// A local time, as milliseconds since 1970 as if it were UTC.
     Local {
         millis: i64,
         has_time: bool,
     },
-    /// A date that names its own offset: milliseconds since 1970.
+    /// A date with an offset, in milliseconds since 1970.
     Instant(i64),
     /// Its target and display text.
     Link(Box<(Text, Option<Text>)>),
@@ -68,7 +68,7 @@ impl Typed {
         }
     }
 
-    /// The same within a list or mapping, where no text is a date.
+    /// The value of an element of a list or mapping, where no text is a date.
     fn inside(value: &Json) -> Self {
         match value {
             Json::Null => Self::Null,

@@ -1,4 +1,4 @@
-//! What an expression gives.
+//! The values of expressions.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ pub type Text = Arc<str>;
 /// Bytes of an expression's text.
 pub type Span = std::ops::Range<u32>;
 
-/// A value, or what is wrong; where, whoever asked knows.
+/// A value or an error. The caller knows the place in the text.
 pub(super) type Outcome = Result<Value, String>;
 
-/// What a value is, as far as a function's signature says.
+/// The type of a value, as signatures of functions name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Type {
     Any,
@@ -53,7 +53,7 @@ pub enum Value {
     Link(Arc<Link>),
     File(FileId),
     Pattern(Arc<Pattern>),
-    /// What went wrong. An error is a value: operators and methods pass it on.
+    /// An error. Operators and methods pass it on like a value.
     Error(Arc<EvalError>),
 }
 
@@ -63,8 +63,8 @@ impl Value {
         Self::Text(text.into())
     }
 
-    /// Whether a condition that gives it holds. False are null, `false`, 0, NaN, `""`, an empty list, an object
-    /// without keys, and errors.
+    /// Whether the value counts as true. Null, `false`, 0, NaN, `""`, an empty list, an object without keys and errors
+    /// do not.
     pub fn is_true(&self) -> bool {
         match self {
             Self::Null | Self::Error(_) => false,
@@ -77,7 +77,7 @@ impl Value {
         }
     }
 
-    /// Whether there is nothing in it: null, `""`, an empty list, an object without keys.
+    /// Whether the value is empty: null, `""`, an empty list, an object without keys.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Null => true,
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// Its type as signatures name it. An error's is that of null.
+    /// The type as signatures name it; of an error, that of null.
     pub fn kind(&self) -> Type {
         match self {
             Self::Null | Self::Error(_) => Type::Null,
@@ -106,7 +106,7 @@ impl Value {
         }
     }
 
-    /// Its type as Obsidian's messages name it.
+    /// The type as Obsidian's messages name it.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "Null",
@@ -128,10 +128,9 @@ impl Value {
 /// A moment, or a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Date {
-    /// Milliseconds since 1970 in UTC; of a day without a time, those of its midnight in the time zone of the
-    /// evaluation.
+    /// Milliseconds since 1970 in UTC. A day without a time is its midnight in the evaluation's time zone.
     pub millis: i64,
-    /// Whether it was written with a time, which decides how it is written out.
+    /// Whether the date was written with a time, and is printed with one.
     pub has_time: bool,
 }
 
@@ -154,18 +153,18 @@ impl Object {
 /// A link as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// What it leads to, as written, with its `#heading` or `#^block`.
+    /// The target as written, with its `#heading` or `#^block`.
     pub target: Text,
-    /// What is shown in its place, where that is given.
+    /// The display text, if the link has one.
     pub display: Option<Text>,
-    /// The file that it stands in, from which it is resolved.
+    /// The file that holds the link, from which it is resolved.
     pub from: Option<FileId>,
     /// Whether the target is a web address.
     pub is_external: bool,
 }
 
 impl Link {
-    /// What a text leads to: a linkpath, `[[linkpath|display]]`, or a web address.
+    /// Parses a link from a linkpath, `[[linkpath|display]]` or a web address.
     pub fn of_text(text: &str, from: Option<FileId>) -> Self {
         let text = text.trim();
         let bare = text.strip_prefix('!').unwrap_or(text);
@@ -198,7 +197,7 @@ fn has_scheme(target: &str) -> bool {
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'))
 }
 
-/// A regular expression, with JavaScript's flags, on an engine that takes linear time.
+/// A regular expression with JavaScript's flags, on an engine that runs in linear time.
 #[derive(Debug)]
 pub struct Pattern {
     /// As written between the slashes.
@@ -219,6 +218,6 @@ impl Pattern {
 #[error("{message}")]
 pub struct EvalError {
     pub message: String,
-    /// Where in the expression.
+    /// The place in the expression.
     pub at: Span,
 }

@@ -1,4 +1,4 @@
-//! Runs a query: which rows there are, in which order and groups, and what their columns show.
+//! Runs a query: filters, sorts and groups rows, and evaluates their columns.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -12,35 +12,35 @@ use super::query::{ColumnKey, Filter, Query, SortBy, Summary};
 use super::source::{Column, Hint, Source};
 use super::value::{EvalError, FileId, Text, Value};
 
-/// What a query gives.
+/// The result of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// The groups of which rows are on the page; one without a key where there are no groups.
+    /// The groups with rows on this page; a single one without a key if the query does not group.
     pub groups: Vec<Group>,
-    /// How many rows there are on all pages, the limit of the query kept.
+    /// Rows on all pages together, at most the query's limit.
     pub total: usize,
     /// The query's summaries over all rows, in its order.
     pub summaries: Vec<Value>,
-    /// Rows for which the filter ended in an error. None of them is in the table.
+    /// Rows for which the filter failed with an error. They are not in the table.
     pub failed: Failed,
-    /// Whether any expression asked for `this`.
+    /// Whether an expression read `this`.
     pub used_this: bool,
 }
 
-/// Rows that have one value in the property that groups them.
+/// Rows that share the value of the grouping property.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
-    /// That value; `None` where the query has no groups.
+    /// The shared value; `None` if the query does not group.
     pub key: Option<Value>,
-    /// How many rows it has, also those that are not on the page.
+    /// Rows of the group on all pages.
     pub total: usize,
-    /// The query's summaries over all of its rows; none where the query has no groups.
+    /// The query's summaries over all rows of the group; none if the query does not group.
     pub summaries: Vec<Value>,
     /// Its rows on the page.
     pub rows: Vec<Row>,
 }
 
-/// A file, and what the columns show of it.
+/// A file and the values of its columns.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub file: FileId,
@@ -48,22 +48,22 @@ pub struct Row {
     pub cells: Vec<Value>,
 }
 
-/// Rows that a filter could not tell.
+/// Rows for which the filter failed.
 #[derive(Debug, Clone, Default)]
 pub struct Failed {
     pub count: usize,
-    /// The first of them by path, and what went wrong.
+    /// The first of them by path, with its error.
     pub first: Option<(Text, FailedAt)>,
 }
 
-/// What went wrong, and in which expression.
+/// An error and the expression that caused it.
 #[derive(Debug, Clone)]
 pub struct FailedAt {
     pub error: Arc<EvalError>,
     pub expression: Text,
 }
 
-/// Which rows are wanted of all.
+/// The rows of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     /// From 0.
@@ -81,7 +81,7 @@ impl Page {
     }
 }
 
-/// Runs a query over a source. The formulas that its expressions name are those of `query`, whatever `scope` has.
+/// Runs a query over a source. Expressions use the formulas of `query`, never those of `scope`.
 pub fn run(query: &Query, scope: Scope<'_>, page: Page) -> Table {
     let mut evaluator = Evaluator::new(Scope { formulas: &query.formulas, ..scope });
     let (mut rows, failed) = matching(query, &mut evaluator);
@@ -94,7 +94,7 @@ pub fn run(query: &Query, scope: Scope<'_>, page: Page) -> Table {
         .collect();
     let mut groups = grouped(rows, query, &mut evaluator);
     let total = groups.iter().map(|(_, rows)| rows.len()).sum();
-    // Each summarised column is read once, for its group and for all.
+    // Each summarised column is evaluated once, for its group and for the whole.
     let mut columns: Vec<Vec<Value>> = vec![Vec::new(); summaries.len()];
     let mut table = Table { total, failed, ..Table::default() };
     let columns_shown: Vec<_> =
@@ -139,7 +139,7 @@ pub fn run(query: &Query, scope: Scope<'_>, page: Page) -> Table {
     table
 }
 
-/// A filter whose properties were looked up in a source.
+/// A filter whose properties are resolved in a source.
 pub struct PreparedFilter {
     parts: Prefilter,
     hint: Option<Hint>,
@@ -152,20 +152,20 @@ impl std::fmt::Debug for PreparedFilter {
 }
 
 impl PreparedFilter {
-    /// Looks the properties of the filter up in `source`, for all rows.
+    /// Resolves the filter's properties in `source` once for all rows.
     pub fn new(filter: &Filter, source: &dyn Source) -> Self {
         Self { parts: Prefilter::new(filter, source), hint: narrow::hint(filter) }
     }
 
-    /// At least all files for which it holds, in no order; `None` where an index does not tell.
+    /// A superset of the files that match, in no order; `None` if no index narrows the filter.
     pub fn candidates(&self, source: &dyn Source) -> Option<Vec<FileId>> {
         self.hint.as_ref().and_then(|hint| source.narrow(hint))
     }
 
-    /// Whether it holds for a file, at which the evaluator stands afterwards.
+    /// Whether a file matches. The evaluator is at that file afterwards.
     ///
     /// # Errors
-    /// The first expression of it that ended in an error.
+    /// The first expression of the filter that failed.
     pub fn holds(&self, file: FileId, evaluator: &mut Evaluator<'_>) -> Result<bool, FailedAt> {
         evaluator.begin(Some(file));
         let mut failed = None;
@@ -174,7 +174,7 @@ impl PreparedFilter {
     }
 }
 
-/// A filter with its expressions prepared.
+/// A filter with prepared expressions.
 enum Prefilter {
     Is(Prepared),
     And(Vec<Prefilter>),
@@ -193,7 +193,7 @@ impl Prefilter {
         }
     }
 
-    /// Whether it holds for the row; the first error is kept in `failed`.
+    /// Whether the row matches; stores the first error in `failed`.
     fn holds(&self, evaluator: &mut Evaluator<'_>, failed: &mut Option<FailedAt>) -> bool {
         match self {
             Self::Is(prepared) => match evaluator.value(prepared) {
@@ -213,7 +213,7 @@ impl Prefilter {
     }
 }
 
-/// The files for which the filter holds, in no order.
+/// The files that match the filter, in no order.
 fn matching(query: &Query, evaluator: &mut Evaluator<'_>) -> (Vec<FileId>, Failed) {
     let source = evaluator.source();
     let mut failed = Failed::default();
@@ -243,9 +243,9 @@ impl Failed {
     }
 }
 
-/// What reads one column.
+/// The reader of one column.
 enum Reader {
-    /// A property, by its column if a note has it.
+    /// A property, with its column if any note has it.
     Property(Option<Column>),
     Field(Text),
     Formula(Text),
@@ -268,7 +268,7 @@ impl Reader {
         }
     }
 
-    /// What the column shows for the row that the evaluator is at.
+    /// The column's value for the evaluator's current row.
     fn read(&self, evaluator: &mut Evaluator<'_>, file: FileId) -> Value {
         match self {
             Self::Property(None) => Value::Null,
@@ -280,7 +280,7 @@ impl Reader {
     }
 }
 
-/// A summary, ready for values.
+/// A prepared summary.
 enum Own<'a> {
     BuiltIn(&'a str),
     Formula(Prepared),
@@ -304,10 +304,10 @@ impl<'a> Own<'a> {
     }
 }
 
-/// What a row is sorted by, its path, and the row.
+/// The sort keys of a row, its path, and the row.
 type Keyed = (Vec<Value>, Text, FileId);
 
-/// Sorts rows: by what the query says, then by `file.name` and path. What is empty comes last, in either direction.
+/// Sorts rows by the query's keys, then by `file.name` and path. Empty values come last in both directions.
 fn sort(rows: &mut Vec<FileId>, query: &Query, page: Page, evaluator: &mut Evaluator<'_>) {
     let source = evaluator.source();
     let readers: Vec<_> = query.sort.iter().map(|by| Reader::new(&by.key, source)).collect();
@@ -324,7 +324,7 @@ fn sort(rows: &mut Vec<FileId>, query: &Query, page: Page, evaluator: &mut Evalu
         let ordering = ordering.fold(Ordering::Equal, Ordering::then);
         ordering.then_with(|| super::functions::by_name(a_path, b_path))
     };
-    // Rows behind the page, or behind the limit, need no order of their own, unless they are grouped or summed up.
+    // Rows after the page or the limit need no order unless they are grouped or summarised.
     let is_whole = query.group_by.is_some() || !query.summaries.is_empty();
     let limit = query.limit.unwrap_or(usize::MAX);
     let ends = if is_whole { limit } else { page.first.saturating_add(page.rows).min(limit) };
@@ -337,13 +337,13 @@ fn sort(rows: &mut Vec<FileId>, query: &Query, page: Page, evaluator: &mut Evalu
     rows.extend(keyed.into_iter().map(|(_, _, file)| file));
 }
 
-/// An ordering in the direction of a sort, with what is empty last in both.
+/// Compares two values in the direction of a sort; empty values come last in both directions.
 fn directed(ordering: Ordering, by: &SortBy, a: &Value, b: &Value) -> Ordering {
     let is_null = |value: &Value| value.kind() == Type::Null;
     if by.is_descending && !is_null(a) && !is_null(b) { ordering.reverse() } else { ordering }
 }
 
-/// The rows by group, groups in the order of the query; one group without a key if the query has none.
+/// Rows by group, in the query's order of groups; a single group without a key if the query does not group.
 fn grouped(
     rows: Vec<FileId>,
     query: &Query,
@@ -363,7 +363,7 @@ fn grouped(
             Value::Link(link) => evaluator.compare().leads_to(link),
             _ => None,
         };
-        // Links that lead to one file are one group, however they are written.
+        // Links to the same file form one group, whatever their spelling.
         let written = match leads_to {
             Some(file) => format!("file {}", file.0),
             None => evaluator.compare().text(&key).unwrap_or_default(),

@@ -14,6 +14,7 @@ use super::config::ConfigArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::edit::EditArguments;
 use super::failure::Failure;
+use super::find::FindArguments;
 use super::help;
 use super::history::{LogArguments, RestoreArguments, UndoArguments};
 use super::inbox::InboxArguments;
@@ -89,6 +90,8 @@ pub struct Global {
 pub enum Command {
     /// Find words in notes
     Search(SearchArguments),
+    /// Find the notes that answer a question, the best first
+    Find(FindArguments),
     /// Find notes by properties, tags, links and dates
     Query(QueryArguments),
     /// Print a note
@@ -225,6 +228,7 @@ impl Command {
             Self::Status(_) | Self::Token(_) => WrongSettings::Work,
             Self::Call(_)
             | Self::Search(_)
+            | Self::Find(_)
             | Self::Query(_)
             | Self::Read(_)
             | Self::List(_)

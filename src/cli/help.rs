@@ -7,7 +7,7 @@ use clap::builder::StyledStr;
 
 use crate::tools::{
     Copy, DailyNote, Delete, EditFile, ListFiles, ListTags, Move, QueryNotes, ReadFile,
-    SearchFiles, Tool as _, WriteFile,
+    SearchFiles, SearchNotes, Tool as _, WriteFile,
 };
 
 /// The commands, in the order in which they are shown.
@@ -15,8 +15,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Notes",
         &[
-            "search", "query", "read", "list", "links", "names", "tags", "today", "daily", "new",
-            "edit", "copy", "move", "delete", "organize",
+            "search", "find", "query", "read", "list", "links", "names", "tags", "today", "daily",
+            "new", "edit", "copy", "move", "delete", "organize",
         ],
     ),
     ("Changes", &["log", "undo", "restore", "trash", "journal"]),
@@ -48,6 +48,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("steward search last frost", "notes with these words"),
             ("steward search -l budget --in Projects", "only the names, in one folder"),
             ("steward search -E 'frost|hail' -C 2", "a regular expression, with lines around"),
+        ],
+    ),
+    (
+        "find",
+        &[
+            ("steward find how to keep tomatoes from frost", "the notes that answer"),
+            ("steward find '\"green tea\"' -- -black", "these exact words, without that one"),
+            ("steward find kettle --all --since 1w", "changed within a week"),
         ],
     ),
     (
@@ -242,6 +250,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
 /// The tool that a command calls, which has more options.
 const TOOLS: &[(&str, &str)] = &[
     ("search", SearchFiles::NAME),
+    ("find", SearchNotes::NAME),
     ("query", QueryNotes::NAME),
     ("read", ReadFile::NAME),
     ("list", ListFiles::NAME),

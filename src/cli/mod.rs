@@ -23,6 +23,7 @@ mod doctor;
 mod edit;
 mod export;
 mod failure;
+mod find;
 mod flags;
 mod help;
 mod history;
@@ -99,6 +100,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     match &cli.command {
         Command::Serve(arguments) => serve::run(&session()?, arguments, output),
         Command::Search(arguments) => verbs::search(&session()?, arguments, output),
+        Command::Find(arguments) => find::run(&session()?, arguments, output),
         Command::Query(arguments) => query::run(&session()?, arguments, output),
         Command::Read(arguments) => verbs::read(&session()?, arguments, output),
         Command::List(arguments) => verbs::list(&session()?, arguments, output),

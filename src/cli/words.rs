@@ -6,8 +6,8 @@ use regex::{Captures, Regex};
 
 use crate::tools::{
     ApplyPlan, DailyNote, DescribeVault, GetLinks, ListChanges, ListFiles, ListJobs, ListTags,
-    ListTrash, PlanChanges, ReadFile, Registry, RollbackJob, SearchFiles, ShowPlan, SuggestNames,
-    Tool as _,
+    ListTrash, PlanChanges, ReadFile, Registry, RollbackJob, SearchFiles, SearchNotes, ShowPlan,
+    SuggestNames, Tool as _,
 };
 
 /// Tools that have a command of their own.
@@ -26,13 +26,14 @@ const COMMANDS: &[(&str, &str)] = &[
     (ListTrash::NAME, "trash list"),
     (ReadFile::NAME, "read"),
     (SearchFiles::NAME, "search"),
+    (SearchNotes::NAME, "find"),
     (SuggestNames::NAME, "names suggest"),
 ];
 
 /// What people type who know other programs, and what does it here. It is looked for before the nearest
 /// word by its letters: `search` would be `service`.
 const ELSEWHERE: &[(&[&str], &str)] = &[
-    (&["grep", "rg", "find"], "steward search WORDS"),
+    (&["grep", "rg"], "steward search WORDS"),
     (&["ls", "dir", "files", "tree"], "steward list"),
     (&["cat", "less", "show", "view", "print", "get", "note"], "steward read NAME"),
     (&["rm", "del", "remove", "trash-put"], "steward delete NAME"),

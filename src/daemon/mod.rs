@@ -163,6 +163,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     names.start(&state);
     let links = context.index.links.clone();
     links.start(&state, config.search.read_links_at_start);
+    let knowledge = context.index.knowledge.clone();
+    knowledge.start(&state);
     let conversations = kept_conversations(context.journal.store().another(), &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let kept = conversations.store().clone();
@@ -205,6 +207,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     text.stop();
     names.stop();
     links.stop();
+    knowledge.stop();
     calls.end();
     // The last of the store's connections: the next start finds that this one ended in peace.
     kept.database.end();

@@ -68,6 +68,7 @@ pub fn open(
     let context = context(opened, folders::memory(root, state), config);
     context.index.names.remember(state);
     context.index.links.remember(state);
+    context.index.knowledge.remember(state);
     Ok(context)
 }
 

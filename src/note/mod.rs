@@ -13,8 +13,9 @@
 //!
 //! In reading order: names ([`fold`], [`spelling`], [`path`], [`path_map`], [`names`], [`glob`],
 //! [`conflict`]; [`spoken`] for names as people say them), the bytes of a note ([`text`]), its
-//! content ([`markdown`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and [`base`] for those
-//! files, [`yaml`] for pure YAML files; [`search_query`] for what people search for in it), changes ([`edit`], [`diff`], [`extent`], [`merge`],
+//! content ([`markdown`], [`chunks`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and [`base`] for those
+//! files, [`yaml`] for pure YAML files; [`search_query`] for what people search for in it), changes
+//! ([`edit`], [`diff`], [`extent`], [`merge`],
 //! [`patch`]; [`relink`] for links, [`raw_links`] for text too large to parse), date formats
 //! ([`moment`], [`template`]), error codes ([`code`]).
 
@@ -33,6 +34,8 @@ pub mod glob;
 pub mod text;
 
 pub mod markdown;
+
+pub mod chunks;
 
 pub mod link;
 

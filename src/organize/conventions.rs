@@ -4,7 +4,9 @@
 
 use std::collections::HashMap;
 
-use super::shapes::{Kind, Pattern, Reading, Slot, Style, Vocabulary, cut, readings};
+use super::shapes::parts::{Kind, cut};
+use super::shapes::pattern::{Pattern, Reading, Slot, readings};
+use super::shapes::style::{Style, Vocabulary};
 
 /// How many conventions are told.
 const TOLD: usize = 3;

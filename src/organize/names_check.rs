@@ -10,7 +10,8 @@ use chrono::NaiveDate;
 
 use super::about;
 use super::conventions::{self, Convention};
-use super::shapes::{Vocabulary, day_and_time, is_untitled};
+use super::shapes::parts::{day_and_time, is_untitled};
+use super::shapes::style::Vocabulary;
 use super::suggest::{About, makes_the_same, suggestions};
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::conventions::{self, Convention};
-use super::shapes::{Kind, Vocabulary, cut, numbered};
+use super::shapes::parts::{Kind, cut, numbered};
+use super::shapes::style::Vocabulary;
 use crate::bases::compare::Compare;
 use crate::bases::source::Source as _;
 use crate::bases::value::{Text, Value};

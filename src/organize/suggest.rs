@@ -2,7 +2,9 @@
 
 use chrono::{NaiveDate, NaiveTime};
 
-use super::shapes::{Kind, Pattern, Slot, Style, Vocabulary, cut, is_untitled};
+use super::shapes::parts::{Kind, cut, is_untitled};
+use super::shapes::pattern::{Pattern, Slot};
+use super::shapes::style::{Style, Vocabulary};
 use crate::note::names::check_new_name;
 
 /// Bytes that a suggested name may have, its extension not counted.

@@ -70,6 +70,7 @@ mod rename_tag;
 mod restore;
 mod rollback_job;
 mod search_files;
+mod search_notes;
 mod set_properties;
 mod show_plan;
 mod suggest_names;
@@ -107,6 +108,7 @@ pub use registry::{Definition, Made, Registry, call};
 pub use restore::Restore;
 pub use rollback_job::RollbackJob;
 pub use search_files::SearchFiles;
+pub use search_notes::SearchNotes;
 pub use show_plan::ShowPlan;
 pub use suggest_names::SuggestNames;
 pub use text_file::size;
@@ -144,6 +146,7 @@ registry::tools! {
     restore::Restore,
     rollback_job::RollbackJob,
     search_files::SearchFiles,
+    search_notes::SearchNotes,
     set_properties::SetProperties,
     show_plan::ShowPlan,
     suggest_names::SuggestNames,

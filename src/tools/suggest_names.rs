@@ -17,7 +17,8 @@ use crate::index::properties::Moment;
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
-use crate::organize::shapes::{Pattern, Vocabulary};
+use crate::organize::shapes::pattern::Pattern;
+use crate::organize::shapes::style::{Style, Vocabulary};
 use crate::organize::suggest::{About, is_empty_name, makes_the_same, style_named, suggestions};
 use crate::organize::{about, conventions};
 use crate::vault::{Kind, Want};
@@ -297,10 +298,8 @@ fn suggested(
         Some(Suggested { name, to, reason: made.reason, taken_by: None })
     });
     let convention = fitting.and_then(|fitting| wanted.iter().find(|one| one.pattern == *fitting));
-    let empty = conventions::Convention::unused(
-        Pattern { slots: Vec::new(), style: crate::organize::shapes::Style::Any },
-        "",
-    );
+    let empty =
+        conventions::Convention::unused(Pattern { slots: Vec::new(), style: Style::Any }, "");
     File {
         path: path.as_str().to_owned(),
         convention: Convention::of(convention.or(wanted.first()).unwrap_or(&empty)),

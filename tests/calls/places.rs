@@ -92,6 +92,7 @@ fn what_may_not_be_seen_is_told_by_no_tool() {
         ("list_files", json!({"pattern": "**/*"})),
         ("directory_tree", json!({})),
         ("search_files", json!({"pattern": "canary|plain", "file_pattern": "**/*"})),
+        ("search_notes", json!({"query": "canary plain"})),
         ("list_tags", json!({})),
         ("list_links", json!({"kind": "orphans"})),
         ("list_links", json!({"kind": "unresolved"})),

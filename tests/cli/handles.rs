@@ -29,6 +29,7 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("read_file", json!({"path": note})),
         ("get_file_info", json!({"path": note})),
         ("search_files", json!({"pattern": "three"})),
+        ("search_notes", json!({"query": "three"})),
         ("list_files", json!({})),
         ("query_notes", json!({"where": "tags.contains(\"round\") || file.backlinks.length > 1"})),
         ("get_links", json!({"path": note})),

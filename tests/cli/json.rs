@@ -47,8 +47,9 @@ const OTHERS: [&[&str]; 31] = [
     &["setup"],
 ];
 
-const TOOLS: [&[&str]; 25] = [
+const TOOLS: [&[&str]; 26] = [
     &["search", "salt"],
+    &["find", "salt"],
     &["query", "file.name == \"Bread\""],
     &["read", "Recipes/Bread"],
     &["list"],

@@ -4,9 +4,10 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-pub const COMMANDS: [&[&str]; 76] = [
+pub const COMMANDS: [&[&str]; 77] = [
     &[],
     &["search"],
+    &["find"],
     &["query"],
     &["read"],
     &["list"],

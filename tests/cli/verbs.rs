@@ -207,7 +207,7 @@ fn words_of_other_programs_lead_to_ours() {
         (&["rm", "x"], "steward delete NAME"),
         (&["cp", "x", "y"], "steward copy NAME NEW-NAME"),
         (&["mv", "x", "y"], "steward move NAME NEW-NAME"),
-        (&["find", "x"], "steward search WORDS"),
+        (&["rg", "x"], "steward search WORDS"),
         (&["init"], "steward serve --vault PATH"),
         (&["list_files"], "steward list"),
         (&["read-file", "x"], "steward read"),

@@ -1,4 +1,4 @@
-//! An expression as a tree. The parsers of both dialects make it, one evaluator runs it.
+//! The syntax tree of an expression. The parsers of both dialects build it, one evaluator runs it.
 
 mod print;
 
@@ -7,25 +7,25 @@ use std::sync::Arc;
 pub use super::value::Span;
 use super::value::{Pattern, Text};
 
-/// An expression that was parsed.
+/// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct Expression {
-    /// The text that it was parsed from.
+    /// The source text.
     pub source: Arc<str>,
     pub root: Expr,
-    /// Every distinct property that the expression reads by its own name, so that a source looks each up once
-    /// and not once a row. [`Node::Property`] is an index into it.
+    /// The distinct properties that the expression reads, so that a source resolves each once and not for every row.
+    /// [`Node::Property`] is an index into this list.
     pub properties: Vec<Text>,
 }
 
-/// One node, and where it stands.
+/// A node with its place in the text.
 #[derive(Debug, Clone)]
 pub struct Expr {
     pub node: Node,
     pub at: Span,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone)]
 pub enum Node {
     Null,
@@ -42,9 +42,9 @@ pub enum Node {
     Note,
     /// `formula.NAME`.
     Formula(Text),
-    /// `this`: the file that the base is shown in.
+    /// `this`: the file that shows the base.
     This,
-    /// A name that an enclosing call binds.
+    /// A variable bound by an enclosing call.
     Local(Local),
     /// `x.name`, without arguments.
     Field {
@@ -88,14 +88,14 @@ pub enum Node {
     },
 }
 
-/// A name that is bound within the arguments of a list's method, or within a summary.
+/// A variable bound within the arguments of a list's method, or within a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Local {
     /// The element, in `filter`, `map` and `reduce`.
     Value,
     /// Its position, from 0.
     Index,
-    /// What `reduce` has so far.
+    /// The accumulator of `reduce`.
     Acc,
     /// All values of a column, in a summary's own formula.
     Values,

@@ -1,11 +1,11 @@
-//! From a tree back to text: the canonical way to write it, with the fewest brackets.
+//! Prints a tree as canonical text with the fewest brackets.
 
 use std::fmt::{self, Write as _};
 
 use super::super::token::is_name;
 use super::{Classic, Expr, Expression, Local, Node, Op};
 
-/// How tightly the parts of an expression hold together; a part that holds less stands in brackets.
+/// Precedence of the parts of an expression; a part of lower precedence is put in brackets.
 mod level {
     pub(super) const OR: u8 = 1;
     pub(super) const AND: u8 = 2;
@@ -16,12 +16,12 @@ mod level {
     pub(super) const WHOLE: u8 = 7;
 }
 
-/// Names that mean something else than the property of that name, in some places or in all.
+/// Names that do not mean the property of that name, in some or all places.
 const RESERVED: [&str; 11] =
     ["true", "false", "null", "file", "note", "this", "formula", "value", "index", "acc", "values"];
 
 impl fmt::Display for Expression {
-    /// The expression in its canonical form, which is read as the same tree.
+    /// The expression in its canonical form, which parses to the same tree.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.print(&self.root))
     }
@@ -42,7 +42,7 @@ struct Printer<'e> {
 }
 
 impl Printer<'_> {
-    /// Writes a part, in brackets where it holds less tightly than its place wants.
+    /// Writes a part, in brackets if its precedence is below that of its place.
     fn part(&mut self, part: &Expr, least: u8) {
         let is_bracketed = level(&part.node) < least;
         if is_bracketed {
@@ -123,7 +123,7 @@ impl Printer<'_> {
         let _ = write!(self.text, "{part}");
     }
 
-    /// What a name, a bracket or a dot stands behind. A number has to stand in brackets there.
+    /// Writes the receiver of a name, a bracket or a dot. A number needs brackets there.
     fn receiver(&mut self, of: &Expr) {
         let is_number = matches!(of.node, Node::Number(_));
         self.part(of, if is_number { u8::MAX } else { level::WHOLE });

@@ -1,6 +1,6 @@
 //! The names of the classic dialect.
 
-/// The fields, with the names that are theirs too, in lower case and without `_`.
+/// The fields with their aliases, in lower case and without `_`.
 const FIELDS: [(Field, &[&str]); 8] = [
     (Field::Name, &["name", "filename", "basename"]),
     (Field::Ext, &["ext", "extension", "fileext"]),
@@ -12,11 +12,11 @@ const FIELDS: [(Field, &[&str]); 8] = [
     (Field::IsHidden, &["ishidden", "hidden", "fileishidden"]),
 ];
 
-/// How each field is written, in the order of [`Field`].
+/// The spelling of each field, in the order of [`Field`].
 pub(super) const NAMES: [&str; 8] =
     ["name", "ext", "size", "path", "modifiedAt", "createdAt", "mimeType", "isHidden"];
 
-/// The functions that there are.
+/// All functions.
 pub(super) const FUNCTIONS: [&str; 5] =
     ["contains", "startsWith", "endsWith", "matches", "vector_similarity"];
 
@@ -81,7 +81,7 @@ pub(super) const MEDIA_TYPES: [(&str, &str); 57] = [
     ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
 ];
 
-/// What is read of a file.
+/// A field of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Name,

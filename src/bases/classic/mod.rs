@@ -27,13 +27,13 @@ use super::token::span;
 use super::tree::{self, MAX_BYTES, Part, Tree};
 use super::value::Text;
 
-/// A similarity that stands alone holds above this.
+/// The threshold of a `vector_similarity` without a comparison.
 const SIMILAR: f64 = 0.5;
 
 /// Parses a condition of the classic dialect.
 ///
 /// # Errors
-/// The text is none, names a field or function that there is not, or is over a limit of [`parse`](super::parse).
+/// The text is not an expression, names an unknown field or function, or exceeds a limit of [`parse`](super::parse).
 pub fn parse(source: &str) -> Result<Expression, Diagnostic> {
     if source.len() > MAX_BYTES {
         return Err(tree::too_long(source));
@@ -233,7 +233,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What gives the field's value in the tree.
+    /// The node that evaluates to the field's value.
     fn field(&mut self, field: Field, at: Span) -> Parsed {
         match field {
             Field::Name => self.of_file("basename", at),
@@ -254,7 +254,7 @@ impl<'s> Parser<'s> {
                 self.tree.make(method, at, name.height)
             }
             Field::MimeType => {
-                // No field says it: it is looked up by the extension.
+                // Bases has no such field: the extension decides.
                 let mut found = self.tree.make(Node::Null, at.clone(), 0)?;
                 for (extension, media) in MEDIA_TYPES.iter().rev() {
                     let own = self.of_file("ext", at.clone())?;
@@ -293,7 +293,7 @@ impl<'s> Parser<'s> {
         self.tree.make(field, at, file.height)
     }
 
-    /// A function of a field, whose name comes next.
+    /// A function of a field; the next token is its name.
     fn function(&mut self, field: Field, left: Part) -> Parsed {
         let name = self.scan.word();
         let at = span(self.scan.at, self.scan.at + name.len());
@@ -499,10 +499,10 @@ impl<'s> Parser<'s> {
     fn pattern(&mut self) -> Parsed {
         let (text, at) = self.scan.text()?;
         let (flags, source) = leading_flags(&text);
-        // What is written between slashes is never empty; here it may be, and matches everywhere.
+        // A pattern between slashes is never empty; here it may be, and matches everywhere.
         let source = if source.is_empty() { "(?:)" } else { source };
         let before = (text.len() - text.len().min(source.len())) as u32;
-        // Escapes make a place in the text another one in the source, but for those of patterns, which stay.
+        // An escape shifts all positions after it, except the escapes of patterns, which stay as written.
         let pattern = pattern::compile(source, flags)
             .map_err(|fault| tree::pattern_fault(self.scan.source, at.start + 1 + before, fault))?;
         self.tree.make(Node::Pattern(Arc::new(pattern)), at, 0)
@@ -514,7 +514,7 @@ fn is_similarity(word: &str) -> bool {
     word == "vectorsimilarity" || word == "similarity"
 }
 
-/// The flags of a pattern that begins with `(?i)` or the like, and what stands behind them.
+/// Splits the inline flags of a pattern (`(?i)`) from the rest of it.
 fn leading_flags(pattern: &str) -> (&str, &str) {
     let split = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')'));
     match split {

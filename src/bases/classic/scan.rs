@@ -4,19 +4,19 @@ use super::super::ast::Span;
 use super::super::diagnostic::{Diagnostic, Kind};
 use super::super::token::span;
 
-/// Units of sizes, and how many times 1024 they are taken.
+/// Units of sizes with their power of 1024.
 const SIZES: [(&str, i32); 9] =
     [("b", 0), ("k", 1), ("kb", 1), ("m", 2), ("mb", 2), ("g", 3), ("gb", 3), ("t", 4), ("tb", 4)];
 
 /// Reads a text from its start.
 pub(super) struct Scanner<'s> {
     pub(super) source: &'s str,
-    /// Behind what was read and the blanks that follow it.
+    /// The byte after the last token and the blanks that follow it.
     pub(super) at: usize,
 }
 
 impl<'s> Scanner<'s> {
-    /// What was not read yet.
+    /// The text that is not read yet.
     pub(super) fn rest(&self) -> &'s str {
         &self.source[self.at..]
     }
@@ -94,7 +94,7 @@ impl<'s> Scanner<'s> {
         Ok((number, at))
     }
 
-    /// Takes a text in quotes. Escapes that are not known keep their backslash.
+    /// Takes a quoted text. Unknown escapes keep their backslash.
     pub(super) fn text(&mut self) -> Result<(String, Span), Diagnostic> {
         let start = self.at;
         let mut chars = self.rest().char_indices();

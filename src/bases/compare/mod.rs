@@ -1,4 +1,4 @@
-//! When values are equal, and which comes first.
+//! Equality and order of values.
 
 mod operators;
 pub mod show;
@@ -18,7 +18,7 @@ use super::value::{Duration, FileId, Link, Value, linkpath};
 #[error("values of these types have no order")]
 pub struct Unordered;
 
-/// What comparing rests on: where links lead, and when a text's date is.
+/// The context of comparisons: resolves links and dates in texts.
 #[derive(Clone, Copy)]
 pub struct Compare<'a> {
     pub source: &'a dyn Source,
@@ -32,8 +32,8 @@ impl std::fmt::Debug for Compare<'_> {
 }
 
 impl Compare<'_> {
-    /// `==`: values of one type by what they hold; links by where they lead; a link and the file that it leads to or
-    /// the text that it is written as; a date and the text that writes it; a duration and its milliseconds.
+    /// `==`: values of one type by content; links by target; a link equals its file and the text it is written as; a date
+    /// equals its text; a duration equals its milliseconds.
     pub fn equal(&self, a: &Value, b: &Value) -> bool {
         match (a, b) {
             (Value::Null, Value::Null) => true,
@@ -72,7 +72,7 @@ impl Compare<'_> {
         }
     }
 
-    /// The file that a link leads to.
+    /// The target file of a link.
     pub fn leads_to(&self, link: &Link) -> Option<FileId> {
         if link.is_external { None } else { self.source.resolve(link.path(), link.from) }
     }
@@ -86,8 +86,8 @@ impl Compare<'_> {
         }
     }
 
-    /// `<` and its kin. `None` where one has no place beside the other and no error is made of it: null, NaN, and a
-    /// text that writes no number or date.
+    /// The order for `<`, `<=`, `>` and `>=`. `None` for values without an order that are not an error: null, NaN, and a
+    /// text that is not a number or date.
     ///
     /// # Errors
     ///
@@ -124,8 +124,8 @@ impl Compare<'_> {
         }
     }
 
-    /// The order of `sort()` and of rows: numbers by size, dates by time, texts as people sort names; each type
-    /// behind the other, and what is empty last.
+    /// The order of `sort()` and of rows: numbers by size, dates by time, texts in natural order; types one after the
+    /// other, empty values last.
     pub fn sorted(&self, a: &Value, b: &Value) -> Ordering {
         let by_type = rank(a).cmp(&rank(b));
         by_type.then_with(|| match (a, b) {
@@ -170,7 +170,7 @@ fn shown(value: &Value) -> &str {
     }
 }
 
-/// Whether a link is written as this text: its linkpath, or all of it in brackets.
+/// Whether a text spells a link: its linkpath, or the whole link in brackets.
 fn is_written(link: &Link, text: &str) -> bool {
     if *text == *link.target || text == link.path() {
         return true;

@@ -1,4 +1,4 @@
-//! What binary operators give.
+//! Binary operators.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::Compare;
 use crate::note::fold::fold_key;
 
 impl Compare<'_> {
-    /// What an operator gives for two values, neither of them an error.
+    /// Applies an operator to two values that are not errors.
     pub(in crate::bases) fn operate(&self, op: Op, a: &Value, b: &Value) -> Outcome {
         Ok(Value::Bool(match op {
             Op::Equal => self.equal(a, b),
@@ -139,7 +139,7 @@ impl Compare<'_> {
     }
 }
 
-/// The duration that a text behind a date or duration writes.
+/// The duration of a text that is added to a date or duration.
 fn written_duration(a: &Value, b: &Value) -> Option<Value> {
     match (a, b) {
         (Value::Date(_) | Value::Duration(_), Value::Text(text)) => {

@@ -6,7 +6,7 @@ use super::super::number_text;
 use super::super::value::{Link, Value};
 use super::Compare;
 
-/// The longest text that an expression may make, in bytes.
+/// The longest text that an expression may create, in bytes.
 pub const LONGEST_TEXT: usize = 1 << 20;
 
 /// A text that would be longer than [`LONGEST_TEXT`].
@@ -26,7 +26,7 @@ impl Compare<'_> {
         Ok(text)
     }
 
-    /// Writes a value's text behind another.
+    /// Appends a value's text to another.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Compare<'_> {
     }
 
     /// A value as JSON: dates in ISO 8601, durations in words, links as `[[…]]`, files as paths, an error as
-    /// `{"error": …}`. What would be longer than [`LONGEST_TEXT`] is an error too.
+    /// `{"error": …}`. A text over [`LONGEST_TEXT`] is an error too.
     pub fn json(&self, value: &Value) -> serde_json::Value {
         let mut left = LONGEST_TEXT;
         let json = self.json_within(value, &mut left);
@@ -96,7 +96,7 @@ impl Compare<'_> {
     }
 }
 
-/// Whole numbers without a fraction; what is no number as null, which is what JavaScript makes of it.
+/// Whole numbers without a fraction; NaN and infinities as null, as in JavaScript.
 fn json_number(number: f64) -> serde_json::Value {
     if number == number.trunc() && number.abs() <= 9_007_199_254_740_992.0 {
         json!(number as i64)

@@ -1,4 +1,4 @@
-//! The summaries of a column that Obsidian has: fifteen, since Range is one of numbers and one of dates.
+//! Obsidian's fifteen summaries of a column. Range counts twice, for numbers and for dates.
 
 use super::super::value::{Duration, Value};
 use super::Compare;
@@ -22,8 +22,8 @@ pub const NAMES: [&str; 14] = [
 ];
 
 impl Compare<'_> {
-    /// What a summary, by its name in any case, gives for all values of a column. Values of other types than it
-    /// sums up are left out; null where none is left. `None` if there is no such summary.
+    /// The value of a summary, by its name in any case, over all values of a column. Values of unsuitable types are
+    /// left out; null if none is left. `None` if there is no such summary.
     pub fn summary(&self, name: &str, values: &[Value]) -> Option<Value> {
         let name = NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name))?;
         let numbers = || numbers(values);
@@ -49,7 +49,7 @@ impl Compare<'_> {
         }
     }
 
-    /// How many values differ; those that are empty do not count.
+    /// The number of distinct values, without empty ones.
     fn distinct(&self, values: &[Value]) -> usize {
         let filled = values.iter().filter(|value| !value.is_empty());
         let written = filled.map(|value| (value.type_name(), self.text(value).unwrap_or_default()));
@@ -74,7 +74,7 @@ fn dates(values: &[Value]) -> Vec<i64> {
 }
 
 fn sum(numbers: &[f64]) -> f64 {
-    // From 0 and not from -0, which the sum of no numbers is.
+    // The iterator's sum of no numbers is -0.
     numbers.iter().fold(0.0, |sum, number| sum + number)
 }
 
@@ -89,7 +89,7 @@ fn median(mut numbers: Vec<f64>) -> Option<f64> {
     Some(if numbers.len() % 2 == 1 { upper } else { (numbers[middle - 1] + upper) / 2.0 })
 }
 
-/// The standard deviation of all the numbers, not of a sample.
+/// The population standard deviation.
 fn deviation(numbers: &[f64]) -> Option<f64> {
     let mean = mean(numbers)?;
     let squares: Vec<f64> = numbers.iter().map(|number| (number - mean).powi(2)).collect();

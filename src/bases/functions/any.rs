@@ -1,4 +1,4 @@
-//! What every value has.
+//! Methods of every value.
 
 use super::super::context::Context;
 use super::super::value::{Outcome, Value};

@@ -9,7 +9,7 @@ use super::super::value::{FileId, Link, Outcome, Value};
 use super::{Code, Function, Param, Type, one, optional, repeated, text_of};
 
 const TEXT: &[Type] = &[Type::Text];
-/// Null leads nowhere: what `this` is where nobody said.
+/// Null leads nowhere: `this` without a file.
 const LINKED: &[Type] = &[Type::File, Type::Link, Type::Text, Type::Null];
 
 const fn field(
@@ -106,17 +106,17 @@ fn of(value: &Value) -> FileId {
     }
 }
 
-/// A path's last part.
+/// The last component of a path.
 fn last(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// A path's folder; empty at the top.
+/// The folder of a path; empty at the root.
 fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A file's name in front of its extension, and the extension.
+/// Splits a file name into stem and extension.
 fn split(path: &str) -> (&str, &str) {
     match last(path).rsplit_once('.') {
         Some((stem, ext)) if !stem.is_empty() => (stem, ext),
@@ -128,7 +128,7 @@ fn name(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     Ok(Value::text(shown_name(&context.source().path(of(value)))))
 }
 
-/// What `file.name` gives for a path.
+/// The value of `file.name` for a path.
 pub(in crate::bases) fn shown_name(path: &str) -> &str {
     let (stem, ext) = split(path);
     if ext.eq_ignore_ascii_case("md") { stem } else { last(path) }
@@ -246,8 +246,8 @@ fn has_link(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome
     Ok(Value::Bool(has_link_to(context, of(value), args.first())))
 }
 
-/// Whether a file links to another, which is said by itself, by a link or by a text: by where links lead, else by
-/// the linkpath as it is written.
+/// Whether a file links to another, given as a file, link or text: by resolved targets, else by the linkpath as
+/// written.
 pub(super) fn has_link_to(context: &Context<'_>, file: FileId, to: Option<&Value>) -> bool {
     let source = context.source();
     let link = match to {
@@ -265,7 +265,7 @@ pub(super) fn has_link_to(context: &Context<'_>, file: FileId, to: Option<&Value
 fn has_property(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
     let (source, file, name) = (context.source(), of(value), text_of(args, 0));
     let Some(column) = source.column(name) else { return Ok(Value::Bool(false)) };
-    // A property without a value is there all the same.
+    // A property without a value exists.
     let has = || source.properties(file).get(name).is_some();
     Ok(Value::Bool(!matches!(source.property(file, column), Value::Null) || has()))
 }
@@ -280,7 +280,7 @@ fn in_folder(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcom
     Ok(Value::Bool(lies_in(&path, text_of(args, 0))))
 }
 
-/// Whether a path lies in a folder or below it. `/` is the top, in which everything lies.
+/// Whether a path lies in a folder or below it. `/` is the root.
 pub(super) fn lies_in(path: &str, folder: &str) -> bool {
     let folder = folder.trim_matches('/');
     folder.is_empty()

@@ -1,4 +1,4 @@
-//! Functions that belong to no value.
+//! Global functions.
 
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ fn duration(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     }
 }
 
-/// As much of a text as a message may show.
+/// Shortens a text for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(100).collect()
 }
@@ -178,7 +178,7 @@ fn file(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     Ok(found.map_or(Value::Null, Value::File))
 }
 
-/// What views draw in another way than texts is a text all the same.
+/// Values that views render specially (`html`, `image`, `icon`) are texts here.
 fn html(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     Ok(first(args).clone())
 }
@@ -236,7 +236,7 @@ fn min(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     Ok(Value::Number(most(args, |a, b| a < b)))
 }
 
-/// The number that goes before all others; NaN if one of them is.
+/// The first number in an order; NaN if one of them is NaN.
 fn most(args: &[Value], is_before: fn(f64, f64) -> bool) -> f64 {
     let numbers = (0..args.len()).filter_map(|at| number_of(args, at));
     let most = numbers.reduce(|a, b| if a.is_nan() || is_before(a, b) { a } else { b });

@@ -1,4 +1,4 @@
-//! Methods of links; what they have beside these is in [`text`](super::text).
+//! Methods of links. They also have those of [`text`](super::text).
 
 use super::super::context::Context;
 use super::super::value::{Outcome, Value};

@@ -226,7 +226,7 @@ fn mean(_: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
 }
 
 fn sum(_: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
-    // From 0 and not from -0, which is what the iterator's own sum of nothing is.
+    // The iterator's sum of no numbers is -0.
     Ok(Value::Number(numbers(list).fold(0.0, |sum, number| sum + number)))
 }
 
@@ -250,7 +250,7 @@ fn sort(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
 
 fn unique(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
     let mut kept: Vec<Value> = Vec::new();
-    // What is written the same is the same; the rest is compared one by one.
+    // Equal texts are equal values; compare the rest one by one.
     let mut written: HashSet<String> = HashSet::new();
     for element in elements(list) {
         let is_new = match element {

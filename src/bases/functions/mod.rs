@@ -1,5 +1,5 @@
-//! Every function and field of the language: the one table from which the evaluator, the checker, completion, the
-//! manual and the models' grammar card are made.
+//! The table of all functions and fields, used by the evaluator, the checker, completion, the manual and the grammar
+//! card for models.
 
 mod any;
 mod date;
@@ -28,41 +28,41 @@ pub(super) use file::shown_name;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Param {
     pub name: &'static str,
-    /// Any of these. A link is taken where a text is, as the text of its target.
+    /// The accepted types. A link is accepted as a text, the text of its target.
     pub types: &'static [Type],
     pub is_optional: bool,
-    /// It may be given again and again; the last parameter alone.
+    /// Whether it may be repeated; only the last parameter.
     pub is_repeated: bool,
 }
 
 /// A function, method or field.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
-    /// What it is a method or field of; `None` for a global function.
+    /// The receiver's type; `None` for a global function.
     pub of: Option<Type>,
     pub name: &'static str,
-    /// `None` for a field, which takes no parentheses.
+    /// The parameters; `None` for a field, which has no parentheses.
     pub params: Option<&'static [Param]>,
     pub gives: Type,
     /// One line for people and models.
     pub help: &'static str,
-    /// Only in rules and `--where`: Obsidian does not know it.
+    /// Whether it is an extension, allowed only in rules and `--where`.
     pub is_extension: bool,
     pub(super) code: Code,
 }
 
-/// What a function does.
+/// The implementation of a function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Code {
-    /// On its receiver (null for a global function) and its arguments. These are of the types that the signature
-    /// names, and none is an error; optional ones may be missing.
+    /// Takes its receiver (null for a global function) and its arguments. These have the types of the signature,
+    /// and none is an error; optional ones may be missing.
     Plain(fn(&mut Context<'_>, &Value, &[Value]) -> Outcome),
-    /// It decides itself which of its arguments are evaluated, and how often.
+    /// Evaluates its arguments itself.
     Lazy(fn(&mut dyn Walk<'_>, &Value, &[Expr]) -> Outcome),
 }
 
 impl Function {
-    /// Whether it takes parentheses.
+    /// Whether it has parentheses.
     pub fn is_call(&self) -> bool {
         self.params.is_some()
     }
@@ -122,7 +122,7 @@ pub fn lies_in(path: &str, folder: &str) -> bool {
     file::lies_in(path, folder)
 }
 
-/// The order of rows that nobody sorted: by `file.name` as people sort names, then by path.
+/// The default order of rows: by `file.name` in natural order, then by path.
 pub(super) fn by_name(a: &str, b: &str) -> std::cmp::Ordering {
     natural::order(file::shown_name(a), file::shown_name(b)).then_with(|| a.cmp(b))
 }
@@ -144,14 +144,14 @@ fn number_of(args: &[Value], at: usize) -> Option<f64> {
 fn span(count: usize, start: Option<f64>, end: Option<f64>) -> std::ops::Range<usize> {
     let position = |at: f64| {
         let at = if at < 0.0 { at.trunc() + count as f64 } else { at.trunc() };
-        // A number that is none becomes 0.
+        // NaN becomes 0.
         at.clamp(0.0, count as f64) as usize
     };
     let (start, end) = (start.map_or(0, position), end.map_or(count, position));
     start..end.max(start)
 }
 
-/// The table, by what the functions belong to.
+/// The table by receiver.
 const TABLES: [(Option<Type>, &[Function]); 11] = [
     (None, global::FUNCTIONS),
     (Some(Type::Any), any::FUNCTIONS),
@@ -166,12 +166,12 @@ const TABLES: [(Option<Type>, &[Function]); 11] = [
     (Some(Type::Pattern), pattern::FUNCTIONS),
 ];
 
-/// All of them, those of one receiver together.
+/// All functions and fields, grouped by receiver.
 pub fn all() -> impl Iterator<Item = &'static Function> {
     TABLES.iter().flat_map(|(_, functions)| functions.iter())
 }
 
-/// What a value of a type has, the nearest first: its own, those of texts if it is a link, those of any value.
+/// The functions and fields of a type, nearest first: its own, those of texts if it is a link, those of any value.
 /// `None`: the global functions.
 pub fn of(receiver: Option<Type>) -> impl Iterator<Item = &'static Function> {
     let tables: [&'static [Function]; 3] = match receiver {
@@ -182,7 +182,7 @@ pub fn of(receiver: Option<Type>) -> impl Iterator<Item = &'static Function> {
     tables.into_iter().flatten()
 }
 
-/// The function or field that `name` is on a receiver; of fields and calls, that which is asked for.
+/// The function or field `name` of a receiver.
 pub fn find(receiver: Option<Type>, name: &str, is_call: bool) -> Option<&'static Function> {
     of(receiver).find(|function| function.name == name && function.is_call() == is_call)
 }

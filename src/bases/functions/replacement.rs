@@ -1,4 +1,4 @@
-//! Patterns that replace and split as JavaScript's do.
+//! `replace` and `split` by pattern, as in JavaScript.
 
 use regex::Captures;
 
@@ -6,7 +6,7 @@ use super::super::compare::show::{LONGEST_TEXT, TooLong};
 use super::super::value::{Pattern, Value};
 
 /// The text with the first match replaced, or with all of them (flag `g`). In the replacement `$1` is a group, `$&`
-/// the match, `$<name>` a named group, `` $` `` and `$'` what stands before and behind, `$$` a dollar sign.
+/// the match, `$<name>` a named group, `` $` `` and `$'` the text before and after it, `$$` a dollar sign.
 ///
 /// # Errors
 ///
@@ -63,12 +63,12 @@ fn expand(captures: &Captures<'_>, text: &str, with: &str, made: &mut String) {
     made.push_str(rest);
 }
 
-/// `<name>`; how many bytes it takes, none if the pattern has no such group.
+/// Parses `<name>` and gives its length in bytes; `None` if the pattern has no such group.
 fn named(captures: &Captures<'_>, after: &str, made: &mut String) -> usize {
     let Some(end) = after.find('>') else { return 0 };
     match captures.name(&after[1..end]) {
         Some(group) => made.push_str(group.as_str()),
-        // A group that took no part is nothing.
+        // A group that did not match is empty.
         None if captures.len() > 1 => {}
         None => return 0,
     }
@@ -106,7 +106,7 @@ pub(super) fn split(pattern: &Pattern, text: &str, most: usize) -> Vec<Value> {
             break;
         }
         if all.end == begin {
-            // Nothing was matched right where a part begins.
+            // An empty match at the start of a part does not split.
             search += text[search..].chars().next().map_or(1, char::len_utf8);
             continue;
         }

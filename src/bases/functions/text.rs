@@ -152,7 +152,7 @@ fn repeat(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
     if count < 0.0 || count.is_infinite() {
         return Err("repeat() takes a count from 0".to_owned());
     }
-    // A product beyond the limit is refused before anything is made.
+    // Check the length before allocating.
     if own(value).len() as f64 * count > LONGEST_TEXT as f64 {
         return Err(TooLong.to_string());
     }

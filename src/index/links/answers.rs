@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
 use std::time::Duration;
 
+use super::form::linkpaths;
 use super::graph::{self, Graph, Summary, is_named};
 use super::record::{Form, Gap, Kept, Record};
 use super::resolver::{Files, Resolution, VisibleFiles, resolve_among};
@@ -13,7 +14,7 @@ use crate::index::fresh::{Keeper as _, Withdrawn};
 use crate::index::lasting::Lasting;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
-use crate::vault::{Cancel, Catalogue, Vault, View};
+use crate::vault::{Cancel, Catalogue, LinkFormat, Vault, View};
 
 /// How long a question waits for the first reading of all notes before it is answered from what was read.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -237,6 +238,20 @@ impl Seen<'_> {
         let sources = self.named(&names);
         self.links.0.fresh.check(sources.iter());
         self.leading(target, &names, sources)
+    }
+
+    /// How many other files link to `target`, as they were read last.
+    pub fn backlinks_as_read(&self, target: &VaultPath) -> usize {
+        self.sources_of(target).iter().filter(|source| *source != target).count()
+    }
+
+    /// What a wikilink from anywhere has to name to lead to `target`: its name where no other file has that, as
+    /// far as it can be known, else its path.
+    pub fn linkpath_to(&self, target: &VaultPath) -> String {
+        let format = if self.view.is_all() { LinkFormat::Shortest } else { LinkFormat::Absolute };
+        let catalogue = self.links.0.fresh.vault.catalogue();
+        let paths = linkpaths(&self.files(&catalogue), format, &VaultPath::root(), target, false);
+        paths.into_iter().next().unwrap_or_else(|| target.as_str().to_owned())
     }
 
     /// The files with a link of one of these names.

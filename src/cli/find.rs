@@ -1,0 +1,72 @@
+//! `steward find`: the notes that answer a question, the best first.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::completions;
+use super::failure::Failure;
+use super::history::call;
+use super::output::Output;
+use super::reach::Way;
+use super::session::Session;
+use super::words;
+use crate::tools::{SearchNotes, Tool as _};
+
+/// Of `find`.
+#[derive(Debug, Args)]
+pub struct FindArguments {
+    /// A question, or words in any form; '"these words"' just so, and after `--` -word for notes without it
+    #[arg(required = true)]
+    pub words: Vec<String>,
+    /// Only in this folder or note
+    #[arg(long = "in", value_name = "FOLDER", add = completions::notes())]
+    pub folder: Option<String>,
+    /// Only notes that have all of the words
+    #[arg(long, short)]
+    pub all: bool,
+    /// Only notes changed since then: 2026-11-20, 3d, yesterday
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only notes last changed before then
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Only name the notes
+    #[arg(long, short = 'l')]
+    pub names: bool,
+    /// Notes shown at most, up to 50
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    pub limit: u32,
+    /// The first note shown, to continue a list that was cut
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub first_result: u64,
+}
+
+/// Prints the notes.
+///
+/// # Errors
+/// As the tool says; stdout cannot be written.
+pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({
+        "query": find.words.join(" "),
+        "limit": find.limit,
+        "first_result": find.first_result,
+        "match": if find.all { "all" } else { "ranked" },
+    });
+    let given = [("path", &find.folder), ("since", &find.since), ("until", &find.until)];
+    for (name, value) in given {
+        if let Some(value) = value {
+            arguments[name] = json!(value);
+        }
+    }
+    let found = call(session, SearchNotes::NAME, arguments, Way::default(), output)?;
+    if find.names && !output.json() {
+        let notes = found.data["notes"].as_array().into_iter().flatten();
+        let paths: Vec<&str> = notes.filter_map(|note| note["path"].as_str()).collect();
+        output.text(&paths.join("\n"))?;
+    } else {
+        output.paged().answer(&found.data, &words::answer(&found.text))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

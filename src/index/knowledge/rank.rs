@@ -1,0 +1,299 @@
+//! How well each note answers a question: BM25 over its chunks and over the whole of it, half and half.
+//!
+//! Everything is counted over the notes that the asker may see, so that an answer is the same as if there
+//! were no others.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::table::{ALIAS, BODY, FOLDER, HEADING, Note, PROPERTY, TITLE, Table};
+use super::words;
+
+/// Words of a question that are looked for; of more, the rarest.
+pub(super) const MOST_WORDS: usize = 32;
+
+/// How the places where a word stands count, against the body of the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weights {
+    pub title: f64,
+    pub alias: f64,
+    pub heading: f64,
+    pub folder: f64,
+    pub property: f64,
+    /// How soon more of the same word stops to count.
+    pub saturation: f64,
+    /// How much longer texts count less, from 0 to 1.
+    pub length: f64,
+    /// The part that the best chunk has in the score; the whole note has the rest.
+    pub chunk: f64,
+}
+
+pub(super) const WEIGHTS: Weights = Weights {
+    title: 5.0,
+    alias: 4.0,
+    heading: 3.0,
+    folder: 0.5,
+    property: 1.0,
+    saturation: 1.2,
+    length: 0.75,
+    chunk: 0.5,
+};
+
+/// Where a word stands, as far as the asker may see.
+struct Hits {
+    /// Note, counts of what it is called, and where its chunks end in `chunks`.
+    notes: Vec<(u32, u8, usize)>,
+    /// Chunk in the note, and counts.
+    chunks: Vec<(u16, u8)>,
+}
+
+impl Hits {
+    fn each(&self) -> impl Iterator<Item = (u32, u8, &[(u16, u8)])> {
+        let mut start = 0;
+        self.notes.iter().map(move |(note, called, end)| {
+            let chunks = &self.chunks[start..*end];
+            start = *end;
+            (*note, *called, chunks)
+        })
+    }
+}
+
+/// A word of a question.
+pub(super) struct Term {
+    pub text: String,
+    /// The words it stands for, and how much each counts.
+    pub like: Vec<(u32, f64)>,
+    /// Whether the word itself stands anywhere.
+    pub is_known: bool,
+}
+
+/// A note that answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scored {
+    pub note: u32,
+    pub score: f64,
+    /// Whether it is called by one of the words.
+    pub is_called: bool,
+    /// Whether one of the words stands in its text.
+    pub is_in_text: bool,
+    /// Whether all words are in it.
+    pub has_all: bool,
+}
+
+impl Scored {
+    /// A note of which no words are asked for.
+    pub fn without_words(note: u32) -> Self {
+        Self { note, score: 0.0, is_called: false, is_in_text: false, has_all: true }
+    }
+}
+
+/// How a note answers.
+#[derive(Debug, Clone, Copy, Default)]
+struct How {
+    is_called: bool,
+    is_in_text: bool,
+    /// How many of the terms it has, from the first one on without a gap.
+    terms: usize,
+}
+
+/// What one term adds to the score of each note and chunk: that of the best of the words it stands for.
+struct Parts {
+    notes: Vec<f64>,
+    chunks: Vec<f64>,
+}
+
+/// The notes of a table as one asker sees them.
+pub(super) struct Ranking<'t> {
+    table: &'t Table,
+    seen: Vec<bool>,
+    notes: f64,
+    chunks: f64,
+    words: f64,
+    weights: Weights,
+    hits: RefCell<HashMap<u32, Rc<Hits>>>,
+    /// The score of each chunk.
+    of_chunks: Vec<f64>,
+}
+
+impl<'t> Ranking<'t> {
+    pub fn new(table: &'t Table, sees: impl Fn(&Note) -> bool, weights: Weights) -> Self {
+        let seen: Vec<bool> =
+            table.notes.iter().map(|note| note.as_ref().is_some_and(&sees)).collect();
+        let (mut notes, mut chunks, mut words) = (0.0, 0.0, 0.0);
+        for note in
+            table.notes.iter().zip(&seen).filter_map(|(note, seen)| note.as_ref().filter(|_| *seen))
+        {
+            notes += 1.0;
+            chunks += note.lengths.len().max(1) as f64;
+            words += note.length() as f64;
+        }
+        let of_chunks = vec![0.0; table.chunks as usize];
+        Self { table, seen, notes, chunks, words, weights, hits: RefCell::default(), of_chunks }
+    }
+
+    /// The notes that the asker sees.
+    pub fn seen(&self) -> impl Iterator<Item = (u32, &'t Note)> {
+        let notes = (0..).zip(&self.table.notes).zip(&self.seen);
+        notes.filter_map(|((number, note), seen)| Some((number, note.as_ref().filter(|_| *seen)?)))
+    }
+
+    /// The notes in which this very word stands.
+    pub fn with(&self, word: &str) -> Vec<u32> {
+        let hits = self.table.dictionary.find(word).map(|word| self.hits(word));
+        hits.iter().flat_map(|hits| &hits.notes).map(|(note, ..)| *note).collect()
+    }
+
+    /// The words of a question, each once, with what they stand for: without those that say nothing where two
+    /// others remain. Also how many were left out since there were too many.
+    pub fn terms(&self, asked: &[String]) -> (Vec<Term>, usize) {
+        let mut terms: Vec<&String> = Vec::new();
+        for word in asked {
+            if !terms.contains(&word) {
+                terms.push(word);
+            }
+        }
+        let telling = terms.iter().filter(|word| !words::is_stop_word(word)).count();
+        if telling >= 2 {
+            terms.retain(|word| !words::is_stop_word(word));
+        }
+        let mut left_out = 0;
+        if terms.len() > MOST_WORDS {
+            left_out = terms.len() - MOST_WORDS;
+            terms.sort_by_cached_key(|word| (self.with(word).len(), (*word).clone()));
+            terms.truncate(MOST_WORDS);
+        }
+        let term = |text: &String| {
+            let is_known = !self.with(text).is_empty();
+            let is_there = |word| !self.hits(word).notes.is_empty();
+            let like = self.table.dictionary.like(text, !is_known, is_there);
+            Term { text: text.clone(), like, is_known }
+        };
+        (terms.into_iter().map(term).collect(), left_out)
+    }
+
+    /// The notes in which any of the words stands, in no order.
+    pub fn rank(&mut self, terms: &[Term]) -> Vec<Scored> {
+        let size = self.table.notes.len();
+        let mut of_notes = vec![0.0; size];
+        let mut how = vec![How::default(); size];
+        let mut parts = Parts { notes: vec![0.0; size], chunks: vec![0.0; self.of_chunks.len()] };
+        for (before, term) in terms.iter().enumerate() {
+            for (word, weight) in &term.like {
+                let text = &self.table.dictionary.word(*word).text;
+                let is_it = !term.is_known || text.contains(&*term.text);
+                self.add(*word, *weight, &mut parts, &mut how, is_it.then_some(before));
+            }
+            for (total, part) in of_notes.iter_mut().zip(&mut parts.notes) {
+                *total += std::mem::take(part);
+            }
+            for (total, part) in self.of_chunks.iter_mut().zip(&mut parts.chunks) {
+                *total += std::mem::take(part);
+            }
+        }
+        let scored = self.seen().filter(|(note, _)| of_notes[*note as usize] > 0.0);
+        let score = |(number, note): (u32, &Note)| {
+            let best = self.chunk_scores(note).iter().copied().fold(0.0, f64::max);
+            let How { is_called, is_in_text, terms: met } = how[number as usize];
+            let whole = of_notes[number as usize];
+            let score = self.weights.chunk * best + (1.0 - self.weights.chunk) * whole;
+            Scored { note: number, score, is_called, is_in_text, has_all: met == terms.len() }
+        };
+        scored.map(score).collect()
+    }
+
+    /// The chunks of a note that answer best, the best first.
+    pub fn best_chunks(&self, note: &Note, most: usize) -> Vec<usize> {
+        let scores = self.chunk_scores(note);
+        let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
+        best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+        best.truncate(most);
+        best
+    }
+
+    fn chunk_scores(&self, note: &Note) -> &[f64] {
+        let first = note.first_chunk as usize;
+        &self.of_chunks[first..first + note.lengths.len()]
+    }
+
+    /// Adds what one word tells of the notes and chunks in which it stands. With `before`, it stands for the
+    /// term after so many others: a note that has all of those has this one too.
+    fn add(
+        &self,
+        word: u32,
+        weight: f64,
+        parts: &mut Parts,
+        how: &mut [How],
+        before: Option<usize>,
+    ) {
+        let hits = self.hits(word);
+        let weights = &self.weights;
+        let rarity = |all: f64, with: usize| {
+            let with = with as f64;
+            (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+        };
+        let in_chunks: usize = hits.each().map(|(.., chunks)| chunks.len().max(1)).sum();
+        let of_note = weight * rarity(self.notes, hits.notes.len());
+        let of_chunk = weight * rarity(self.chunks, in_chunks.min(self.chunks as usize));
+        let (note_length, chunk_length) = (self.words / self.notes, self.words / self.chunks);
+        let saturated = |count: f64, length: f64, usual: f64| {
+            let length = 1.0 - weights.length + weights.length * length / usual.max(1.0);
+            count * (weights.saturation + 1.0) / (count + weights.saturation * length)
+        };
+        for (number, called, chunks) in hits.each() {
+            let Some(note) = &self.table.notes[number as usize] else { continue };
+            let times = |field: u32| f64::from(called >> field & 3);
+            let as_called = weights.title * times(TITLE)
+                + weights.alias * times(ALIAS)
+                + weights.folder * times(FOLDER)
+                + weights.property * times(PROPERTY);
+            let (mut body, mut heading) = (0.0, 0.0f64);
+            let first = note.first_chunk as usize;
+            let scores = &mut parts.chunks[first..first + note.lengths.len()];
+            let mut usual = 0;
+            let mut score = |at: usize, count: f64| {
+                let length = f64::from(note.lengths[at]);
+                let score = of_chunk * saturated(count, length, chunk_length);
+                scores[at] = scores[at].max(score);
+            };
+            for (at, counts) in chunks {
+                let at = usize::from(*at);
+                let times = |field: u32| f64::from(counts >> field & 15);
+                body += times(BODY);
+                heading = heading.max(times(HEADING));
+                if as_called > 0.0 {
+                    (usual..at).for_each(|at| score(at, as_called));
+                    usual = at + 1;
+                }
+                score(at, as_called + times(BODY) + weights.heading * times(HEADING));
+            }
+            if as_called > 0.0 {
+                (usual..note.lengths.len()).for_each(|at| score(at, as_called));
+            }
+            let count = as_called + body + weights.heading * heading;
+            let score = of_note * saturated(count, note.length() as f64, note_length);
+            let part = &mut parts.notes[number as usize];
+            *part = part.max(score);
+            let how = &mut how[number as usize];
+            how.terms += usize::from(before == Some(how.terms));
+            how.is_called |= called & 0b1111 > 0;
+            how.is_in_text |= !chunks.is_empty();
+        }
+    }
+
+    fn hits(&self, word: u32) -> Rc<Hits> {
+        if let Some(known) = self.hits.borrow().get(&word) {
+            return Rc::clone(known);
+        }
+        let mut hits = Hits { notes: Vec::new(), chunks: Vec::new() };
+        self.table.places(word, |note, called, chunks| {
+            if self.seen[note as usize] {
+                hits.chunks.extend(chunks);
+                hits.notes.push((note, called, hits.chunks.len()));
+            }
+        });
+        let hits = Rc::new(hits);
+        self.hits.borrow_mut().insert(word, Rc::clone(&hits));
+        hits
+    }
+}

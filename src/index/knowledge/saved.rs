@@ -1,0 +1,81 @@
+//! The words of the notes as they are saved.
+
+use super::table::{Read, Table};
+use crate::index::fresh::Keeper as _;
+use crate::index::lasting::{SameAs, Saved};
+use crate::index::sealed::{Fields, put, put_text};
+use crate::note::path::VaultPath;
+
+impl Saved for Table {
+    const NAME: &'static str = "knowledge";
+    /// Another number also where other words are made of a text, or other chunks.
+    const HEADER: &'static [u8] =
+        concat!("steward knowledge 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+
+    fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
+        let mut table = Self::default();
+        let mut rest = Fields(saved);
+        for _ in 0..rest.small()? {
+            let path = VaultPath::from_disk(rest.packed_text()?)?;
+            let stamp = (rest.packed()?, rest.packed()?.cast_signed());
+            let identity = rest.packed()?;
+            let lengths = (0..rest.small()?).map(|_| u16::try_from(rest.packed()?).ok());
+            let lengths = lengths.collect::<Option<_>>()?;
+            table.add(path, Read { stamp, identity, lengths, ..Read::default() });
+        }
+        while !rest.0.is_empty() {
+            let word = table.dictionary.entry(rest.packed_text()?);
+            word.last = rest.small()?;
+            let length = usize::try_from(rest.packed()?).ok()?;
+            word.places = rest.bytes(length)?.to_vec();
+        }
+        table.is_sound().then_some(())?;
+        let changed = |(path, note): (&VaultPath, &super::Note)| {
+            (!same.is_same(path, note.stamp, Some(note.identity))).then(|| path.clone())
+        };
+        let changed: Vec<VaultPath> = table.iter().filter_map(changed).collect();
+        changed.iter().for_each(|path| table.remove(path));
+        *self = table;
+        Some(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let table = self.closed_up(|note| !note.unsure);
+        let mut bytes = Vec::new();
+        put(&mut bytes, table.len() as u64);
+        for (path, note) in table.iter() {
+            put_text(&mut bytes, path.as_str());
+            let (size, modified) = note.stamp;
+            let chunks = note.lengths.len() as u64;
+            for number in [size, modified.cast_unsigned(), note.identity, chunks] {
+                put(&mut bytes, number);
+            }
+            note.lengths.iter().for_each(|length| put(&mut bytes, u64::from(*length)));
+        }
+        for word in table.dictionary.words() {
+            put_text(&mut bytes, &word.text);
+            put(&mut bytes, u64::from(word.last));
+            put(&mut bytes, word.places.len() as u64);
+            bytes.extend(&word.places);
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::seen;
+    use crate::index::lasting::check;
+
+    #[test]
+    fn what_was_saved_is_loaded_and_damage_is_seen() {
+        let files = [
+            (
+                "One.md",
+                "---\naliases: [the kettle]\n---\n# Über all\nwater 東京 boils\n## Two\nwater",
+            ),
+            ("Two.md", "tea"),
+        ];
+        check::survives(&files, seen);
+    }
+}

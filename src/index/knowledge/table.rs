@@ -1,0 +1,402 @@
+//! The notes, and which words stand in which chunk of each.
+//!
+//! A note gets a new number whenever it is read, and its old one is passed over from then on; so what is known
+//! of a word is only ever added to. When many numbers are passed over, all is written anew.
+//!
+//! Of each note in which a word stands are written, all but the counts as numbers of variable length: the
+//! note's number less the one before; in how many places it stands there; and for each place its number less the
+//! one before and a byte of counts. Place 0 is what the note is called, place 1 its first chunk.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::dictionary::Dictionary;
+use super::words;
+use crate::index::changes::{Stamp, identity, stamp, unsure_for};
+use crate::index::fresh::Keeper;
+use crate::index::sealed::{Fields, put};
+use crate::note::chunks::{self, Chunk};
+use crate::note::link::LinkKind;
+use crate::note::markdown;
+use crate::note::markdown::Document;
+use crate::note::path::{PathRef, VaultPath};
+use crate::note::text::Text;
+use crate::vault::{Vault, VaultError};
+
+/// Numbers of notes passed over before all is written anew, and of how many of those in use.
+const MOST_GONE: usize = 1_000;
+const GONE_SHARE: usize = 4;
+
+/// Words of one note that are put in; more are those of no text.
+const MOST_WORDS: usize = 100_000;
+
+/// Where the counts of place 0 begin: two bits each.
+pub(super) const TITLE: u32 = 0;
+pub(super) const ALIAS: u32 = 2;
+pub(super) const FOLDER: u32 = 4;
+pub(super) const PROPERTY: u32 = 6;
+
+/// Where those of a chunk do: four bits each.
+pub(super) const BODY: u32 = 0;
+pub(super) const HEADING: u32 = 4;
+
+/// A note that was read.
+#[derive(Debug)]
+pub(super) struct Note {
+    pub path: VaultPath,
+    pub stamp: Stamp,
+    /// Which file it was on its disk.
+    pub identity: u64,
+    /// Its next change may carry the same stamp.
+    pub unsure: bool,
+    /// The number of its first chunk among those of all notes.
+    pub first_chunk: u32,
+    /// Words in each chunk.
+    pub lengths: Box<[u16]>,
+}
+
+impl Note {
+    /// Words in all chunks.
+    pub fn length(&self) -> u64 {
+        self.lengths.iter().map(|length| u64::from(*length)).sum()
+    }
+}
+
+/// A note as it was read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub stamp: Stamp,
+    pub identity: u64,
+    pub unsure: bool,
+    pub lengths: Vec<u16>,
+    /// Each word, and where it stands.
+    pub words: Vec<(Box<str>, Vec<u8>)>,
+}
+
+/// All notes.
+#[derive(Default)]
+pub(super) struct Table {
+    /// By number; none where it is passed over.
+    pub notes: Vec<Option<Note>>,
+    numbers: HashMap<VaultPath, u32>,
+    unsure: BTreeSet<VaultPath>,
+    /// Numbers of chunks that were given.
+    pub chunks: u32,
+    pub dictionary: Dictionary,
+}
+
+impl Table {
+    /// The number of a note.
+    pub fn number(&self, path: &VaultPath) -> Option<u32> {
+        self.numbers.get(path).copied()
+    }
+
+    /// How many notes there are.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Calls `found` for each note in which a word stands: the note's number, the counts of what it is called,
+    /// and its chunks from 0 with their counts. Notes that are passed over are among them.
+    pub fn places(&self, word: u32, mut found: impl FnMut(u32, u8, &[(u16, u8)])) {
+        let mut chunks = Vec::new();
+        let mut note = 0;
+        let mut rest = Fields(&self.dictionary.word(word).places);
+        while let Some((step, count)) = rest.small().zip(rest.small()) {
+            note += step;
+            chunks.clear();
+            let (mut place, mut called) = (0, 0);
+            for _ in 0..count {
+                let (Some(step), Some([counts])) = (rest.small(), rest.bytes(1)) else { return };
+                place += step;
+                match place {
+                    0 => called = *counts,
+                    _ => chunks.push((place as u16 - 1, *counts)),
+                }
+            }
+            found(note, called, &chunks);
+        }
+    }
+
+    /// Puts in a note after all others.
+    pub fn add(&mut self, path: VaultPath, read: Read) {
+        let number = self.notes.len() as u32;
+        for (word, places) in &read.words {
+            let word = self.dictionary.entry(word);
+            put(&mut word.places, u64::from(number - word.last));
+            word.places.extend(places);
+            word.last = number;
+        }
+        if read.unsure {
+            self.unsure.insert(path.clone());
+        }
+        self.numbers.insert(path.clone(), number);
+        let Read { stamp, identity, unsure, lengths, .. } = read;
+        let (lengths, first_chunk) = (lengths.into_boxed_slice(), self.chunks);
+        self.chunks += lengths.len() as u32;
+        self.notes.push(Some(Note { path, stamp, identity, unsure, first_chunk, lengths }));
+    }
+
+    /// All but the notes that are passed over, or not `wanted`.
+    pub fn closed_up(&self, wanted: impl Fn(&Note) -> bool) -> Self {
+        let mut table = Self::default();
+        let mut renumbered = vec![None; self.notes.len()];
+        for (note, number) in self.notes.iter().zip(&mut renumbered) {
+            let Some(note) = note.as_ref().filter(|note| wanted(note)) else { continue };
+            *number = Some(table.notes.len() as u32);
+            let Note { stamp, identity, unsure, .. } = *note;
+            let lengths = note.lengths.to_vec();
+            let read = Read { stamp, identity, unsure, lengths, words: Vec::new() };
+            table.add(note.path.clone(), read);
+        }
+        for (word, known) in (0..).zip(self.dictionary.words()) {
+            let (mut places, mut last) = (Vec::new(), 0);
+            self.places(word, |note, called, chunks| {
+                let Some(number) = renumbered[note as usize] else { return };
+                put(&mut places, u64::from(number - last));
+                write_places(&mut places, called, chunks);
+                last = number;
+            });
+            if !places.is_empty() {
+                places.shrink_to_fit();
+                let word = table.dictionary.entry(&known.text);
+                (word.places, word.last) = (places, last);
+            }
+        }
+        table
+    }
+
+    /// Whether every word stands in chunks that there are.
+    pub fn is_sound(&self) -> bool {
+        (0..).zip(self.dictionary.words()).all(|(number, word)| {
+            let (mut stands, mut is_sound) = (false, true);
+            self.places(number, |note, _, chunks| {
+                let chunks = chunks.last().map_or(0, |(chunk, _)| usize::from(*chunk) + 1);
+                let note = self.notes.get(note as usize).and_then(Option::as_ref);
+                is_sound &= note.is_some_and(|note| chunks <= note.lengths.len());
+                stands = true;
+            });
+            is_sound && stands && (word.last as usize) < self.notes.len()
+        })
+    }
+
+    /// Bytes of memory held, the allocator's losses not counted.
+    pub fn memory(&self) -> usize {
+        let notes = self.notes.iter().flatten();
+        // A path has two counts before its text.
+        let each = notes.map(|note| 16 + note.path.as_str().len() + 2 * note.lengths.len());
+        self.notes.capacity() * size_of::<Option<Note>>()
+            + self.numbers.capacity() * (size_of::<(VaultPath, u32)>() + 1)
+            + each.sum::<usize>()
+            + self.dictionary.memory()
+    }
+}
+
+fn write_places(to: &mut Vec<u8>, called: u8, chunks: &[(u16, u8)]) {
+    put(to, chunks.len() as u64 + u64::from(called > 0));
+    if called > 0 {
+        to.extend([0, called]);
+    }
+    let mut last = 0;
+    for (chunk, counts) in chunks {
+        let place = u64::from(*chunk) + 1;
+        put(to, place - last);
+        to.push(*counts);
+        last = place;
+    }
+}
+
+impl Keeper for Table {
+    type Record = Note;
+    type Read = Read;
+
+    fn wants(path: PathRef<'_>) -> bool {
+        path.is_note()
+    }
+
+    fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
+        // Taken before the content: what changes while it is read is later than this.
+        let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
+        match vault.read(path) {
+            Ok(content) => {
+                let text = Text::decode(&content.bytes, path.name());
+                let read = of_note(path, text.as_ref().map_or("", |text| text.body()));
+                let stamp = stamp(&content.meta);
+                Some(Read {
+                    stamp,
+                    identity: identity(content.meta.id, content.meta.change_mark()),
+                    unsure: unsure_for(stamp.1, now).is_some(),
+                    ..read
+                })
+            }
+            Err(VaultError::TooLarge { .. }) => Some(Read { stamp: seen, ..of_note(path, "") }),
+            Err(_) if vault.stat(path).is_err_and(|error| error.is_absence()) => None,
+            Err(_) => Some(Read { stamp: seen, unsure: true, ..of_note(path, "") }),
+        }
+    }
+
+    fn stamp(note: &Note) -> (Stamp, bool) {
+        (note.stamp, note.unsure)
+    }
+
+    fn get(&self, path: &VaultPath) -> Option<&Note> {
+        self.notes[self.number(path)? as usize].as_ref()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Note)> {
+        self.notes.iter().flatten().map(|note| (&note.path, note))
+    }
+
+    fn put(&mut self, path: VaultPath, read: Read) {
+        self.remove(&path);
+        self.add(path, read);
+        let gone = self.notes.len() - self.len();
+        if gone > MOST_GONE && gone > self.len() / GONE_SHARE {
+            *self = self.closed_up(|_| true);
+        }
+    }
+
+    fn remove(&mut self, path: &VaultPath) {
+        if let Some(number) = self.numbers.remove(path) {
+            self.notes[number as usize] = None;
+            self.unsure.remove(path);
+        }
+    }
+
+    fn unsure(&self) -> impl Iterator<Item = &VaultPath> {
+        self.unsure.iter()
+    }
+}
+
+/// The words of a note that are still being counted.
+#[derive(Default)]
+struct Counting(HashMap<String, (u8, Vec<(u16, u8)>)>);
+
+impl Counting {
+    fn called(&mut self, text: &str, field: u32) {
+        words::each(text, |_, word| {
+            if let Some((called, _)) = self.of(word)
+                && *called >> field & 3 < 3
+            {
+                *called += 1 << field;
+            }
+        });
+    }
+
+    fn in_chunk(&mut self, chunk: u16, text: &str, field: u32) -> u16 {
+        let mut length = 0u16;
+        words::each(text, |_, word| {
+            length = length.saturating_add(1);
+            let Some((_, chunks)) = self.of(word) else { return };
+            if chunks.last().is_none_or(|(last, _)| *last != chunk) {
+                chunks.push((chunk, 0));
+            }
+            if let Some((_, counts)) = chunks.last_mut()
+                && *counts >> field & 15 < 15
+            {
+                *counts += 1 << field;
+            }
+        });
+        length
+    }
+
+    fn of(&mut self, word: &str) -> Option<&mut (u8, Vec<(u16, u8)>)> {
+        if !self.0.contains_key(word) {
+            if self.0.len() >= MOST_WORDS {
+                return None;
+            }
+            self.0.insert(word.to_owned(), Default::default());
+        }
+        self.0.get_mut(word)
+    }
+}
+
+/// What is kept of a note with this text.
+pub(super) fn of_note(path: &VaultPath, text: &str) -> Read {
+    let document = markdown::read(text);
+    let mut counting = Counting::default();
+    counting.called(path.stem(), TITLE);
+    if let Some(folder) = path.parent() {
+        counting.called(folder.as_str(), FOLDER);
+    }
+    if let Some(frontmatter) = &document.frontmatter {
+        frontmatter.aliases().iter().for_each(|alias| counting.called(alias, ALIAS));
+        for property in frontmatter.properties.iter().flatten() {
+            if !["aliases", "alias"].contains(&&*property.name) {
+                properties(&property.value, &mut |text| counting.called(text, PROPERTY));
+            }
+        }
+    }
+    let images = images(text, &document);
+    let mut lengths = Vec::new();
+    for (number, chunk) in (0u16..).zip(chunks::cut(text, &document)) {
+        let mut length = 0u16;
+        for part in without(&chunk.range, &images) {
+            length = length.saturating_add(counting.in_chunk(number, &text[part], BODY));
+        }
+        for heading in headings_of(&chunk, &document) {
+            counting.in_chunk(number, &text[document.headings[heading].text.clone()], HEADING);
+        }
+        lengths.push(length);
+    }
+    let words = counting.0.into_iter().map(|(word, (called, chunks))| {
+        let mut places = Vec::new();
+        write_places(&mut places, called, &chunks);
+        (word.into_boxed_str(), places)
+    });
+    Read { lengths, words: words.collect(), ..Read::default() }
+}
+
+/// The headings above a chunk, and those in it.
+fn headings_of(chunk: &Chunk, document: &Document) -> Vec<usize> {
+    let first = document.headings.partition_point(|it| it.text.start < chunk.range.start);
+    let inside = document.headings[first..].iter().take_while(|it| it.text.start < chunk.range.end);
+    let inside = (first..).zip(inside).map(|(number, _)| number);
+    let own = chunk.path.iter().copied().filter(|number| *number < first);
+    own.chain(inside).collect()
+}
+
+/// Hands out the texts and numbers in the value of a property.
+fn properties(value: &Value, found: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => found(text),
+        Value::Number(number) => found(&number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| properties(item, found)),
+        Value::Object(fields) => fields.values().for_each(|item| properties(item, found)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// The addresses of images, which are no words of the text; in their order.
+fn images(text: &str, document: &Document) -> Vec<Range<usize>> {
+    const ENDINGS: [&str; 8] = [".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".avif"];
+    let is_image = |address: &str| {
+        let address = address.to_ascii_lowercase();
+        ENDINGS.iter().any(|ending| address.ends_with(ending))
+    };
+    let links = document.links.iter().filter(|link| match link.kind {
+        LinkKind::Image => true,
+        LinkKind::Embed => is_image(&text[link.path.clone()]),
+        LinkKind::Wikilink | LinkKind::Markdown => false,
+    });
+    links.map(|link| link.path.clone()).collect()
+}
+
+/// The parts of a range that are in none of the `holes`, which are in order.
+fn without(range: &Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
+    let first = holes.partition_point(|hole| hole.end <= range.start);
+    let mut parts = Vec::new();
+    let mut start = range.start;
+    for hole in holes[first..].iter().take_while(|hole| hole.start < range.end) {
+        if hole.start > start {
+            parts.push(start..hole.start);
+        }
+        start = start.max(hole.end);
+    }
+    if start < range.end {
+        parts.push(start..range.end);
+    }
+    parts
+}

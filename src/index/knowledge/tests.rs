@@ -1,0 +1,155 @@
+//! What is found, and that it depends on nothing but the notes that are seen.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::table::{Read, of_note};
+use super::*;
+use crate::index::fresh::Keeper as _;
+
+/// All that is kept, in a form that depends on no number.
+pub(super) fn seen(table: &Table) -> BTreeMap<String, Vec<(String, u8, Vec<(u16, u8)>)>> {
+    let mut seen: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for (number, word) in (0..).zip(table.dictionary.words()) {
+        table.places(number, |note, called, chunks| {
+            if let Some(note) = &table.notes[note as usize] {
+                let place = (note.path.to_string(), called, chunks.to_vec());
+                seen.entry(word.text.to_string()).or_default().push(place);
+            }
+        });
+    }
+    seen.values_mut().for_each(|places| places.sort());
+    seen
+}
+
+fn path(text: &str) -> VaultPath {
+    VaultPath::from_disk(text).expect("a path")
+}
+
+fn put(table: &mut Table, name: &str, text: &str, modified: i64) {
+    let path = path(name);
+    let read = Read { stamp: (1, modified), ..of_note(&path, text) };
+    table.put(path, read);
+}
+
+fn table(notes: &[(&str, &str)]) -> Table {
+    let mut table = Table::default();
+    notes.iter().for_each(|(name, text)| put(&mut table, name, text, 0));
+    table
+}
+
+fn query(text: &str) -> Query {
+    Query { words: vec![text.to_owned()], ..Query::default() }
+}
+
+fn ask(table: &Table, query: &Query, view: &View) -> Found {
+    let cancel = Cancel::default();
+    let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
+    let asking = Asking { view, cancel: &cancel, wants: &wants, links: &links, page: 0..50 };
+    answer(table, query, &asking, |_, _| true)
+}
+
+fn found(table: &Table, query: &Query) -> Vec<String> {
+    let view = View::default();
+    ask(table, query, &view).notes.into_iter().map(|note| note.path.to_string()).collect()
+}
+
+#[test]
+fn the_note_that_answers_comes_first() {
+    let kettle = "# Tea\nBoil water in the kettle.\n# Care\nDescale the kettles every month.";
+    let notes = [
+        ("Kitchen/Kettle.md", kettle),
+        (
+            "Tea.md",
+            "---\naliases: [infusion]\n---\nGreen or black, with water that has just boiled.",
+        ),
+        ("Garden/Watering.md", "# Summer\nWater the tomatoes in the morning.\n"),
+        ("日本.md", "東京の天気"),
+    ];
+    let table = table(&notes);
+    for (asked, expected) in [
+        ("How do I descale my kettle?", "Kitchen/Kettle.md"),
+        ("kettel descaling", "Kitchen/Kettle.md"),
+        ("infusions", "Tea.md"),
+        ("TOMATO", "Garden/Watering.md"),
+        ("watering", "Garden/Watering.md"),
+        ("京の", "日本.md"),
+        ("天", "日本.md"),
+    ] {
+        assert_eq!(
+            found(&table, &query(asked)).first().map(String::as_str),
+            Some(expected),
+            "{asked}"
+        );
+    }
+    let view = View::default();
+    let best = &ask(&table, &query("descale kettle"), &view).notes[0];
+    assert_eq!((best.score, best.is_called, best.is_in_text), (1.0, true, true));
+    for nothing in ["", "xylophone", "!?", "\"", "NEAR(", "/("] {
+        assert_eq!(found(&table, &query(nothing)), [""; 0], "{nothing}");
+    }
+    let all = Query { all: true, ..query("water kettle") };
+    assert_eq!(found(&table, &all), ["Kitchen/Kettle.md"]);
+    let without = Query { without: vec!["boiled".to_owned()], ..query("water") };
+    assert_eq!(found(&table, &without).len(), 2);
+    let only_without = Query { words: Vec::new(), ..without };
+    assert_eq!(found(&table, &only_without).len(), 3);
+    let very_many: String = (0..100).map(|number| format!("word{number} ")).collect();
+    assert_eq!(ask(&table, &query(&very_many), &view).words_left_out, 68);
+}
+
+#[test]
+fn equal_notes_are_in_the_order_of_time_and_path() {
+    let mut notes = table(&[("b.md", "same"), ("c.md", "same"), ("a.md", "same")]);
+    put(&mut notes, "d.md", "same", 9);
+    assert_eq!(found(&notes, &query("same")), ["d.md", "a.md", "b.md", "c.md"]);
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(
+        "(# )?(garden|gardens|gardn|water|the|a|東京|kettle|京都| |\n){1,6}",
+        0..4,
+    )
+    .prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #[test]
+    fn what_was_changed_answers_as_what_was_built_anew(
+        history in prop::collection::vec((0..6u8, prop::option::of(text())), 1..20), asked in text(),
+        (all, hidden) in (any::<bool>(), any::<bool>()),
+    ) {
+        let name = |number: u8| format!("{}/{number} water.md", if number < 3 { "A" } else { "B" });
+        let mut kept = Table::default();
+        let mut now = BTreeMap::new();
+        for (number, text) in history {
+            match &text {
+                Some(text) => put(&mut kept, &name(number), text, i64::from(number)),
+                None => kept.remove(&path(&name(number))),
+            }
+            now.insert(number, text);
+        }
+        let rebuilt = |least: u8, most: u8| {
+            let mut table = Table::default();
+            for (number, text) in now.range(least..most) {
+                if let Some(text) = text {
+                    put(&mut table, &name(*number), text, i64::from(*number));
+                }
+            }
+            table
+        };
+        let query = Query { all, ..query(&asked) };
+        let view = View::default();
+        let answered = ask(&kept, &query, &view);
+        prop_assert_eq!(&answered, &ask(&rebuilt(0, 6), &query, &view));
+        let closed_up = kept.closed_up(|_| true);
+        prop_assert!(closed_up.is_sound());
+        prop_assert_eq!(&answered, &ask(&closed_up, &query, &view));
+        prop_assert_eq!(seen(&closed_up), seen(&rebuilt(0, 6)));
+        // What a limited caller hears depends on nothing else.
+        let limited = View::of(vec![path(if hidden { "A" } else { "B" })]);
+        let alone = if hidden { rebuilt(0, 3) } else { rebuilt(3, 6) };
+        prop_assert_eq!(ask(&kept, &query, &limited), ask(&alone, &query, &view));
+    }
+}

@@ -1,0 +1,191 @@
+//! The passages of a note that are shown: what stands around the words, and the heading to cite them by.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::index::knowledge::words;
+use crate::note::chunks::{self, Chunk};
+use crate::note::markdown::{self, Document};
+
+/// Characters of a snippet, the marks of what is left out included.
+const SNIPPET: usize = 300;
+
+/// Characters shown before the first word that is looked for.
+const BEFORE: usize = 60;
+
+/// A passage as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Passage {
+    /// The headings above it, the top one first.
+    pub headings: Vec<String>,
+    /// `#heading`; empty where it is below none.
+    pub subpath: String,
+    pub first_line: usize,
+    pub last_line: usize,
+    pub snippet: String,
+}
+
+/// The passages of these chunks of `text`, without those that have none of the words, if there are others.
+/// `marks` is how much each word counts.
+pub(super) fn of(text: &str, numbers: &[usize], marks: &HashMap<String, f64>) -> Vec<Passage> {
+    let document = markdown::read(text);
+    let chunks = chunks::cut(text, &document);
+    let mut passages = Vec::new();
+    // A chunk that is gone since the note was read is left out.
+    for chunk in numbers.iter().filter_map(|number| chunks.get(*number)) {
+        let met = met(text, chunk, marks);
+        if !met.is_empty() {
+            passages.push(passage(text, &document, chunk, &met));
+        }
+    }
+    if passages.is_empty() {
+        passages.extend(chunks.first().map(|chunk| passage(text, &document, chunk, &[])));
+    }
+    passages
+}
+
+/// A word that was looked for: where it is, which, and how much it counts.
+type Met = (Range<usize>, String, f64);
+
+fn met(text: &str, chunk: &Chunk, marks: &HashMap<String, f64>) -> Vec<Met> {
+    let mut met = Vec::new();
+    let start = chunk.range.start;
+    words::each(&text[chunk.range.clone()], |range, word| {
+        if let Some(weight) = marks.get(word) {
+            met.push((start + range.start..start + range.end, word.to_owned(), *weight));
+        }
+    });
+    met
+}
+
+fn passage(text: &str, document: &Document, chunk: &Chunk, met: &[Met]) -> Passage {
+    let at = best(met).map_or(chunk.range.start, |at| met[at].0.start);
+    let above = chunks::headings_above(text, document, at);
+    let headings = above.iter().map(|number| text[document.headings[*number].text.clone()].trim());
+    let headings: Vec<String> = headings.map(str::to_owned).collect();
+    Passage {
+        subpath: subpath(text, document, &above),
+        headings,
+        first_line: chunk.first_line,
+        last_line: chunk.last_line,
+        snippet: snippet(text, chunk, at),
+    }
+}
+
+/// The word from which on a snippet has the most that was looked for, each different word once.
+fn best(met: &[Met]) -> Option<usize> {
+    let mut best = (None, 0.0);
+    for (at, (first, ..)) in met.iter().enumerate() {
+        let mut seen = HashSet::new();
+        // In bytes: near enough, and never more than fits.
+        let inside =
+            met[at..].iter().take_while(|(it, ..)| it.end - first.start <= SNIPPET - BEFORE);
+        let sum: f64 =
+            inside.filter(|(_, word, _)| seen.insert(word)).map(|(.., weight)| weight).sum();
+        if best.0.is_none() || sum > best.1 {
+            best = (Some(at), sum);
+        }
+    }
+    best.0
+}
+
+/// The text around `at` in one line, whole words, with an ellipsis where it goes on.
+fn snippet(text: &str, chunk: &Chunk, at: usize) -> String {
+    let before = &text[chunk.range.start..at];
+    let start = match before.char_indices().rev().nth(BEFORE) {
+        None => chunk.range.start,
+        Some((far, _)) => {
+            let near =
+                before[far..].find(char::is_whitespace).map_or(before.len(), |blank| far + blank);
+            chunk.range.start + near
+        }
+    };
+    let rest = &text[start..chunk.range.end];
+    let mut shown = String::new();
+    let mut is_whole = true;
+    let mut count = 0;
+    for word in rest.split_whitespace() {
+        let length = word.chars().count();
+        let room = SNIPPET - 4;
+        if count + length + 1 > room {
+            is_whole = false;
+            if count == 0 {
+                shown.extend(word.chars().take(room));
+            }
+            break;
+        }
+        if count > 0 {
+            shown.push(' ');
+        }
+        shown.push_str(word);
+        count += length + 1;
+    }
+    let begin = if text[chunk.range.start..start].trim().is_empty() { "" } else { "… " };
+    let end = if is_whole { "" } else { " …" };
+    format!("{begin}{shown}{end}")
+}
+
+/// The part of a link that leads to the last of these headings; with those above it where another has its name.
+fn subpath(text: &str, document: &Document, above: &[usize]) -> String {
+    let name = |number: &usize| linked(&text[document.headings[*number].text.clone()]);
+    let Some(last) = above.last().map(name).filter(|name| !name.is_empty()) else {
+        return String::new();
+    };
+    let same =
+        (0..document.headings.len()).filter(|number| name(number).eq_ignore_ascii_case(&last));
+    let names: Vec<String> = match same.count() {
+        1 => vec![last],
+        _ => above.iter().map(name).filter(|name| !name.is_empty()).collect(),
+    };
+    names.iter().map(|name| format!("#{name}")).collect()
+}
+
+/// A heading as a link names it: without what has a meaning in links.
+fn linked(heading: &str) -> String {
+    let plain = heading.replace("%%", " ").replace(['#', '|', '^', '[', ']', '\\'], " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn marks(words: &[&str]) -> HashMap<String, f64> {
+        words.iter().map(|word| ((*word).to_owned(), 1.0)).collect()
+    }
+
+    #[test]
+    fn a_passage_is_cited_by_the_heading_above_its_words() {
+        let text = "# One\nshort\n## A [[b|c]]\nmore of the kettle here\n# Two\n## Same\nx\n# Three\n## Same\nkettle";
+        let found = of(text, &[0, 2], &marks(&["kettle"]));
+        let links: Vec<_> =
+            found.iter().map(|it| (&*it.subpath, it.first_line, it.last_line)).collect();
+        assert_eq!(links, [("#A b c", 1, 4), ("#Three#Same", 8, 10)]);
+        assert_eq!(found[0].headings, ["One", "A [[b|c]]"]);
+        assert_eq!(found[1].snippet, "# Three ## Same kettle");
+        let begun = of("plain text", &[7], &marks(&["kettle"]));
+        assert_eq!((&*begun[0].snippet, &*begun[0].subpath), ("plain text", ""));
+        assert_eq!(of("", &[0], &marks(&[])), []);
+    }
+
+    #[test]
+    fn a_snippet_is_about_the_words() {
+        let text = format!("{}the rare kettle {}", "filler ".repeat(60), "more ".repeat(60));
+        let found = of(&text, &[0], &marks(&["rare", "kettle"]));
+        assert!(found[0].snippet.starts_with("… "), "{}", found[0].snippet);
+        assert!(found[0].snippet.contains("the rare kettle more"), "{}", found[0].snippet);
+        assert!(found[0].snippet.ends_with(" …"), "{}", found[0].snippet);
+    }
+
+    proptest! {
+        #[test]
+        fn a_snippet_is_never_too_long(text in "([a-z漢]{0,9}[ \n#é]|kettle |x{200}){0,90}", at in 0..4usize) {
+            for passage in of(&text, &[at], &marks(&["kettle", "漢漢"])) {
+                prop_assert!(passage.snippet.chars().count() <= SNIPPET, "{}", passage.snippet);
+                prop_assert!(passage.first_line <= passage.last_line);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `search_notes` over whole vaults.
+
+use serde_json::{Value, json};
+use vault_steward::index::links::missing_parts;
+use vault_steward::note::code::ErrorCode::{InvalidInput, NotFound};
+use vault_steward::note::path::VaultPath;
+use vault_steward::vault::{Cancel, View};
+
+use crate::vault::{TestVault, vault};
+
+fn paths(answer: &Value) -> Vec<&str> {
+    let notes = answer["notes"].as_array().expect("notes");
+    notes.iter().map(|note| note["path"].as_str().expect("a path")).collect()
+}
+
+fn kitchen() -> TestVault {
+    vault(&[
+        (
+            "Kettle.md",
+            "# Care\n## Descaling: how\nBoil the kettle with citric acid.\n# Repair\n## Lid\nGlue it.\n",
+        ),
+        (
+            "Old/Kettle.md",
+            "# A\n## Same\nnothing\n# B [[x|y]] #1\n## Same\nThe old kettle whistled.\n",
+        ),
+        ("Tea.md", "Green tea wants water at eighty degrees.\n"),
+        ("Coffee.md", "Water at ninety degrees. No green beans.\n"),
+    ])
+}
+
+#[test]
+fn notes_are_found_with_passages_and_links_that_lead_there() {
+    let vault = kitchen();
+    let found = vault.ok("search_notes", json!({"query": "how do I descale my kettles?"}));
+    assert_eq!(paths(&found)[0], "Kettle.md");
+    let best = &found["notes"][0];
+    assert_eq!(
+        (&best["title"], &best["score"], &best["why"]),
+        (&json!("Kettle"), &json!(1.0), &json!(["title", "words"]))
+    );
+    let chunk = &best["chunks"][0];
+    assert_eq!(chunk["headings"], json!(["Care", "Descaling: how"]));
+    assert!(chunk["snippet"].as_str().expect("text").contains("citric acid"), "{chunk}");
+    // Another note has its name, so the whole path.
+    let links: Vec<&str> = found["notes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|note| note["chunks"].as_array().into_iter().flatten())
+        .map(|chunk| chunk["link"].as_str().expect("a link"))
+        .collect();
+    assert!(links.contains(&"[[Old/Kettle#B x y 1#Same]]"), "{links:?}");
+    let targets: Vec<&str> = paths(&found);
+    vault.put("Cites.md", &links.join("\n"));
+    let graph = &vault.context.index.links;
+    graph.refresh(&Cancel::default()).expect("nobody withdraws");
+    assert_eq!(missing_parts(graph, &VaultPath::root()), []);
+    let cites = VaultPath::from_disk("Cites.md").expect("a path");
+    let leads = graph.seen_through(&View::default()).outgoing(&cites).expect("it was read");
+    assert_eq!(leads.len(), links.len());
+    for lead in leads {
+        let target = lead.resolution.target.expect("it leads somewhere");
+        assert!(targets.contains(&target.as_str()), "{target}");
+    }
+    let text = vault.text("search_notes", json!({"query": "descale"}));
+    assert!(
+        text.starts_with("Kettle.md  1.00  words\n  1-3  [[Kettle#Descaling: how]]\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_search_can_be_narrowed() {
+    let vault = kitchen();
+    let found = |asked: Value| {
+        let answer = vault.ok("search_notes", asked);
+        let mut paths: Vec<String> = paths(&answer).into_iter().map(str::to_owned).collect();
+        paths.sort();
+        (paths.join(" "), answer["total"].as_u64().expect("a number"))
+    };
+    for (asked, expected) in [
+        (json!({"query": "kettle", "path": "Old"}), ("Old/Kettle.md", 1)),
+        (json!({"query": "water green"}), ("Coffee.md Tea.md", 2)),
+        (json!({"query": "water green tea", "match": "all"}), ("Tea.md", 1)),
+        (json!({"query": "\"Green tea\""}), ("Tea.md", 1)),
+        (json!({"query": "water -beans"}), ("Tea.md", 1)),
+        (json!({"query": "-water"}), ("Kettle.md Old/Kettle.md", 2)),
+        (json!({"query": "water", "since": "1h", "path": ""}), ("Coffee.md Tea.md", 2)),
+        (json!({"query": "water", "until": "1h"}), ("", 0)),
+        (json!({"query": "!?"}), ("", 0)),
+    ] {
+        let (paths, total) = found(asked.clone());
+        assert_eq!((&*paths, total), expected, "{asked}");
+    }
+    let first = vault.ok("search_notes", json!({"query": "water", "limit": 1}));
+    let second = vault.ok("search_notes", json!({"query": "water", "limit": 1, "first_result": 2}));
+    assert_eq!((paths(&first).len(), first["total"].as_u64()), (1, Some(2)));
+    assert_ne!(paths(&first), paths(&second));
+    vault.err("search_notes", json!({"query": "x", "path": "Nowhere"}), NotFound);
+    for wrong in [
+        json!({"query": " "}),
+        json!({"query": "x", "limit": 51}),
+        json!({"query": "x", "since": "soon"}),
+    ] {
+        vault.err("search_notes", wrong, InvalidInput);
+    }
+}
+
+#[test]
+fn what_changes_is_found_as_it_is_now() {
+    let vault = kitchen();
+    let asked = || vault.ok("search_notes", json!({"query": "kettle samovar"}));
+    assert_eq!(asked()["total"], 2);
+    vault.ok("write_file", json!({"path": "Samovar.md", "content": "a samovar"}));
+    assert_eq!(paths(&asked())[0], "Samovar.md");
+    vault.ok("move", json!({"source": "Samovar.md", "destination": "Old/Urn.md"}));
+    assert_eq!(paths(&asked())[0], "Old/Urn.md");
+    vault.ok("delete", json!({"path": "Old/Urn.md"}));
+    assert_eq!(asked()["total"], 2);
+}
+
+#[test]
+fn questions_in_plain_words_find_their_notes() {
+    let notes = include_str!("../../fixtures/knowledge/notes.txt").replace("\r\n", "\n");
+    let notes: Vec<(&str, &str)> =
+        notes.split("=== ").filter_map(|note| note.split_once('\n')).collect();
+    let vault = vault(&notes);
+    let (mut first, mut among_five, mut missed) = (0, 0, Vec::new());
+    let questions = include_str!("../../fixtures/knowledge/questions.txt").lines();
+    let questions: Vec<_> = questions.filter_map(|line| line.split_once(" -> ")).collect();
+    for (question, note) in &questions {
+        assert!(notes.iter().any(|(path, _)| path == note), "{note}");
+        let answer = vault.ok("search_notes", json!({"query": question, "limit": 5}));
+        match paths(&answer).iter().position(|path| path == note) {
+            Some(0) => (first, among_five) = (first + 1, among_five + 1),
+            Some(_) => among_five += 1,
+            None => missed.push(*question),
+        }
+    }
+    let all = questions.len();
+    assert!(among_five * 100 >= all * 95, "{among_five} of {all}, without {missed:?}");
+    assert!(first * 100 >= all * 90, "{first} of {all} are first");
+}
