@@ -40,8 +40,8 @@ impl Display for Filter {
 }
 
 impl Filter {
-    /// The whole as a sentence.
-    pub(super) fn sentence(&self) -> String {
+    /// The whole in plain English: `files with "meeting" and not "work"`.
+    pub fn sentence(&self) -> String {
         match self {
             Self::Not(filter) => format!("files without {}", Inner(filter)),
             filter if filter.is_empty() => "all files".to_owned(),

@@ -112,14 +112,30 @@ pub struct Comparison {
     bound: String,
 }
 
+impl Default for Filter {
+    /// Asks for nothing.
+    fn default() -> Self {
+        Self::All(Vec::new())
+    }
+}
+
 impl Filter {
+    /// Whether all of it asks for bare words, besides what else it asks for.
+    pub fn has_bare_words(&self) -> bool {
+        match self {
+            Self::All(parts) => parts.iter().any(Self::has_bare_words),
+            other => other.is_only_words(),
+        }
+    }
+
     /// What is left where bare words only rank: the same without the words, and the groups of
     /// nothing but words, that all of it asks for. Phrases stay.
     pub fn without_words(&self) -> Filter {
         match self {
             Self::All(parts) => {
                 let left = parts.iter().filter(|part| !part.is_only_words());
-                Self::All(left.map(Self::without_words).collect())
+                let mut left: Vec<Self> = left.map(Self::without_words).collect();
+                if left.len() == 1 { left.remove(0) } else { Self::All(left) }
             }
             only_words if only_words.is_only_words() => Self::All(Vec::new()),
             other => other.clone(),
@@ -133,7 +149,7 @@ impl Filter {
 
     fn is_only_words(&self) -> bool {
         match self {
-            Self::Text(text) => !text.is_quoted,
+            Self::Text(text) => !text.is_quoted && !text.match_case,
             Self::All(parts) | Self::Any(parts) => parts.iter().all(Self::is_only_words),
             _ => false,
         }

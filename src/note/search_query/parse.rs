@@ -144,13 +144,12 @@ impl<'t> Reader<'t> {
 
     /// Reads a term; there is one.
     fn term(&mut self, around: Around) -> Filter {
-        let rest = self.rest();
-        let read = match rest.as_bytes().first() {
-            Some(b'-') => self.negation(around),
-            Some(b'"') => self.phrase(around),
-            Some(b'/') => self.pattern(around),
-            Some(b'(') => self.group(around),
-            Some(b'[') => self.property(around),
+        let read = match self.rest().chars().next() {
+            Some('-') => self.negation(around),
+            Some(c) if is_quote(c) => self.phrase(around),
+            Some('/') => self.pattern(around),
+            Some('(') => self.group(around),
+            Some('[') => self.property(around),
             _ => self.operator(around),
         };
         read.unwrap_or_else(|| self.word(around))
@@ -169,11 +168,13 @@ impl<'t> Reader<'t> {
     fn phrase(&mut self, around: Around) -> Option<Filter> {
         let start = self.at;
         let mut text = String::new();
+        let opened = self.rest().chars().next().unwrap_or_default();
+        let closes = |c: char| c == '"' || opened != '"' && is_quote(c);
         let mut chars = self.rest().char_indices().skip(1);
         while let Some((at, c)) = chars.next() {
             match c {
-                '"' => {
-                    self.at += at + 1;
+                c if closes(c) => {
+                    self.at += at + c.len_utf8();
                     return Some(self.text(text, true, around));
                 }
                 '\\' => match chars.next() {
@@ -186,9 +187,11 @@ impl<'t> Reader<'t> {
                 _ => text.push(c),
             }
         }
-        if self.rest().len() > 1 {
-            self.ignore("\"", "was left out: no second one closes the phrase");
-            self.at += 1;
+        let quote = opened.len_utf8();
+        if self.rest().len() > quote {
+            let written = &self.rest()[..quote];
+            self.ignore(written, "was left out: no second one closes the phrase");
+            self.at += quote;
             self.skip_blanks();
             if !self.is_end(around) {
                 return Some(self.term(around));
@@ -392,6 +395,11 @@ impl<'t> Reader<'t> {
         self.ignore(written, &format!("{why}: it is searched for as text"));
         self.text(written.to_owned(), false, around)
     }
+}
+
+/// Quotes of any kind, as phones and word processors set them.
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '“' | '”' | '„')
 }
 
 /// The only one, or all of them together.

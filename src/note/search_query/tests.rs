@@ -42,6 +42,7 @@ fn words_phrases_and_groups() {
             ("\"star wars\"", &["Star wars/x.jpg"]),
             (r#""they said \"hello\" to each other""#, &["mwp.md"]),
             ("\"a meeting\"", &["mw.md", "muw.md"]),
+            ("“a meeting”", &["mw.md", "muw.md"]),
             ("file:.jpg", &["Star wars/x.jpg"]),
             ("file:star", &[]),
             ("path:\"Star wars/x\"", &["Star wars/x.jpg"]),
@@ -271,6 +272,8 @@ fn what_ranks_and_what_filters() {
         let read = parse(query);
         assert_eq!(read.words, words, "{query}");
         assert_eq!(read.filter.without_words().to_string(), left, "{query}");
+        let is_ranked = ["meeting", "a ", "(a file:f)"].iter().any(|it| query.starts_with(it));
+        assert_eq!(read.filter.has_bare_words(), is_ranked && !query.contains("OR f"), "{query}");
     }
 }
 
