@@ -50,8 +50,13 @@ fn notes_are_found_with_passages_and_links_that_lead_there() {
         .map(|chunk| chunk["link"].as_str().expect("a link"))
         .collect();
     assert!(links.contains(&"[[Old/Kettle#B x y 1#Same]]"), "{links:?}");
+    let text = vault.text("search_notes", json!({"query": "descale"}));
+    assert!(
+        text.starts_with("Kettle.md  1.00  words\n  1-3  [[Kettle#Descaling: how]]\n"),
+        "{text}"
+    );
     let targets: Vec<&str> = paths(&found);
-    vault.put("Cites.md", &links.join("\n"));
+    vault.ok("write_file", json!({"path": "Cites.md", "content": links.join("\n")}));
     let graph = &vault.context.index.links;
     graph.refresh(&Cancel::default()).expect("nobody withdraws");
     assert_eq!(missing_parts(graph, &VaultPath::root()), []);
@@ -62,11 +67,6 @@ fn notes_are_found_with_passages_and_links_that_lead_there() {
         let target = lead.resolution.target.expect("it leads somewhere");
         assert!(targets.contains(&target.as_str()), "{target}");
     }
-    let text = vault.text("search_notes", json!({"query": "descale"}));
-    assert!(
-        text.starts_with("Kettle.md  1.00  words\n  1-3  [[Kettle#Descaling: how]]\n"),
-        "{text}"
-    );
 }
 
 #[test]

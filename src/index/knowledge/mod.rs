@@ -91,7 +91,7 @@ pub struct FoundNote {
     pub score: f64,
     /// Whether its name or an alias has one of the words.
     pub is_called: bool,
-    /// Whether its text has.
+    /// Whether one of the words stands in its text.
     pub is_in_text: bool,
     /// Its best chunks by their number from 0, the best first; up to three.
     pub chunks: Vec<usize>,
