@@ -107,6 +107,7 @@ fn context(vault: &Vault, writer: Writer, state: &Path) -> Context {
         conversations: None,
         host: None,
         listeners: Default::default(),
+        running_jobs: Default::default(),
         clock: tools::Clock::System,
     }
 }

@@ -28,8 +28,12 @@ export async function changes_are_shown_and_undone(set) {
   await until("words", () => card.locator(".vs-diff").innerText(), (text) => /Water it well/.test(text));
   const call = tab.locator(".vs-call").first();
   await call.locator("summary").click();
-  await until("words", () => call.locator(".vs-call-body").innerText(), (text) => /Arguments[\s\S]*old_text/.test(text));
+  await until("words", () => call.locator(".vs-call-body").innerText(), (text) => /Arguments[\s\S]*Old text/.test(text));
+  assert.equal(await call.locator("dd .internal-link").innerText(), NOTE);
+  await call.getByRole("button", { name: "Show as JSON" }).click();
+  assert.match(await call.locator(".vs-call-json pre").innerText(), /"old_text"/);
   await until("count", () => call.locator(".vs-diff").count(), (count) => count === 1);
+  await picture(tab, "call-light");
   await call.locator("summary").click();
   await picture(tab, "changes-light");
 

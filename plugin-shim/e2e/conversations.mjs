@@ -1,5 +1,8 @@
 // Many conversations: found, opened, renamed, exported, forked.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 /** A message is written otherwise; what came after stays as a branch that can be looked at. */
@@ -59,9 +62,12 @@ export async function conversations_are_listed(set) {
   await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["About slugs"]));
   await tab.locator(".vs-title").click();
   await tab.locator(".vs-session").nth(1).waitFor();
+  assert.deepEqual(await tab.locator(".vs-session-period").allInnerTexts(), ["Today"]);
   await picture(tab, "conversations-light");
   await tab.locator(".vs-search").fill("tomatoes");
   await until("one found", () => tab.locator(".vs-session").count(), (count) => count === 1);
+  await until("marks", () => tab.locator(".vs-session mark").allInnerTexts(), (all) => all.length > 0 && all.every((one) => one === "tomatoes"));
+  await picture(tab, "conversations-search-light");
   await tab.locator(".vs-search").press("ArrowDown");
   await tab.keyboard.press("Enter");
   await tab.locator(".vs-list").getByText("They want sun.").waitFor();
@@ -102,6 +108,41 @@ export async function a_model_is_chosen(set) {
   await tab.locator(".vs-list").getByText("Noted.").waitFor();
   await done(tab);
   assert.equal(stage.model.requests.at(-1).model, "two");
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** Without a model the empty view shows the way to one: a key is checked and kept, and a model chosen. */
+export async function a_model_is_set_up(set) {
+  const stage = await Stage.set({ ...set, chain: "" });
+  const tab = await stage.open({ width: 500 });
+  const setup = tab.locator(".vs-setup");
+  await setup.getByText("Ready to use").waitFor();
+  await picture(tab, "setup-light");
+  assert.deepEqual(await faults(tab, "setup"), []);
+  await setup.getByLabel("Vendor").selectOption("openai");
+  await setup.getByLabel("API key").fill("two words");
+  await setup.getByRole("button", { name: "Check and save" }).click();
+  await setup.getByRole("alert").getByText(/holds blanks/).waitFor();
+  await setup.getByLabel("API key").fill("sk-e2e-canary");
+  await setup.getByRole("button", { name: "Check and save" }).click();
+  const choice = setup.getByLabel("The key works. Choose a model");
+  await choice.selectOption("openai/two");
+  assert.ok(!(await tab.content()).includes("sk-e2e-canary"));
+  assert.equal(await readFile(path.join(path.dirname(stage.daemon.settings), "keys", "openai"), "utf8"), "sk-e2e-canary\n");
+  await setup.getByRole("button", { name: "Use it" }).last().click();
+  await tab.locator(".vs-model-name").getByText("two").waitFor();
+  await setup.waitFor({ state: "detached" });
+  await tab.locator(".vs-empty-hint").waitFor();
+  // It is there behind a question that nobody could answer, too.
+  await stage.daemon.command("config", "set", "models.chain", "[]");
+  await setup.waitFor();
+  await say(tab, "Hello");
+  await tab.locator(".vs-agent").getByText(/No model is configured/).waitFor();
+  await done(tab);
+  await setup.getByRole("button", { name: "Use it" }).first().click();
+  await setup.waitFor({ state: "detached" });
+  assert.ok(!stage.daemon.output.includes("sk-e2e-canary"));
   await stage.close(tab);
   await stage.strike();
 }

@@ -13,6 +13,12 @@ const run = promisify(execFile);
 /** How long the daemon may take to be ready, in milliseconds. */
 const PATIENCE = 30_000;
 
+/** Has a model looked for where nothing listens, and a vendor's key checked by the test's own server. */
+function nothingElse({ port }) {
+  const nobody = ["ollama", "lmstudio", "llamacpp", "vllm"].map((name) => `[models.providers.${name}]\nbase_url = "http://127.0.0.1:9/v1"\n`);
+  return `${nobody.join("")}[models.providers.openai]\nbase_url = "http://127.0.0.1:${port}/v1"\n`;
+}
+
 export class Daemon {
   #child;
   output = "";
@@ -42,7 +48,7 @@ retries = 0
 wire = "chat"
 base_url = "http://127.0.0.1:${model.port}/v1"
 key = "optional"
-[models.facts."one"]
+${chain === "" ? nothingElse(model) : ""}[models.facts."one"]
 window = 4000000
 price = { input = 1.0, output = 4.0 }
 [conversation]

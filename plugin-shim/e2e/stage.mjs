@@ -78,12 +78,12 @@ export class Stage {
   contexts = new Set();
 
   /** Everything, on a vault and with a daemon of its own. */
-  static async set({ program, browser, sample, harness, smarthole }) {
+  static async set({ program, browser, sample, harness, smarthole, chain }) {
     const stage = new Stage();
     stages.add(stage);
     stage.browser = browser;
     stage.model = await Model.start();
-    stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole });
+    stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole, chain });
     stage.daemon.port = await doorPort();
     await stage.daemon.start();
     stage.door = await Door.before(stage.daemon, harness);

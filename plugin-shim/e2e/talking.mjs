@@ -185,6 +185,37 @@ export async function a_voice_is_heard_in_the_same_timeline(set) {
   smarthole.stop();
 }
 
+/** `#` completes a tag, and `/` runs a command. */
+export async function the_composer_completes_tags_and_commands(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const input = tab.locator(".vs-input");
+  const option = tab.locator(".vs-completion.is-selected");
+  await input.pressSequentially("All of #idea/gr");
+  await until("tag", () => option.innerText().catch(() => ""), (text) => /^#idea\/greenhouse\s+1 note$/.test(text));
+  await input.press("Tab");
+  assert.equal(await input.inputValue(), "All of #idea/greenhouse ");
+  await input.fill("");
+  stage.model.next((turn) => turn.text("Hello to you."));
+  await say(tab, "Hello");
+  await tab.locator(".vs-list").getByText("Hello to you.").waitFor();
+  await done(tab);
+  await input.pressSequentially("/");
+  await until("commands", () => tab.locator(".vs-completion-name").allInnerTexts(), (all) => all.includes("/rename") && !all.includes("/stop"));
+  await picture(tab, "commands-light");
+  await input.pressSequentially("new");
+  await option.getByText("Start a new conversation").waitFor();
+  await input.press("Enter");
+  await tab.locator(".vs-empty").waitFor();
+  assert.equal(await input.inputValue(), "");
+  // What is no command is a message.
+  await say(tab, "/home is full");
+  await tab.locator(".vs-user-text").getByText("/home is full").waitFor();
+  await done(tab);
+  await stage.close(tab);
+  await stage.strike();
+}
+
 /** `@` names a note, files are dragged in, and Enter is left alone while an input method composes. */
 export async function the_composer_names_notes(set) {
   const stage = await Stage.set(set);

@@ -5,8 +5,9 @@ import * as elsewhere from "./elsewhere.mjs";
 import * as journey from "./journey.mjs";
 import * as large from "./large.mjs";
 import * as organize from "./organize.mjs";
+import * as reading from "./reading.mjs";
 import * as talking from "./talking.mjs";
 import * as trouble from "./trouble.mjs";
 import * as truth from "./truth.mjs";
 
-export const tests = { ...talking, ...changes, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...journey, ...large };
+export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...journey, ...large };

@@ -1,27 +1,8 @@
 // What the page says is so, wherever it says it, and everybody can read it.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { Stage, done, picture, say, until } from "./stage.mjs";
+import { faults } from "./axe.mjs";
 import { gate } from "./model.mjs";
-
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** What axe-core finds that is serious or critical, light and dark. */
-async function faults(tab, state) {
-  const found = [];
-  for (const colorScheme of ["light", "dark"]) {
-    await tab.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await tab.evaluate(AXE);
-    const { violations } = await tab.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-    for (const { id, impact, nodes } of violations) {
-      if (impact !== "serious" && impact !== "critical") continue;
-      for (const { target, any } of nodes) found.push(`${state} ${colorScheme}: ${id} at ${target.join(" ")}: ${any[0]?.message ?? ""}`);
-    }
-  }
-  await tab.emulateMedia({ colorScheme: "light", reducedMotion: null });
-  return found;
-}
 
 /** An approval says where it belongs after a reload and from another conversation, and so does all that shows the state. */
 export async function an_approval_says_where_it_belongs(set) {
@@ -75,6 +56,8 @@ export async function an_approval_says_where_it_belongs(set) {
   await tab.setViewportSize({ width: 700, height: 760 });
   await tab.locator(".vs-call-state").getByText("you refused").waitFor();
   await done(tab);
+  await tab.reload();
+  await tab.locator(".vs-call-state").getByText("you refused").waitFor();
   await until("title", () => tab.title(), (title) => title === "Vault Steward");
   await stage.close(tab);
   await stage.strike();
@@ -141,6 +124,14 @@ export async function everybody_can_read_it(set) {
   await tab.locator(".vs-changes").getByRole("button", { name: /^Diff of/ }).click();
   await tab.locator(".vs-call summary").first().click();
   found.push(...(await faults(tab, "answer")));
+  await tab.locator(".vs-input").fill("/");
+  await tab.locator(".vs-completion").first().waitFor();
+  found.push(...(await faults(tab, "commands")));
+  await tab.locator(".vs-input").fill("");
+  await tab.locator(".vs-agent").getByRole("link", { name: "Inbox" }).click();
+  await tab.locator(".page-note .vs-markdown p").first().waitFor();
+  found.push(...(await faults(tab, "note")));
+  await tab.keyboard.press("Escape");
   await tab.getByRole("button", { name: "Undo all of these changes" }).click();
   await tab.getByText("Undone: 1 change").waitFor();
   found.push(...(await faults(tab, "undone")));

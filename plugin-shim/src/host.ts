@@ -19,6 +19,8 @@ export interface OpenOptions {
   subpath?: string;
   /** In a tab of its own; else where the last note was. */
   newLeaf?: boolean;
+  /** The person did not ask for it: only where a note is opened without covering anything. */
+  unasked?: boolean;
 }
 
 /** The program around the view. */

@@ -595,6 +595,10 @@ export type DiffChange = {
   added: number,
   /** Lines that were taken away. */
   removed: number,
+  /** The files of a folder that was deleted, by their paths below it; the first 1,000. */
+  files?: Array<string>,
+  /** How many files were in a folder that was deleted. */
+  totalFiles?: number,
   /** The change set that took it back. */
   undoneBy?: number,
 };
@@ -1180,6 +1184,24 @@ export type Limits = {
   requestSeconds: number,
 };
 
+/** A file that a rule with `once` took. */
+export type MarkedFile = {
+  /** Where it is now. */
+  path: string,
+  /** The change set in which the rule took it. */
+  changeSet: number,
+};
+
+/** A rule with `once`. */
+export type MarkedRule = {
+  /** Its name. */
+  name: string,
+  /** Its file: a path in the vault, or an absolute one. */
+  source: string,
+  /** The files, by path; without those that somebody took back. */
+  files: Array<MarkedFile>,
+};
+
 /** Which kinds of MCP servers may be named beside those over stdio. None of them is run. */
 export type McpCapabilities = {
   /** Over HTTP. */
@@ -1290,6 +1312,20 @@ export type ModelInfo = {
   window?: number,
   /** Whether it sees images, where that is known. */
   images?: boolean,
+};
+
+/** A vendor's key, to be checked and stored. */
+export type ModelKeyParams = {
+  /** The vendor: `anthropic`, `openai`, `gemini`, or one of the settings. */
+  provider: string,
+  /** The key. It is sent to that vendor alone, and is in no answer, event or log. */
+  key: string,
+};
+
+/** What can be asked with the key. */
+export type ModelKeyResult = {
+  /** The vendor's models as `choose` of `_vault/models` takes them, those to begin with first. */
+  models: Array<string>,
 };
 
 /** Whether to choose, and whether to ask around. */
@@ -1645,7 +1681,10 @@ export type RulesDisableResult = {
 
 /** Rules to enable. */
 export type RulesEnableParams = {
-  /** A rule file of the vault, or an absolute path; or the name of a rule in a file of `organize.rules`. */
+  /**
+   * A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+   * `organize.rules`.
+   */
   file: string,
   /** Only the rules of these names; otherwise all that say when they run. */
   names?: Array<string>,
@@ -1677,6 +1716,27 @@ export type RulesListResult = {
   rules: Array<EnabledRuleInfo>,
   /** Why none of them runs by itself now: the settings, or the mode. */
   held?: string,
+};
+
+/** Which files that rules with `once` took. */
+export type RulesMarksParams = {
+  /**
+   * A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+   * `organize.rules`.
+   */
+  file: string,
+  /** Only the rules of these names. */
+  names?: Array<string>,
+  /** Only this file, by path or name. */
+  path?: string,
+  /** Forget that the rules took these files, so that they take them again. */
+  forget?: boolean,
+};
+
+/** The files that rules with `once` took; with `forget` those that were forgotten. */
+export type RulesMarksResult = {
+  /** The rules that have `once`. */
+  rules: Array<MarkedRule>,
 };
 
 /** What to look for. */
@@ -2573,6 +2633,8 @@ export interface Methods {
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
   /** Which language models are asked, and which could be. */
   "_vault/models": { params: ModelsParams; result: ModelsResult };
+  /** Checks a vendor's key and stores it. */
+  "_vault/models/key": { params: ModelKeyParams; result: ModelKeyResult };
   /** Asks something of the program that has the vault open. */
   "_vault/host/request": { params: HostRequestParams; result: HostRequestResult };
   /** A code that opens the daemon's page once. */
@@ -2597,6 +2659,8 @@ export interface Methods {
   "_vault/rules/enable": { params: RulesEnableParams; result: RulesEnableResult };
   /** Disables a rule. */
   "_vault/rules/disable": { params: RulesDisableParams; result: RulesDisableResult };
+  /** The files that rules with `once` took; and has them forgotten. */
+  "_vault/rules/marks": { params: RulesMarksParams; result: RulesMarksResult };
   /** Runs a workflow: as a dry run, or for real. */
   "_vault/workflow/run": { params: WorkflowRunParams; result: WorkflowResult };
   /** Goes on with a workflow that waits, was cut short, or failed. */

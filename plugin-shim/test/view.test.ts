@@ -5,6 +5,7 @@ import type { Connection } from "../src/connection";
 import type { ActiveNote, Host } from "../src/host";
 import type { ItemInfo } from "../src/protocol";
 import { type ChatHandle, mountChat } from "../src/view";
+import { loadCards } from "../src/view/lazy";
 import { FakeClock, settle } from "./fake-clock";
 import { connected, connectTo, FakeDaemon } from "./fake-daemon";
 
@@ -399,8 +400,8 @@ describe("what a conversation took", () => {
     const update = { sessionUpdate: "usage_update", used: 12_000, size: 48_000, cost: { amount: 0.05, currency: "USD" } };
     daemon.last.event("session/update", 1, { sessionId: "a", update });
     await settle();
-    expect(shown()).toBe("12k · $0.30: 12000 tokens in use, 25 % of what the model can hold; about $0.30 in this conversation");
-    expect(root.querySelector(".vs-usage")?.getAttribute("aria-label")).toContain("12000 tokens in use");
+    expect(shown()).toBe("12k · $0.30: 12k of 48k tokens (25 %) of context in use; about $0.30 in this conversation");
+    expect(root.querySelector(".vs-usage")?.getAttribute("aria-label")).toContain("12k of 48k tokens");
   });
 
   it("is no other conversation's", async () => {
@@ -553,5 +554,75 @@ describe("a field that is taken away while it is connecting", () => {
     await isBack();
     expect(document.activeElement).toBe(elsewhere);
     elsewhere.remove();
+  });
+});
+
+describe("without a model", () => {
+  const button = (name: string): HTMLButtonElement | undefined =>
+    [...root.querySelectorAll<HTMLButtonElement>(".vs-setup button")].find((one) => one.textContent === name);
+  const hint = (): boolean => root.querySelector(".vs-empty-hint")?.parentElement?.hidden === false;
+  let chain: string[];
+  let offered: string[];
+
+  beforeEach(async () => {
+    await loadCards();
+    [chain, offered] = [[], []];
+    daemon.answers.set("_vault/models", ({ choose, ask }) => {
+      if (typeof choose === "string") chain = [choose];
+      const all = [...chain, ...(ask ? offered : [])];
+      return { chain, problems: [], models: all.map((name) => ({ name, current: false, chosen: false, ready: true })) };
+    });
+  });
+
+  it("uses one that runs on this computer", async () => {
+    offered = ["anthropic/claude", "ollama/qwen3:8b", "ollama/llama3"];
+    await mounted();
+    expect(hint()).toBe(false);
+    const options = [...root.querySelectorAll(".vs-setup-part:first-of-type option")].map((one) => one.textContent);
+    expect(options).toEqual(["qwen3:8b", "llama3"]);
+    button("Use it")?.click();
+    await settle();
+    expect(chain).toEqual(["ollama/qwen3:8b"]);
+    daemon.last.event("_vault/config_reloaded", 1, { changed: ["models.chain"], needsRestart: [] });
+    await settle();
+    expect(root.querySelector(".vs-setup")).toBeNull();
+    expect(hint()).toBe(true);
+  });
+
+  it("has a key checked, keeps it nowhere, and offers what it opens", async () => {
+    let given: unknown;
+    daemon.answers.set("_vault/models/key", (params) => {
+      given = params;
+      return { models: ["openai/one", "openai/two"] };
+    });
+    await mounted();
+    expect(root.querySelector(".vs-setup")?.textContent).toContain("No model is running on this computer");
+    const field = root.querySelector<HTMLInputElement>(".vs-setup input");
+    const vendor = root.querySelector<HTMLSelectElement>(".vs-setup-key select");
+    if (!field || !vendor) throw new Error("no field");
+    expect(field.type).toBe("password");
+    [field.value, vendor.value] = ["sk-secret", "openai"];
+    root.querySelector<HTMLFormElement>(".vs-setup form")?.requestSubmit();
+    await settle();
+    expect(given).toEqual({ provider: "openai", key: "sk-secret" });
+    expect(field.value).toBe("");
+    expect(JSON.stringify(chat.kept())).not.toContain("sk-secret");
+    button("Use it")?.click();
+    await settle();
+    expect(chain).toEqual(["openai/one"]);
+  });
+
+  it("says why a key is not taken", async () => {
+    await mounted();
+    daemon.answers.delete("_vault/models/key");
+    const field = root.querySelector<HTMLInputElement>(".vs-setup input");
+    if (field) field.value = "sk-wrong";
+    root.querySelector<HTMLFormElement>(".vs-setup form")?.requestSubmit();
+    await settle();
+    const asked = daemon.last.asked("_vault/models/key").at(-1);
+    daemon.last.deliver({ id: asked?.id, error: { code: -32602, message: "`anthropic` refused the key", data: { kind: "invalid_params", retryable: false } } });
+    await settle();
+    expect(root.querySelector(".vs-setup [role=alert]")?.textContent).toContain("refused the key");
+    expect(button("Check and save")?.disabled).toBe(false);
   });
 });

@@ -1,7 +1,8 @@
 //! The result of a tool call, as the agent handles it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::note::code::ErrorCode;
 use crate::tools::Learnt;
 
 /// The result of a tool call.
@@ -11,6 +12,8 @@ pub struct CallResult {
     pub text: String,
     /// The structured result for programs.
     pub data: Value,
+    /// Clients draw `data`: the conversation stores it too.
+    pub is_drawn: bool,
     pub is_error: bool,
     /// Updates to the model's read set.
     pub learnt: Vec<Learnt>,
@@ -37,8 +40,17 @@ impl CallResult {
         Self { is_error: true, ..Self::done(text.into(), Value::Null) }
     }
 
+    /// Code and data of the error, if the call was denied or waits for a person's approval.
+    pub fn refusal(&self) -> Option<Value> {
+        let (code, data) = (&self.data["code"], &self.data["data"]);
+        let refusals = [ErrorCode::Denied, ErrorCode::ApprovalPending];
+        let is_refusal = self.is_error && refusals.iter().any(|one| *code == json!(one));
+        is_refusal.then(|| json!({"code": code, "data": data}))
+    }
+
     /// A result without read-set updates.
     pub fn done(text: String, data: Value) -> Self {
-        Self { text, data, is_error: false, learnt: Vec::new(), files: Vec::new() }
+        let (learnt, files) = (Vec::new(), Vec::new());
+        Self { text, data, is_drawn: false, is_error: false, learnt, files }
     }
 }

@@ -53,8 +53,6 @@ pub struct Draft<T> {
     pub rules: T,
     /// The model that wrote it.
     pub origin: Origin,
-    /// Token usage of each answer, if reported.
-    pub usage: Vec<Usage>,
 }
 
 /// Why there is no draft.
@@ -68,7 +66,8 @@ pub enum DraftError {
     Model(#[from] LlmError),
 }
 
-/// Asks `model` for a rule file and validates it with `check`, whose error is a text for the model.
+/// Asks `model` for a rule file and validates it with `check`, whose error is a text for the model. `count` is called
+/// for each request with the model and its token usage, as far as known.
 ///
 /// # Errors
 /// [`DraftError`].
@@ -77,6 +76,7 @@ pub async fn draft<T>(
     clock: &dyn Clock,
     wanted: DraftRequest<'_>,
     check: impl Fn(&str) -> Result<T, String>,
+    count: impl Fn(Option<&Origin>, Option<Usage>),
 ) -> Result<Draft<T>, DraftError> {
     let known = format!(
         "{}\n\nThe vault:\n{}\n\nIts rules:\n{}",
@@ -86,7 +86,6 @@ pub async fn draft<T>(
     );
     let mut messages =
         vec![Message::user(format!("{known}\n\nWhat the person wants: {}", wanted.sentence))];
-    let mut usage = Vec::new();
     let mut last = (String::new(), String::new());
     for _ in 0..TRIES {
         let request = TurnRequest {
@@ -96,11 +95,20 @@ pub async fn draft<T>(
             effort: Some(Effort::Low),
             ..TurnRequest::new(messages.clone())
         };
-        let turn = one_shot::ask(model, clock, request).await?;
+        let turn = match one_shot::ask(model, clock, request).await {
+            Ok(turn) => turn,
+            Err(error) => {
+                // A failed request may have been charged too.
+                if error.detail.usage.is_some() {
+                    count(None, error.detail.usage);
+                }
+                return Err(error.into());
+            }
+        };
+        count(Some(&turn.origin), turn.usage);
         let yaml = fenced(&text_of(&turn)).to_owned();
-        usage.extend(turn.usage);
         match check(&yaml) {
-            Ok(rules) => return Ok(Draft { yaml, rules, origin: turn.origin, usage }),
+            Ok(rules) => return Ok(Draft { yaml, rules, origin: turn.origin }),
             Err(faults) => {
                 messages
                     .push(Message::Assistant { content: turn.content, origin: Some(turn.origin) });
@@ -125,6 +133,7 @@ fn fenced(answer: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
     use crate::agent::clock::SystemClock;
@@ -180,7 +189,13 @@ mod tests {
     #[tokio::test]
     async fn what_is_wrong_goes_back_to_the_model() {
         let script = Script::of(&["no", "```yaml\n7\n```"]);
-        let draft = draft(&script, &SystemClock::default(), WANTED, check).await.unwrap();
+        let requests = AtomicUsize::new(0);
+        let count = |origin: Option<&Origin>, _: Option<Usage>| {
+            assert_eq!(origin.unwrap().model, "script");
+            requests.fetch_add(1, Ordering::Relaxed);
+        };
+        let draft = draft(&script, &SystemClock::default(), WANTED, check, count).await.unwrap();
+        assert_eq!(requests.into_inner(), 2, "the first one counts, too");
         assert_eq!((draft.yaml.as_str(), draft.rules), ("7", 7));
         let asked = script.asked.lock().unwrap();
         assert_eq!(asked.len(), 2);
@@ -194,7 +209,8 @@ mod tests {
     #[tokio::test]
     async fn it_ends_after_its_tries_with_the_last_one() {
         let script = Script::of(&["a", "b", "c", "4"]);
-        let error = draft(&script, &SystemClock::default(), WANTED, check).await.unwrap_err();
+        let clock = SystemClock::default();
+        let error = draft(&script, &clock, WANTED, check, |_, _| {}).await.unwrap_err();
         let DraftError::Unreadable { yaml, faults } = error else { panic!("{error}") };
         assert_eq!((yaml.as_str(), faults.as_str()), ("c", "1:1: `c` is no number"));
     }

@@ -2,6 +2,7 @@
 //! of what clients see.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::attachments::Attachments;
 use crate::conversation::ConversationId;
@@ -44,6 +45,9 @@ pub enum Entry {
         /// Updates to the model's read set.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         learnt: Vec<Learnt>,
+        /// The structured result, if clients draw it, or code and data of the error of a call that was not allowed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
     },
     /// A message the model sent during its turn. The model knows it from its own call.
     Sent {

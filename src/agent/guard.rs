@@ -9,7 +9,7 @@ use crate::conversation::ConversationId;
 use crate::note::code::ErrorCode;
 use crate::policy::Scope;
 use crate::tools::{Basis, Context, ToolError};
-use crate::vault::{Place, View, Want};
+use crate::vault::{View, Want, WriteTarget};
 
 /// The hint for the model.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
@@ -52,8 +52,8 @@ pub(super) fn guard(
         }
         Some(Basis::Text { path, revision, only_new, is_only_new }) => {
             let path = match vault.resolve_new(&path) {
-                Ok(Place::Existing(found)) => found.path,
-                Ok(Place::Free(path)) => path,
+                Ok(WriteTarget::Existing(found)) => found.path,
+                Ok(WriteTarget::Free(path)) => path,
                 // The tool's own error is better.
                 Err(_) => return Ok(Guarded::AsAsked),
             };

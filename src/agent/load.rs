@@ -72,7 +72,13 @@ pub(super) fn fill_missing(
 ) -> Result<(), MemoryError> {
     for call in context.missing() {
         let result = context::unknown(&call);
-        store(shared, conversation, turn, context, Entry::Result { result, learnt: Vec::new() })?;
+        store(
+            shared,
+            conversation,
+            turn,
+            context,
+            Entry::Result { result, learnt: Vec::new(), data: None },
+        )?;
     }
     Ok(())
 }

@@ -110,7 +110,7 @@ impl Memory for StoredMemory {
 
     fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError> {
         // Nobody delivers it in the meantime: one task routes all messages.
-        if self.0.store().inbox.heard_in(received)?.is_none() {
+        if self.0.store().inbox.delivered_to(received)?.is_none() {
             self.0.store().inbox.settle(received, InboxState::SetAside, None, why)?;
         }
         Ok(())

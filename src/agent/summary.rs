@@ -201,7 +201,7 @@ impl Summaries {
             let item = NewItem { kind: ItemKind::Note, text, body: None };
             let time = conversations.wall();
             if let Some(number) =
-                conversations.rows().endings.keep_note(id, ended, Some(&item), time)?
+                conversations.rows().endings.store_note(id, ended, Some(&item), time)?
             {
                 conversations.publish(&ConversationEvent::Noted(id, number));
             }
@@ -270,7 +270,7 @@ fn give_up(
 ) -> Result<(), ConversationError> {
     let id = wanted.conversation;
     conversations.rows().endings.count_title_try(id, ended, true)?;
-    conversations.rows().endings.keep_note(id, ended, None, conversations.wall())?;
+    conversations.rows().endings.store_note(id, ended, None, conversations.wall())?;
     Ok(())
 }
 

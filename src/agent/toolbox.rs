@@ -52,8 +52,9 @@ impl VaultToolbox {
                     Some(before) => changed::files(journal, &made.turn, before, &data),
                     None => Vec::new(),
                 };
-                let (text, learnt) = (answer.text, answer.learnt);
-                CallOutcome::Done(CallResult { text, data, is_error: false, learnt, files })
+                let (text, learnt, is_drawn) = (answer.text, answer.learnt, made.is_drawn);
+                let is_error = false;
+                CallOutcome::Done(CallResult { text, data, is_drawn, is_error, learnt, files })
             }
             Outcome::Answered(Err(error)) => {
                 let is_there = error.code == ErrorCode::AlreadyExists;
@@ -78,6 +79,8 @@ struct Made {
     turn: String,
     /// The number of changes the turn had made before; `None` for a call that changes nothing.
     before: Option<usize>,
+    /// Clients draw its answer.
+    is_drawn: bool,
     guarded: Guarded,
 }
 
@@ -99,7 +102,11 @@ impl Toolbox for VaultToolbox {
 
     fn changes(&self) -> Changes {
         let tools = self.calls.tools();
-        Arc::new(tools.iter().map(|tool| (tool.name.clone(), tool.tier != Tier::Safe)).collect())
+        let named = tools.iter().flat_map(|tool| {
+            let names = std::iter::once(&*tool.name).chain(tool.other_names.iter().copied());
+            names.map(move |name| (name.to_owned(), tool.tier != Tier::Safe))
+        });
+        Arc::new(named.collect())
     }
 
     fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
@@ -120,9 +127,12 @@ impl Toolbox for VaultToolbox {
                 let guarded =
                     guard::guard(&calls, scope, conversation, &known, &call.name, &mut arguments)?;
                 let turn = turn_name(conversation, turn);
-                let changes = calls.tools().get(&call.name).is_some_and(|it| it.tier != Tier::Safe);
+                let tools = calls.tools();
+                let tool = tools.get(&call.name);
+                let changes = tool.is_some_and(|it| it.tier != Tier::Safe);
+                let is_drawn = tool.is_some_and(|it| it.drawn);
                 let before = changes.then(|| changed::made(&calls.context().journal, &turn));
-                let made = Made { call: id, turn: turn.clone(), before, guarded };
+                let made = Made { call: id, turn: turn.clone(), before, is_drawn, guarded };
                 let request = Request {
                     tool: call.name,
                     arguments,
@@ -148,7 +158,7 @@ impl Toolbox for VaultToolbox {
 
 fn failed(error: &ToolError) -> CallResult {
     let learnt = error.learnt.iter().map(|learnt| (**learnt).clone()).collect();
-    CallResult { text: error.text(), data: json!(error), is_error: true, learnt, files: Vec::new() }
+    CallResult { is_error: true, learnt, ..CallResult::done(error.text(), json!(error)) }
 }
 
 fn broken(error: &tokio::task::JoinError) -> CallResult {

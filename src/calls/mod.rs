@@ -39,10 +39,10 @@ use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::{self, Agreement, Call, Mode, Permission, Policy, Scope, Settings, layers};
-use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
+use crate::store::audit::{ApprovalRow, AuditFilter, AuditRow};
 use crate::store::{REPLACED, Store, StoreError};
 use crate::tools::{self, Answer, Context, Definition, Facts, Registry, Tier, ToolError};
-use crate::vault::{self, View, Want, glance};
+use crate::vault::{self, View, Want, nonblocking};
 
 use agreements::Agreements;
 use audit::Audit;
@@ -172,7 +172,7 @@ impl Calls {
     /// The mode for a conversation. A mode chosen for the conversation can only be stricter.
     fn mode_in(&self, conversation: Option<&str>) -> Result<Mode, StoreError> {
         // If the database turns out to be damaged, earlier permissions no longer count.
-        self.0.store.database.wait_for_look();
+        self.0.store.database.wait_for_check();
         let (mode, _) = self.mode()?;
         let Some(id) = conversation.and_then(|name| name.parse().ok()) else { return Ok(mode) };
         let chosen = self.0.store.conversations.mode_of(id)?;
@@ -201,7 +201,7 @@ impl Calls {
     }
 
     /// The rows of the audit up to now.
-    pub fn audited(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
+    pub fn audited(&self, wanted: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
         self.0.store.audit.rows(wanted)
     }
@@ -220,7 +220,7 @@ impl Calls {
     /// that may block.
     pub fn glance(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
         let tool = self.known(&request.tool)?;
-        if !tool.quick || !self.0.is_local {
+        if !tool.quick || !self.0.is_local || tool.name != request.tool {
             return None;
         }
         let settings = self.0.policy.settings();
@@ -232,7 +232,7 @@ impl Calls {
             return None;
         }
         let look = || self.run(Ok(tool), request.clone(), None, &Cancel::default());
-        match glance::at_a_glance(look)? {
+        match nonblocking::attempt(look)? {
             Outcome::Answered(result) => Some(result),
             Outcome::Ask(_) => None,
         }
@@ -247,6 +247,10 @@ impl Calls {
         cancel: &Cancel,
     ) -> Outcome {
         let begun = Instant::now();
+        if let Ok(tool) = &tool {
+            // Policy, hooks and the audit know a tool by one name.
+            request.tool.clone_from(&tool.name);
+        }
         let mut row = audit::begin(&request);
         row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
         row.answered_by = agreed.as_ref().map(|agreed| agreed.by.program.clone());
@@ -278,7 +282,7 @@ impl Calls {
         }
         let judged = self.judge(&tool, &mut request, agreed, cancel);
         let Judged { result, seen, question } = judged;
-        if glance::is_broken() {
+        if nonblocking::is_aborted() {
             return Outcome::Answered(result);
         }
         audit::judged(&mut row, tool.places(&request.arguments), &seen);
@@ -327,7 +331,7 @@ impl Calls {
         if agreed.is_none() {
             let asked = self.ask_before_call(tool, request, cancel);
             if !matches!(asked, Ok(None)) {
-                policy.give_back(&admitted.call(tool, request));
+                policy.refund(&admitted.call(tool, request));
             }
             match asked {
                 Ok(None) => {}
@@ -383,8 +387,8 @@ impl Calls {
             error => error,
         });
         let judged = judge.end(result);
-        if request.dry_run || judged.did_nothing() || glance::is_broken() {
-            policy.give_back(&call);
+        if request.dry_run || judged.did_nothing() || nonblocking::is_aborted() {
+            policy.refund(&call);
         }
         judged
     }

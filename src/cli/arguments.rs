@@ -364,6 +364,11 @@ fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if let Some(command) = meant(error, arguments) {
         return Some(format!("did you mean `{command}`?"));
     }
+    // A task, or another item of a list.
+    let is_item = |one: &OsString| one.to_str().is_some_and(|one| one.starts_with("- "));
+    if error.kind() == ErrorKind::UnknownArgument && arguments.iter().any(is_item) {
+        return Some("put `--` before a text that begins with `-`".to_owned());
+    }
     let wrong = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
     if let Some(said) = wrong.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(word) => words::not_here(word.split([' ', '=']).next()?),

@@ -115,8 +115,10 @@ fn subcommand(tool: &Definition) -> clap::Command {
             names.join(" and ")
         )),
     };
-    let is_first = |name: &str| positional.first().is_some_and(|one| one.name == name);
-    if tool.touches.iter().any(|(name, what)| *what == Names::Path && is_first(name)) {
+    let names_a_path = |one: &Parameter| {
+        tool.touches.iter().any(|touch| *touch == (one.name.as_str().into(), Names::Path))
+    };
+    if positional.first().is_some_and(|one| names_a_path(one)) {
         given = given.add(completions::notes());
     }
     let mut command = clap::Command::new(&tool.name)
@@ -125,9 +127,11 @@ fn subcommand(tool: &Definition) -> clap::Command {
         .arg(given)
         .args(parameters.iter().map(|parameter| {
             let own = tool.aliases.iter().filter(|(name, _)| *name == parameter.name);
-            own.fold(parameter.arg(), |arg, (_, other)| {
-                arg.alias(other.replace('_', "-")).alias(*other)
-            })
+            let mut arg = parameter.arg();
+            if names_a_path(parameter) {
+                arg = arg.add(completions::notes());
+            }
+            own.fold(arg, |arg, (_, other)| arg.alias(other.replace('_', "-")).alias(*other))
         }));
     // A tool with its own dry run reports more in it.
     if tool.tier != Tier::Safe && !parameters.iter().any(|one| one.name == "dry_run") {

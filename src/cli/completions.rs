@@ -138,12 +138,16 @@ pub fn changes() -> ArgValueCandidates {
     })
 }
 
-/// What lies in the trash, by the paths it had.
+/// What lies in the trash, by the paths it had, or by its name where that is not known.
 pub fn trashed() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let found = asked(ListTrash::NAME, json!({ "limit": OFFERED })).unwrap_or_default();
         let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let names = items.iter().filter_map(|item| item["was"].as_str().or(item["item"].as_str()));
+        let name = |item: &Value| {
+            let name = item["was"].as_str().or(item["item"].as_str())?.to_owned();
+            Some(name.strip_prefix(".trash/").map(str::to_owned).unwrap_or(name))
+        };
+        let names = items.iter().filter_map(name);
         names.map(CompletionCandidate::new).collect()
     })
 }

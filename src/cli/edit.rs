@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -111,6 +111,12 @@ fn copy(folder: &Path, note: &Whole) -> Result<PathBuf, Failure> {
 /// Runs the editor and waits for it, on this terminal.
 fn open(draft: &Path, environment: &Environment) -> Result<(), Failure> {
     let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| environment.get(name));
+    // Without a terminal `vi` would wait for ever.
+    if cfg!(unix) && named.is_none() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        let message = "there is no terminal for an editor";
+        let hint = "set `EDITOR` to a program that edits the file it is given, or use `steward call edit_file`";
+        return Err(Failure::other("no_editor", message, hint));
+    }
     let editor = named.map_or_else(|| OsString::from(usual_editor()), OsString::from);
     let failed = |why: String| {
         Failure::other(

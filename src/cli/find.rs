@@ -66,7 +66,7 @@ pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<E
         let paths: Vec<&str> = notes.filter_map(|note| note["path"].as_str()).collect();
         output.text(&paths.join("\n"))?;
     } else {
-        output.paged().answer(&found.data, &words::answer(&found.text))?;
+        output.paged().answer(&found.data, words::answer(&found.text))?;
     }
     Ok(ExitCode::SUCCESS)
 }

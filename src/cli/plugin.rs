@@ -9,7 +9,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
-use crate::vault::plugin::{PluginError, PluginFolder, Standing};
+use crate::vault::plugin::{PluginError, PluginFolder, PluginStatus};
 
 /// The plugin's name for Obsidian, which is that of its folder too.
 const ID: &str = "vault-steward";
@@ -55,24 +55,24 @@ pub enum PluginAction {
 pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let plugin = PluginFolder::of(&root, ID)?;
-    let standing = plugin.standing(&FILES)?;
-    let is_whole = standing.version.is_some() && standing.same == FILES.len();
+    let status = plugin.status(&FILES)?;
+    let is_whole = status.version.is_some() && status.same == FILES.len();
     let (done, said) = match action {
-        PluginAction::Status => (false, told(&plugin, &standing)),
+        PluginAction::Status => (false, told(&plugin, &status)),
         PluginAction::Install { force } => {
-            refuse_foreign(&plugin, &standing, force)?;
-            if let Some(version) = standing.version.as_ref().filter(|_| !is_whole && !force) {
+            refuse_foreign(&plugin, &status, force)?;
+            if let Some(version) = status.version.as_ref().filter(|_| !is_whole && !force) {
                 let message = format!("version {version} is installed already, and another one");
                 return Err(Failure::other("already_exists", message, "`steward plugin update`"));
             }
             if !is_whole {
                 plugin.write(&FILES)?;
             }
-            (!is_whole, format!("{}\n{}", placed(&plugin, !is_whole), next(&standing)))
+            (!is_whole, format!("{}\n{}", placed(&plugin, !is_whole), next(&status)))
         }
         PluginAction::Update => {
-            refuse_foreign(&plugin, &standing, false)?;
-            if standing.version.is_none() {
+            refuse_foreign(&plugin, &status, false)?;
+            if status.version.is_none() {
                 let message = format!("the plugin is not in `{}`", plugin.path());
                 return Err(Failure::other("not_found", message, "`steward plugin install`"));
             }
@@ -87,21 +87,21 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<E
             }
         }
         PluginAction::Remove => {
-            refuse_foreign(&plugin, &standing, false)?;
+            refuse_foreign(&plugin, &status, false)?;
             let names = FILES.map(|(name, _)| name);
             let left = plugin.remove(&names)?;
-            let said = match (standing.version.is_some(), left.as_slice()) {
+            let said = match (status.version.is_some(), left.as_slice()) {
                 (false, _) => format!("the plugin is not in `{}`", plugin.path()),
                 (true, []) => format!("removed `{}`", plugin.path()),
                 (true, left) => {
                     format!("removed the plugin; in `{}` stays {}", plugin.path(), left.join(", "))
                 }
             };
-            (standing.version.is_some(), said)
+            (status.version.is_some(), said)
         }
     };
     if output.json() {
-        let now = plugin.standing(&FILES)?;
+        let now = plugin.status(&FILES)?;
         output.json_value(&json!({
             "folder": plugin.path(),
             "carried": carried(),
@@ -116,8 +116,12 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-fn refuse_foreign(plugin: &PluginFolder, standing: &Standing, force: bool) -> Result<(), Failure> {
-    match &standing.foreign {
+fn refuse_foreign(
+    plugin: &PluginFolder,
+    status: &PluginStatus,
+    force: bool,
+) -> Result<(), Failure> {
+    match &status.foreign {
         Some(what) if !force => {
             Err(PluginError::Foreign { folder: plugin.path(), what: what.clone() }.into())
         }
@@ -133,8 +137,8 @@ fn placed(plugin: &PluginFolder, is_new: bool) -> String {
 }
 
 /// How it is switched on, which is for the person alone.
-fn next(standing: &Standing) -> String {
-    if standing.switched_on {
+fn next(status: &PluginStatus) -> String {
+    if status.switched_on {
         return "it is enabled; restart Obsidian to load it".to_owned();
     }
     "enable it in Obsidian: Settings → Community plugins → Turn on community plugins, then \
@@ -143,19 +147,19 @@ fn next(standing: &Standing) -> String {
         .to_owned()
 }
 
-fn told(plugin: &PluginFolder, standing: &Standing) -> String {
+fn told(plugin: &PluginFolder, status: &PluginStatus) -> String {
     let folder = plugin.path();
-    if let Some(what) = &standing.foreign {
+    if let Some(what) = &status.foreign {
         return format!("`{folder}` holds something else than this plugin: {what}");
     }
-    let Some(version) = &standing.version else {
+    let Some(version) = &status.version else {
         return format!("not installed; `steward plugin install` puts it into `{folder}`");
     };
-    let state = match standing.same == FILES.len() {
+    let state = match status.same == FILES.len() {
         true => "as this program carries it".to_owned(),
         false => format!("another one than {}, which `steward plugin update` installs", carried()),
     };
-    let on = if standing.switched_on { "switched on" } else { "not switched on" };
+    let on = if status.switched_on { "switched on" } else { "not switched on" };
     format!("version {version} in `{folder}`, {state}; {on} in Obsidian")
 }
 

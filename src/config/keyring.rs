@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::config::Environment;
-use crate::hooks::program::{Ended, Program, Unended};
+use crate::hooks::program::{Finished, Program, ProgramError};
 use crate::llm::key::{Key, MAX_BYTES, NoKey};
 
 /// The timeout of the keyring. A locked one waits for a person who may be absent.
@@ -157,7 +157,7 @@ impl Keyring {
             let is_none = match self.system {
                 // No output means no entry.
                 System::SecretService => {
-                    ended.status.code() == Some(1) && ended.complaint.is_empty()
+                    ended.status.code() == Some(1) && ended.error_line.is_empty()
                 }
                 _ => ended.status.code() == Some(NOT_FOUND),
             };
@@ -241,7 +241,7 @@ impl Keyring {
         arguments: &[&str],
         input: Option<&Key>,
         time: Duration,
-    ) -> Result<Ended, KeyringError> {
+    ) -> Result<Finished, KeyringError> {
         let mut command = Command::new(self.program()?);
         let passed =
             PASSED.iter().filter_map(|name| Some((name, self.environment.get(name)?.to_owned())));
@@ -259,10 +259,10 @@ impl Keyring {
             most: MAX_BYTES as u64 + 64,
             mark: Some(format!("keyring-{}-{number}", std::process::id())),
         };
-        program.run(&|| false).map_err(|unended| KeyringError::Silent {
+        program.run(&|| false).map_err(|error| KeyringError::Silent {
             program: self.program_name(),
-            reason: match unended {
-                Unended::Late => {
+            reason: match error {
+                ProgramError::Late => {
                     format!("took longer than {} s and was ended", time.as_secs())
                 }
                 other => other.to_string(),
@@ -270,8 +270,8 @@ impl Keyring {
         })
     }
 
-    fn failed(&self, ended: &Ended) -> KeyringError {
-        let said = match &*ended.complaint {
+    fn failed(&self, ended: &Finished) -> KeyringError {
+        let said = match &*ended.error_line {
             "" => ended.status.to_string(),
             said => said.to_owned(),
         };

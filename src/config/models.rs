@@ -143,6 +143,14 @@ impl ChosenModels {
         self.key(known).ok().flatten()
     }
 
+    /// Stores a provider's key in its file, from the next turn on.
+    ///
+    /// # Errors
+    /// As [`vendor_keys::store`].
+    pub fn store_key(&self, provider: &str, key: &Key) -> Result<(), KeyError> {
+        vendor_keys::store(&self.0.folders, provider, key).map(drop)
+    }
+
     /// The current keys of all configured providers.
     fn keys(&self, settings: &Settings) -> Vec<Option<Key>> {
         let named = settings.chain.iter().filter_map(|reference| split_reference(reference));

@@ -165,7 +165,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     links.start(&state, config.search.read_links_at_start);
     let knowledge = context.index.knowledge.clone();
     knowledge.start(&state);
-    let conversations = kept_conversations(context.journal.store().another(), &config);
+    let conversations = kept_conversations(context.journal.store().new_connection(), &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let kept = conversations.store().clone();
     let host = Arc::new(HostDoor::default());
@@ -540,9 +540,9 @@ async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
 async fn look_after(journal: Journal, conversations: Conversations) {
     let store = conversations.store().clone();
     tokio::time::sleep(LOOK).await;
-    store.database.look_through();
+    store.database.start_check();
     tokio::time::sleep(ROOM - LOOK).await;
-    if tokio::task::spawn_blocking(move || store.database.make_room()).await.is_err() {
+    if tokio::task::spawn_blocking(move || store.database.preallocate_log()).await.is_err() {
         return;
     }
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);

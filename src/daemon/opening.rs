@@ -79,7 +79,7 @@ fn not_opened(error: VaultError) -> StartError {
 /// What tools work on: this vault, and a journal in this store.
 fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> Context {
     let journal = Journal::open(writer, store, config.journal.clone());
-    let conversations = kept_conversations(journal.store().another(), config);
+    let conversations = kept_conversations(journal.store().new_connection(), config);
     let settings = tool_settings(config);
     let index = Index::new(vault.clone());
     Context {
@@ -96,6 +96,7 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
         conversations: Some(Arc::new(conversations)),
         host: None,
         listeners: Default::default(),
+        running_jobs: Default::default(),
         clock: tools::Clock::System,
     }
 }
@@ -165,7 +166,7 @@ pub(super) fn not_recovered(error: JournalError) -> StartError {
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
-    let store = context.journal.store().another_to_add();
+    let store = context.journal.store().append_connection();
     let calls = Calls::with_hooks(context, config.policy.clone(), store, hooks);
     calls.policy().guard(instructions(config));
     calls

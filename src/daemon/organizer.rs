@@ -187,7 +187,7 @@ impl Organizer {
                 continue;
             };
             // Before it runs: never twice, whatever happens in between.
-            store.runs(one.row.id, time).map_err(failed)?;
+            store.set_last_run(one.row.id, time).map_err(failed)?;
             let rules = [one];
             let plan = enabled::plan(&context, &rules, None)?;
             let round = Round { context: &context, rules: &rules, plan: &plan, now };
@@ -236,6 +236,10 @@ impl Organizer {
                 found.extend(VaultPath::from_disk(path.as_str()).map(|path| (path, at)));
             }
         }
+        if !was_active {
+            let moved = moved_in(context, since).into_iter();
+            found.extend(moved.map(|(path, at)| (path, at.min(now))));
+        }
         let mut state = self.state();
         found.into_iter().for_each(|(path, at)| state.pending.changed(path, at));
     }
@@ -250,7 +254,7 @@ impl Organizer {
             state.noted = now;
             state.pending.first().map_or(now, |first| (first - 1).min(now))
         };
-        store.looked_at(until).map_err(failed)
+        store.set_processed(until).map_err(failed)
     }
 
     /// Has rules take the files that are due.
@@ -440,6 +444,52 @@ impl Organizer {
     }
 }
 
+/// Files that were moved to where they are after `since`, themselves or with a folder, and kept an older time of change,
+/// each with the time of the move. Where the file system does not keep that time, as on Windows, none.
+fn moved_in(context: &Context, since: i64) -> Vec<(VaultPath, i64)> {
+    let milliseconds = |nanoseconds: i64| nanoseconds.div_euclid(1_000_000);
+    let is_new = |nanoseconds: i64| milliseconds(nanoseconds) > since;
+    let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let root = context.vault.stat(&VaultPath::root());
+    let old: Vec<(VaultPath, Kind)> = {
+        let catalogue = context.vault.catalogue();
+        // Whatever enters or leaves a folder changes its time.
+        let folders = catalogue.recent().filter(|entry| entry.kind == Kind::Folder);
+        let mut changed: HashSet<String> = folders
+            .filter(|entry| is_new(entry.modified))
+            .map(|entry| entry.path().as_str().to_owned())
+            .collect();
+        if root.is_ok_and(|root| is_new(root.modified)) {
+            changed.insert(String::new());
+        }
+        catalogue
+            .recent()
+            .filter(|entry| matches!(entry.kind, Kind::File | Kind::Folder))
+            .filter(|entry| !is_new(entry.modified))
+            .filter(|entry| changed.contains(&folder(entry.path().as_str())))
+            .filter_map(|entry| Some((VaultPath::from_disk(entry.path().as_str())?, entry.kind)))
+            .collect()
+    };
+    let mut found = Vec::new();
+    for (path, kind) in old {
+        let Ok(meta) = context.vault.stat(&path) else { continue };
+        if !is_new(meta.changed) {
+            continue;
+        }
+        let at = milliseconds(meta.changed);
+        match kind {
+            Kind::File => found.push((path, at)),
+            _ => {
+                let catalogue = context.vault.catalogue();
+                let below = catalogue.within(&path).filter(|entry| entry.kind == Kind::File);
+                let paths = below.filter_map(|entry| VaultPath::from_disk(entry.path().as_str()));
+                found.extend(paths.map(|path| (path, at)));
+            }
+        }
+    }
+    found
+}
+
 /// The rules that took an item; none if one of them is not among these.
 fn of_item<'r>(rules: &[&'r Enabled], item: &Item) -> Vec<&'r Enabled> {
     let find = |name: &String| rules.iter().find(|one| one.row.name == *name).copied();
@@ -518,7 +568,7 @@ fn wait_for_person(
     }
     let (plan, _) = enabled::keep(round.context, &rules, &plan, items, Some(before))?;
     for rule in rules {
-        store.wait(rule.row.id, Some(plan.cast_signed())).map_err(failed)?;
+        store.set_waiting(rule.row.id, Some(plan.cast_signed())).map_err(failed)?;
     }
     Ok(())
 }

@@ -25,7 +25,9 @@ use crate::methods::inbox;
 use crate::policy::Scope;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::server::events::{Event, Events};
-use crate::smarthole::{Heard, Inbox, Notification, Priority, SmartHole, State};
+use crate::smarthole::{
+    ConnectionState, Inbox, Notification, Priority, ReceivedMessage, SmartHole,
+};
 use crate::store::StoreError;
 use crate::store::inbox::{ANSWERED, InboxRow, InboxState, LOST, NewMessage, Received, VOICE};
 
@@ -201,7 +203,7 @@ impl Voice {
     /// Brings message after message to the agent, until it is stopped.
     pub async fn run(self: Arc<Self>) {
         let begun = Arc::clone(&self);
-        let given_back = blocking(move || begun.conversations.store().inbox.give_back(VOICE));
+        let given_back = blocking(move || begun.conversations.store().inbox.release_all(VOICE));
         if let Err(error) = given_back.await {
             tracing::error!(%error, "the inbox of an earlier run was not looked at");
         }
@@ -382,7 +384,7 @@ impl Voice {
         if row.turn.is_some() {
             // What was heard in a conversation that is gone is heard anew.
             let (store, number) = (self.conversations.store().clone(), row.id);
-            let forgotten = blocking(move || store.inbox.forget_lost_turn(number)).await;
+            let forgotten = blocking(move || store.inbox.clear_deleted_turn(number)).await;
             forgotten.map_err(MemoryError::from)?;
         }
         self.agent.say(said).await
@@ -470,17 +472,17 @@ impl inbox::Voice for Voice {
         let store = self.conversations.store();
         // What cannot be counted now is said by everything else that needs the store.
         let count = |state| store.inbox.count(VOICE, state).unwrap_or(0);
-        let standing = smarthole.standing();
+        let status = smarthole.status();
         SmartHoleState {
-            state: match standing.state {
-                State::Disabled => SmartHoleConnection::Disabled,
-                State::Connecting => SmartHoleConnection::Connecting,
-                State::Connected => SmartHoleConnection::Connected,
-                State::Refused => SmartHoleConnection::Refused,
-                State::Disconnected => SmartHoleConnection::Disconnected,
+            state: match status.state {
+                ConnectionState::Disabled => SmartHoleConnection::Disabled,
+                ConnectionState::Connecting => SmartHoleConnection::Connecting,
+                ConnectionState::Connected => SmartHoleConnection::Connected,
+                ConnectionState::Refused => SmartHoleConnection::Refused,
+                ConnectionState::Disconnected => SmartHoleConnection::Disconnected,
             },
-            name: standing.name,
-            reason: standing.reason,
+            name: status.name,
+            reason: status.reason,
             waiting: [InboxState::New, InboxState::Taken, InboxState::Answered]
                 .into_iter()
                 .map(count)
@@ -519,7 +521,7 @@ impl AtWork {
 }
 
 impl Inbox for Voice {
-    fn keep(&self, heard: &Heard) -> Result<(), String> {
+    fn keep(&self, heard: &ReceivedMessage) -> Result<(), String> {
         let store = self.conversations.store();
         let body = serde_json::to_string(&heard.how).map_err(|error| error.to_string())?;
         let received = store.inbox.receive(&NewMessage {

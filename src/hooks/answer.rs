@@ -1,4 +1,4 @@
-//! What a hook may say.
+//! A hook's answer on standard output.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,25 +6,25 @@ use serde_json::Value;
 use super::run::Fault;
 use super::settings::{Hook, Kind, Sees};
 
-/// What a hook said. Nothing at all is [`Answer::Continue`].
+/// The answer; empty output is [`Answer::Continue`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Answer {
-    // With braces, or serde would pass over fields that are not known.
+    // With braces, so that serde rejects unknown fields.
     Continue {},
     Refuse { reason: String },
     Replace { input: Value },
 }
 
 impl Answer {
-    /// Reads what `hook` wrote on its standard output about an event of this kind.
-    pub fn read(said: &[u8], hook: &Hook, kind: Kind) -> Result<Self, Fault> {
-        let said = said.trim_ascii();
-        if said.is_empty() {
+    /// Parses the output of `hook` for an event of this kind.
+    pub fn read(output: &[u8], hook: &Hook, kind: Kind) -> Result<Self, Fault> {
+        let output = output.trim_ascii();
+        if output.is_empty() {
             return Ok(Self::Continue {});
         }
-        let answer = serde_json::from_slice(said).map_err(|error| {
-            // Not the text itself, which may be a note's.
+        let answer = serde_json::from_slice(output).map_err(|error| {
+            // Without the output itself, which may contain a note's text.
             let (line, column) = (error.line(), error.column());
             Fault::Answer(format!(
                 "it is no answer at line {line}, column {column}: {{\"decision\": \"continue\"}}, \

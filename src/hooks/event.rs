@@ -1,4 +1,4 @@
-//! What a hook is shown of what happens.
+//! The event that a hook reads on standard input.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::settings::{Kind, Sees};
 
-/// Something that happens or is about to, with its facts by how much one has to be allowed to see.
+/// An event, with the access level that a hook needs for each fact.
 #[derive(Debug, Clone)]
 pub struct Event {
     kind: Kind,
@@ -17,38 +17,38 @@ pub struct Event {
 }
 
 impl Event {
-    /// Of this kind, now.
+    /// With the current time.
     pub fn new(kind: Kind) -> Self {
         let time = chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         Self { kind, tool: None, time, facts: Vec::new(), input: None }
     }
 
-    /// About a call of this tool.
+    /// Adds the tool that is called.
     #[must_use]
     pub fn of_tool(mut self, tool: &str) -> Self {
         self.tool = Some(tool.to_owned());
         self
     }
 
-    /// A fact that every hook may see; none is left out.
+    /// Adds a fact that every hook may see; `null` is left out, here and below.
     #[must_use]
     pub fn say(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(Sees::Events, name, value)
     }
 
-    /// A fact that names notes or folders.
+    /// Adds a fact that names notes or folders.
     #[must_use]
     pub fn place(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(Sees::Paths, name, value)
     }
 
-    /// A fact that holds what is in notes or messages.
+    /// Adds a fact with the text of notes or messages.
     #[must_use]
     pub fn text(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(Sees::Texts, name, value)
     }
 
-    /// What is about to be used, and may be replaced where its kind allows it.
+    /// Adds the input that a hook may replace, if the event's kind allows it.
     #[must_use]
     pub fn with_input(mut self, input: Value) -> Self {
         self.input = Some(input);
@@ -63,7 +63,6 @@ impl Event {
         self
     }
 
-    /// Its kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -80,7 +79,7 @@ impl Event {
         self.input
     }
 
-    /// The one JSON object that `hook` reads, with a line's end.
+    /// One line of JSON with the facts that `hook` may see.
     pub(super) fn shown(&self, hook: &str, sees: Sees, vault: &Path) -> Vec<u8> {
         let mut object = Map::new();
         object.insert("event".to_owned(), self.kind.word().into());

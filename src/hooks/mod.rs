@@ -1,17 +1,16 @@
-//! Commands of the user's own that hear of what happens, and may have a say in it.
+//! Hooks: the user's own commands, which receive events and may refuse or change what is about to
+//! be done.
 //!
-//! Floor 1: imports nothing of ours; knows no vault, no tool and no conversation. Whoever does
-//! something that a hook may want to know of makes an [`Event`] and either asks ([`Hooks::ask`],
-//! before it is done) or tells ([`Hooks::tell`], after it was).
+//! Floor 1: imports nothing of ours. The code that performs an operation makes an [`Event`] and
+//! calls [`Hooks::ask`] before it, or [`Hooks::tell`] after it.
 //!
-//! Invariants: a hook comes from the settings file and from nowhere else; its program, and what it
-//! is given to run, does not lie in the vault; it is started without a shell, with an environment
-//! of few variables, in a folder of ours; it ends within its time, and what it started with it; it
-//! is shown no more than its `sees` says; what it answers is bounded, and checked like what any
-//! caller says.
+//! Invariants: hooks come from the settings file alone; neither the program nor its script lies in
+//! the vault; it runs without a shell, with few environment variables, in a folder of ours; it is
+//! killed at its time limit, with all processes that it started; it sees no more than `sees`
+//! allows; its answer is limited in size, and validated like any caller's input.
 //!
-//! In reading order: [`settings`], [`event`] (what is shown), `answer` (what may be said), `run`
-//! (one command, once), [`program`] (any program, once), `children` (how it is ended), `queue` (those that nobody waits for).
+//! In reading order: [`settings`], [`event`] (input), `answer` (output), `run` (one hook),
+//! [`program`] (any program), `children` (killing it), `queue` (events after the fact).
 
 mod answer;
 #[cfg_attr(unix, path = "children/unix.rs")]
@@ -38,14 +37,12 @@ use queue::Queue;
 use run::Fault;
 pub use settings::{Hook, Kind, Sees, Settings};
 
-/// The variable by which a program that a hook starts knows that it does; its value is the hook's
-/// name.
+/// The environment variable with the hook's name, by which a program knows that a hook started it.
 pub const VARIABLE: &str = "STEWARD_HOOK";
 
-/// Characters of a hook's reason that are passed on.
+/// In characters; a longer reason is cut.
 const MAX_REASON: usize = 500;
 
-/// Numbers the runs of this process.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// The hooks of one vault. Clones share them.
@@ -58,62 +55,57 @@ struct Inner {
     queue: Queue,
 }
 
-/// What a run needs, on whatever thread.
+/// State shared with the queue's thread.
 #[derive(Debug)]
 struct Shared {
     settings: ArcSwap<Settings>,
-    /// The vault's folder, canonical.
+    /// Canonical.
     vault: PathBuf,
-    /// A folder of ours in which hooks run and may leave things; made when the first one runs.
+    /// The hooks' working directory; made when the first one runs.
     place: PathBuf,
-    /// The last fault of each hook since it last did well.
-    complaints: Mutex<BTreeMap<String, String>>,
+    /// The error of each hook whose last run failed.
+    failures: Mutex<BTreeMap<String, String>>,
 }
 
-/// Why something is not to be done.
+/// A hook's refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub hook: String,
-    /// In words, for the caller.
+    /// For the caller.
     pub reason: String,
-    /// Whether the hook did not say so itself but failed, being `critical`.
+    /// Whether it is the failure of a `critical` hook instead of its answer.
     pub failed: bool,
 }
 
 impl Hooks {
     /// The hooks of the vault at `vault`, a canonical path; they run in `place`, which is made when
-    /// it is needed. Touches nothing yet.
+    /// needed.
     pub fn new(settings: Settings, vault: PathBuf, place: PathBuf) -> Self {
         let shared = Arc::new(Shared {
             settings: ArcSwap::from_pointee(settings),
             vault,
             place,
-            complaints: Mutex::default(),
+            failures: Mutex::default(),
         });
         Self(Arc::new(Inner { queue: Queue::new(Arc::clone(&shared)), shared }))
     }
 
-    /// Takes other hooks, from the next event on.
+    /// Replaces the settings, from the next event on.
     pub fn replace(&self, settings: Settings) {
-        let mut complaints = self.0.shared.complaints();
-        complaints.retain(|name, _| settings.commands.contains_key(name));
-        drop(complaints);
+        self.0.shared.failures().retain(|name, _| settings.commands.contains_key(name));
         self.0.shared.settings.store(Arc::new(settings));
     }
 
-    /// Whether any hook listens to such events: what is costly to find out for one need not be
-    /// found out for none.
+    /// Whether any hook listens to this kind: check it before collecting costly facts.
     pub fn hears(&self, kind: Kind) -> bool {
         self.0.shared.settings.load().commands.values().any(|hook| hook.on.contains(&kind))
     }
 
-    /// Asks every hook that listens, in the order of their names, on a thread that may block; what
-    /// is to take the place of the event's input, where one of them says so. `withdrawn` is looked
-    /// at now and then: whoever wanted it done no longer does.
+    /// Asks every hook that listens, in the order of their names; returns the new input if one
+    /// replaced it. Blocks. `withdrawn` is polled and cancels the hook.
     ///
     /// # Errors
-    /// The first refusal; a hook that fails refuses where it is `critical`, and is passed over
-    /// where it is not.
+    /// The first refusal, or the failure of a `critical` hook; other failures are only logged.
     pub fn ask(
         &self,
         mut event: Event,
@@ -129,8 +121,8 @@ impl Hooks {
                 .0
                 .shared
                 .run(name, hook, &event, withdrawn)
-                .and_then(|said| Answer::read(&said, hook, event.kind()));
-            match self.0.shared.noted(name, hook, answer) {
+                .and_then(|output| Answer::read(&output, hook, event.kind()));
+            match self.0.shared.record(name, hook, answer) {
                 Ok(Answer::Continue {}) => {}
                 Ok(Answer::Refuse { reason }) => {
                     let reason: String = reason.chars().take(MAX_REASON).collect();
@@ -150,21 +142,21 @@ impl Hooks {
         Ok(event.into_input().filter(|_| replaced))
     }
 
-    /// Tells every hook that listens, some time soon and in the order of the events. Nobody waits
-    /// for it and nothing comes of what they answer.
+    /// Queues the event for every hook that listens. Events are delivered in order; answers are
+    /// ignored.
     pub fn tell(&self, event: Event) {
         if self.hears(event.kind()) {
             self.0.queue.push(event);
         }
     }
 
-    /// What went wrong with a hook when it ran last, a sentence for each that did not do well.
-    pub fn complaints(&self) -> Vec<String> {
-        self.0.shared.complaints().values().cloned().collect()
+    /// One sentence for each hook whose last run failed.
+    pub fn failures(&self) -> Vec<String> {
+        self.0.shared.failures().values().cloned().collect()
     }
 
-    /// Waits for what was told, at most `patience`; what is left then is ended and dropped. Nothing
-    /// is told any more.
+    /// Waits until the queue is empty, at most `patience`, then kills and drops the rest. Later
+    /// events are not delivered.
     pub fn end(&self, patience: Duration) {
         self.0.queue.end(Some(patience));
     }
@@ -172,14 +164,14 @@ impl Hooks {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Each has its limit, so this has one.
+        // Bounded, since each hook has a time limit.
         self.queue.end(None);
     }
 }
 
 impl Shared {
-    fn complaints(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
-        self.complaints.lock().unwrap_or_else(PoisonError::into_inner)
+    fn failures(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(
@@ -202,11 +194,11 @@ impl Shared {
         run.go(withdrawn)
     }
 
-    /// Tells the log of a fault and remembers it for `status`, until the hook does well again.
-    fn noted<T>(&self, name: &str, hook: &Hook, result: Result<T, Fault>) -> Result<T, Fault> {
+    /// Logs a failure and keeps it for `status`, until the hook succeeds again.
+    fn record<T>(&self, name: &str, hook: &Hook, result: Result<T, Fault>) -> Result<T, Fault> {
         match &result {
             Ok(_) => {
-                self.complaints().remove(name);
+                self.failures().remove(name);
             }
             Err(Fault::Withdrawn) => {}
             Err(fault) => {
@@ -216,7 +208,7 @@ impl Shared {
                     tracing::warn!(hook = name, %fault, "a hook failed");
                 }
                 let sentence = format!("the hook `{name}` failed: {fault}");
-                self.complaints().insert(name.to_owned(), sentence);
+                self.failures().insert(name.to_owned(), sentence);
             }
         }
         result

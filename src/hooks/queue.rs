@@ -1,4 +1,4 @@
-//! Events that hooks are told of while nobody waits: one thread, one after the other.
+//! The queue of events after the fact: one thread delivers them in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::{Event, Shared};
 
-/// Events that wait; beyond it the newest is dropped and that is logged.
+/// The queue's length; beyond it new events are dropped and that is logged.
 const MAX_WAITING: usize = 1_000;
 
-/// How long a hook that is told to end may take for it.
-const LAST: Duration = Duration::from_millis(200);
+/// How long to wait at the end for a hook that is being killed.
+const KILL: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -22,10 +22,10 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Event>,
-    /// Whether one is being told.
+    /// Whether an event is being delivered.
     busy: bool,
     ended: bool,
-    /// Whether what runs is no longer wanted.
+    /// Cancels the running hook.
     given_up: bool,
     worker: Option<JoinHandle<()>>,
 }
@@ -38,7 +38,10 @@ impl Queue {
     pub fn push(&self, event: Event) {
         let mut state = lock(&self.state.0);
         if state.ended || state.waiting.len() >= MAX_WAITING {
-            tracing::warn!(event = event.kind().word(), "hooks are not told: too much waits");
+            tracing::warn!(
+                event = event.kind().word(),
+                "the hooks' queue is full or closed: event dropped"
+            );
             return;
         }
         state.waiting.push_back(event);
@@ -49,14 +52,14 @@ impl Queue {
                 Ok(worker) => state.worker = Some(worker),
                 Err(error) => {
                     state.waiting.clear();
-                    tracing::warn!(%error, "hooks are not told");
+                    tracing::warn!(%error, "hooks cannot run: event dropped");
                 }
             }
         }
         self.state.1.notify_all();
     }
 
-    /// Waits until all are told, at most `patience`, and ends the thread.
+    /// Waits until the queue is empty, at most `patience`, and ends the thread.
     pub fn end(&self, patience: Option<Duration>) {
         let mut state = lock(&self.state.0);
         state.ended = true;
@@ -73,7 +76,7 @@ impl Queue {
         }
         if !state.waiting.is_empty() {
             let events = state.waiting.len();
-            tracing::warn!(events, "the steward ends before hooks were told of all");
+            tracing::warn!(events, "the steward ends before hooks received all events");
             state.waiting.clear();
         }
         state.given_up = true;
@@ -81,15 +84,15 @@ impl Queue {
         drop(state);
         self.state.1.notify_all();
         if let Some(worker) = worker {
-            let until = Instant::now() + LAST;
+            let until = Instant::now() + KILL;
             let mut state = lock(&self.state.0);
             while state.busy && Instant::now() < until {
-                let waited = self.state.1.wait_timeout(state, LAST);
+                let waited = self.state.1.wait_timeout(state, KILL);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
             let busy = state.busy;
             drop(state);
-            // One that cannot be ended holds nobody up.
+            // A hook that cannot be killed must not block the end.
             if !busy {
                 let _ = worker.join();
             }
@@ -111,8 +114,8 @@ fn work(shared: &Shared, state: &(Mutex<State>, Condvar)) {
         for (name, hook) in &settings.commands {
             let given_up = || lock(&state.0).given_up;
             if hook.wants(event.kind(), event.tool()) && !given_up() {
-                let told = shared.run(name, hook, &event, &given_up);
-                let _ = shared.noted(name, hook, told.map(drop));
+                let result = shared.run(name, hook, &event, &given_up);
+                let _ = shared.record(name, hook, result.map(drop));
             }
         }
         lock(&state.0).busy = false;

@@ -1,4 +1,4 @@
-//! One hook's command, run once.
+//! Runs one hook's command.
 
 #![expect(clippy::disallowed_methods, reason = "programs and a folder that are never in a vault")]
 
@@ -8,24 +8,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use super::program::{Program, Unended};
+use super::program::{Program, ProgramError};
 use super::settings::Hook;
 
-/// The longest answer taken, in bytes; as much as the largest message of a client.
+/// The largest answer, in bytes; the limit of a client's message too.
 const MAX_ANSWER: u64 = 4 << 20;
 
-/// The variables of the steward's own environment that every hook gets.
+/// The environment variables that every hook inherits.
 #[cfg(not(windows))]
 const PASSED: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ"];
 #[cfg(windows)]
 const PASSED: &[&str] =
     &["USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "SystemRoot", "ComSpec"];
 
-/// Where programs that a hook starts by their bare names are looked for.
 #[cfg(not(windows))]
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 
-/// Why a hook did not do well.
+/// Why a hook failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("`{}` lies in the vault, where others write; put it elsewhere", .0.display())]
@@ -42,7 +41,7 @@ pub(super) enum Fault {
     Failed { status: ExitStatus, said: String },
     #[error("{0}")]
     Answer(String),
-    #[error("what it was asked about was withdrawn")]
+    #[error("the operation was cancelled")]
     Withdrawn,
 }
 
@@ -50,20 +49,18 @@ fn after_colon(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
-/// A command that is to be run.
 pub(super) struct Run<'a> {
     pub name: &'a str,
     pub hook: &'a Hook,
     pub vault: &'a Path,
     pub place: &'a Path,
-    /// What it reads.
     pub input: Vec<u8>,
-    /// By which all that it starts is known.
+    /// See [`Program::mark`].
     pub mark: String,
 }
 
 impl Run<'_> {
-    /// Runs it to its end, or to the end of its time; what it said.
+    /// Runs it; returns its output.
     pub fn go(self, withdrawn: &dyn Fn() -> bool) -> Result<Vec<u8>, Fault> {
         let command = self.command()?;
         let program = Program {
@@ -73,15 +70,15 @@ impl Run<'_> {
             mark: Some(self.mark.clone()),
             input: self.input.clone(),
         };
-        let ended = program.run(withdrawn).map_err(|unended| match unended {
-            Unended::Start(source) => Fault::Start { program: self.program(), source },
-            Unended::Late => Fault::Late(self.hook.seconds),
-            Unended::TooMuch => Fault::TooMuch,
-            Unended::Withdrawn => Fault::Withdrawn,
+        let finished = program.run(withdrawn).map_err(|error| match error {
+            ProgramError::Start(source) => Fault::Start { program: self.program(), source },
+            ProgramError::Late => Fault::Late(self.hook.seconds),
+            ProgramError::TooMuch => Fault::TooMuch,
+            ProgramError::Withdrawn => Fault::Withdrawn,
         })?;
-        match ended.status.success() {
-            true => Ok(ended.output),
-            false => Err(Fault::Failed { status: ended.status, said: ended.complaint }),
+        match finished.status.success() {
+            true => Ok(finished.output),
+            false => Err(Fault::Failed { status: finished.status, said: finished.error_line }),
         }
     }
 
@@ -102,12 +99,13 @@ impl Run<'_> {
         Ok(command)
     }
 
-    /// Refuses what lies in the vault: the program, whatever links lead to it, and every file that
-    /// is named to it, which may be a script.
+    /// Refuses a program in the vault, also through a link, and any argument that names a file
+    /// there, which may be a script.
     fn check_places(&self) -> Result<(), Fault> {
         for (number, part) in self.hook.command.iter().enumerate() {
-            // Of `--file=/some/where` what stands behind the sign.
-            let named = if at_home(part).is_absolute() { Some(&**part) } else { behind_sign(part) };
+            // For `--file=/some/where` check the value.
+            let value = || part.split_once('=').map(|(_, value)| value);
+            let named = if at_home(part).is_absolute() { Some(&**part) } else { value() };
             let Some(path) = named.map(at_home).filter(|path| path.is_absolute()) else { continue };
             let Ok(real) = dunce::canonicalize(&path) else { continue };
             let inside = |path: &Path| path.starts_with(self.vault);
@@ -139,14 +137,10 @@ impl Run<'_> {
     }
 }
 
-/// `~/x` as in the user's home folder, everything else as it stands.
+/// Expands a leading `~/`.
 fn at_home(text: &str) -> PathBuf {
     match (text.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     }
-}
-
-fn behind_sign(argument: &str) -> Option<&str> {
-    argument.split_once('=').map(|(_, value)| value)
 }

@@ -1,43 +1,41 @@
-//! What can be set about hooks.
+//! The `[hooks]` section of the configuration file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// The longest that a hook may take, in seconds.
+/// The largest time limit of a hook, in seconds.
 pub const MAX_SECONDS: u32 = 60;
 
-/// The `[hooks]` section. Read from the user's settings file alone.
+/// The `[hooks]` section, read from the user's settings file alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Hooks by name; they run in the order of their names.
+    /// By name; hooks run in the order of their names.
     #[serde(deserialize_with = "checked")]
     pub commands: BTreeMap<String, Hook>,
 }
 
-/// A command that hears of events.
+/// A command that receives events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
-    /// The events it hears of.
     pub on: Vec<Kind>,
     /// The program, an absolute path or one that begins with `~/`, and its arguments.
     pub command: Vec<String>,
-    /// The tools whose calls and changes it hears of. Empty: all.
+    /// The tools whose events it receives. Empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Seconds that it may take.
+    /// The time limit.
     #[serde(default = "usual_seconds")]
     pub seconds: u32,
-    /// Whether nothing is done where it fails; else its failure is logged.
+    /// Whether a failure refuses the operation; else it is only logged.
     #[serde(default)]
     pub critical: bool,
-    /// How much it is shown.
     #[serde(default)]
     pub sees: Sees,
-    /// Variables of the steward's environment that it gets beside the usual few.
+    /// Further environment variables that it inherits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
 }
@@ -46,35 +44,30 @@ fn usual_seconds() -> u32 {
     5
 }
 
-/// What a hook can hear of.
+/// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A tool is about to be called: its arguments fit and its caller may. May be refused, and the
-    /// arguments replaced.
+    /// Before a valid and permitted tool call. Can be refused, and the arguments replaced.
     BeforeToolCall,
-    /// A call is about to change something, on these paths. May be refused.
+    /// Before a call changes paths. Can be refused.
     BeforeChange,
-    /// A change was made.
     ChangeApplied,
-    /// A tool has answered.
     AfterToolCall,
-    /// Somebody said something to the agent. May be refused, and the words replaced.
+    /// Before the agent reads a message. Can be refused, and the text replaced.
     MessageReceived,
-    /// The agent has ended its turn.
+    /// Of the agent.
     TurnEnded,
-    /// A conversation began, or goes on again after its end.
+    /// Also when an ended conversation continues.
     ConversationStarted,
-    /// A conversation ended.
     ConversationEnded,
-    /// A step of a workflow is about to begin. May be refused.
+    /// Of a workflow. Can be refused.
     BeforeStep,
-    /// A step of a workflow has ended.
     AfterStep,
 }
 
 impl Kind {
-    /// As it is written in the settings.
+    /// As in the settings file.
     pub fn word(self) -> &'static str {
         match self {
             Self::BeforeToolCall => "before_tool_call",
@@ -90,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// Whether a hook is waited for, and may refuse.
+    /// Whether a hook can refuse.
     pub fn may_refuse(self) -> bool {
         matches!(
             self,
@@ -98,35 +91,32 @@ impl Kind {
         )
     }
 
-    /// Whether a hook may replace the event's input.
+    /// Whether a hook can replace the event's input.
     pub fn may_replace(self) -> bool {
         matches!(self, Self::BeforeToolCall | Self::MessageReceived)
     }
 }
 
-/// How much a hook is shown; each includes those before it.
+/// What a hook may see; each level includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Sees {
-    /// What happens, when and for whom.
+    /// What happened, when and for whom.
     Events,
-    /// The names of notes and folders, too.
+    /// Names of notes and folders.
     #[default]
     Paths,
-    /// What is in notes and messages, too.
+    /// The text of notes and messages.
     Texts,
 }
 
 impl Hook {
-    /// Whether it hears of events of this kind, about this tool.
+    /// Whether it receives events of this kind and tool.
     pub(super) fn wants(&self, kind: Kind, tool: Option<&str>) -> bool {
-        let tool = match tool {
-            Some(tool) => self.tools.is_empty() || self.tools.iter().any(|one| one == tool),
-            None => true,
-        };
-        self.on.contains(&kind) && tool
+        let wants = |tool: &str| self.tools.is_empty() || self.tools.iter().any(|one| one == tool);
+        self.on.contains(&kind) && tool.is_none_or(wants)
     }
 
     fn fault(&self) -> Option<String> {

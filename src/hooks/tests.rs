@@ -128,10 +128,10 @@ fn a_hook_that_fails_refuses_only_where_it_is_critical() {
         let hooks = ground.hooks(&[("strict", critical, script)]);
         let refused = ask(&hooks).unwrap_err();
         assert!(refused.failed && refused.reason.contains(said), "{script}: {refused:?}");
-        assert!(hooks.complaints()[0].contains("the hook `strict` failed"), "for the status");
+        assert!(hooks.failures()[0].contains("the hook `strict` failed"), "for the status");
         std::fs::write(ground.path("programs/strict"), "exit 0").unwrap();
         ask(&hooks).unwrap();
-        assert!(hooks.complaints().is_empty(), "it does well again");
+        assert!(hooks.failures().is_empty(), "it does well again");
     }
     let missing = json!({"commands": {"gone": {
         "on": ["before_tool_call"], "command": ["/no/such/program"], "critical": true,
@@ -204,7 +204,7 @@ fn what_lies_in_the_vault_is_never_run() {
     let settings = serde_json::from_value(json!({"commands": {"list": hook}})).unwrap();
     let hooks = Hooks::new(settings, ground.path("vault"), ground.path("place"));
     assert_eq!(ask(&hooks), Ok(None));
-    assert!(hooks.complaints()[0].contains("it is no answer"), "it ran, and said names");
+    assert!(hooks.failures()[0].contains("it is no answer"), "it ran, and said names");
 }
 
 /// Whether a process with this number is there and no zombie.
@@ -248,7 +248,7 @@ fn a_withdrawn_call_ends_its_hook_and_one_that_ended_leaves_nothing() {
     let there = || std::fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'));
     assert_eq!(hooks.ask(call(), &there), Ok(None));
     assert!(!lives(std::fs::read_to_string(&pid).unwrap().trim()));
-    assert!(hooks.complaints().is_empty(), "that is no fault of the hook's");
+    assert!(hooks.failures().is_empty(), "that is no fault of the hook's");
 
     let script = "sleep 600 & echo $! > \"$TMPDIR/left\"";
     let hooks = ground.hooks(&[("leaves", before(), script)]);

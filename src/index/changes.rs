@@ -1,13 +1,13 @@
-//! The change feed: which files have changed since somebody last took the changes in.
+//! The change feed: which files have changed since each listener last took its changes.
 //!
-//! The feed subscribes to the vault once. Each [`Listener`] names the files that it keeps something
-//! about and collects their changes until it takes them, whatever the others do. A listener that
-//! has not taken anything yet collects nothing: it has to read all files anyway.
+//! The feed subscribes to the vault once. Each [`Listener`] names the files that it needs and collects their
+//! changes until it takes them, independently of others. A listener that has not taken any yet collects none:
+//! it has to read all files anyway.
 //!
-//! An answer rests on the disk in three steps, the same for every listener: [`Listener::settle`]
-//! takes in what the system has reported, and compares the known files with the disk where it does
-//! not report every change; [`Listener::take`] and [`Pending::files`] tell which files to read
-//! again; and [`unsure_for`] tells whether the time of a file just read already stands for its text.
+//! Every listener makes sure of the state on disk in three steps: [`Listener::settle`] processes what the system
+//! has reported, and compares the known files with the disk if the system does not report every change;
+//! [`Listener::take`] and [`Pending::files`] tell which files to read again; and [`unsure_for`] tells whether
+//! the time of a file that was just read identifies its text.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -18,27 +18,25 @@ use rayon::prelude::*;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{ChangeKind, Entry, FileId, Kind, Meta, Vault, VaultChange};
 
-/// Renamed folders stored one by one; beyond, every file counts as changed.
+/// Maximum number of pending renamed folders; beyond it, every file counts as changed.
 const MAX_FOLDERS: usize = 64;
 
-/// Size and time of change: whether a file is still the one that was read.
+/// Size and mtime of a file, to see whether it has changed.
 pub(super) type Stamp = (u64, i64);
 
 pub(super) fn stamp(meta: &Meta) -> Stamp {
     (meta.size, meta.modified)
 }
 
-/// Which file it is on its disk, and when anything of it was last changed, as one number: whether one that
-/// nobody told of is still the one that was read. No program can set that time, so this tells of a text
-/// that has the size and the time of the one before.
+/// A file's inode and ctime as one number, to see whether it is the file that was read even if its size and mtime
+/// are the same: programs cannot set the ctime.
 pub(super) fn identity(id: FileId, change_mark: u32) -> u64 {
     id.inode ^ u64::from(change_mark) << 32
 }
 
-/// How long a file that was last changed at `modified` could still be changed again, after `now`,
-/// and have the same time. The Linux kernel gives files the time of its last tick, up to 10 ms ago;
-/// FAT counts in two seconds, exFAT in hundredths, some drivers in whole seconds, and all of those
-/// show by round numbers.
+/// How long after `now` a file that was last changed at `modified` could change again and keep its mtime. The
+/// Linux kernel uses the time of its last tick, up to 10 ms ago; FAT counts in two seconds, exFAT in hundredths,
+/// some drivers in whole seconds, and all of those show by round numbers.
 pub(super) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
     const TICK: i64 = 10_000_000;
     const COARSE: i64 = 2_000_000_000;
@@ -47,13 +45,13 @@ pub(super) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
     step.checked_sub(Duration::from_nanos(now.abs_diff(modified))).filter(|left| !left.is_zero())
 }
 
-/// The files that a listener keeps something about.
+/// The files that a listener needs.
 pub(super) type Wanted = fn(PathRef<'_>) -> bool;
 
 /// The vault's changes, for any number of listeners.
 pub(super) struct Feed {
     vault: Vault,
-    /// Shared with the vault's sink, which must not hold the vault itself.
+    /// Shared with the vault's callback, which must not own the vault.
     queues: Arc<RwLock<Vec<Arc<Queue>>>>,
 }
 
@@ -68,8 +66,8 @@ impl Feed {
         Self { vault, queues }
     }
 
-    /// A listener for the `wanted` files. With more than `most` changes pending, every file counts
-    /// as changed. `wake` is called after each change that is added, on the thread that noticed it.
+    /// A listener for the `wanted` files. With more than `most` pending changes, every file counts as changed.
+    /// `wake` is called after each added change, on the thread that noticed it.
     pub fn listen(
         &self,
         wanted: Wanted,
@@ -83,7 +81,7 @@ impl Feed {
     }
 }
 
-/// What one listener has not taken yet.
+/// The pending changes of a listener.
 struct Queue {
     wanted: Wanted,
     most: usize,
@@ -99,7 +97,7 @@ impl Queue {
             added |= self.add(&mut pending, from, change.entry);
             added |= self.add(&mut pending, &change.path, change.entry);
         } else if change.entry != Kind::Folder {
-            // What is in a folder that is new or gone is reported file by file.
+            // The files of a new or removed folder are reported one by one.
             added |= self.add(&mut pending, &change.path, change.entry);
         }
         drop(pending);
@@ -128,25 +126,24 @@ impl Queue {
     }
 }
 
-/// Changes as they were reported. What is there now counts, so each file is stored once, where it
-/// was named first.
+/// Reported changes. Only the current state matters, so each file is stored once, at its first change.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     files: Vec<VaultPath>,
-    /// The same, to find them by.
+    /// The same, for lookup.
     named: HashSet<VaultPath>,
-    /// All that is in these.
+    /// Everything in these folders.
     folders: Vec<VaultPath>,
 }
 
-/// A file to look at again.
+/// A file to read again.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Changed {
     pub path: VaultPath,
-    /// Its size and time by the catalogue; `None` if it is gone.
+    /// Its stamp in the catalogue; `None` if it is gone.
     pub stamp: Option<Stamp>,
-    /// It has changed though its size and time may be the same. Of others only that is known that
-    /// they are in a folder that has changed.
+    /// Whether the file itself was reported, so it has changed even if its stamp is the same. Otherwise its
+    /// folder was.
     pub named: bool,
 }
 
@@ -163,7 +160,7 @@ impl Pending {
         self.files.is_empty() && self.folders.is_empty()
     }
 
-    /// Counts a file as changed.
+    /// Adds a changed file.
     pub fn name(&mut self, path: VaultPath) {
         if self.named.insert(path.clone()) {
             self.files.push(path);
@@ -171,16 +168,15 @@ impl Pending {
     }
 }
 
-/// One who keeps something about files of the vault.
+/// Receives the changes of the files that it needs.
 pub(super) struct Listener {
     vault: Vault,
     queue: Arc<Queue>,
 }
 
 impl Listener {
-    /// Takes in what the system has reported so far. Where it does not report every change, the
-    /// `known` files are compared with the disk, until `over`. What has changed by then is in the
-    /// next [`Self::take`].
+    /// Processes what the system has reported so far. If it does not report every change, the `known` files are
+    /// compared with the disk, until `over`. These changes are in the next [`Self::take`].
     pub fn settle(
         &self,
         known: impl FnOnce() -> Vec<(VaultPath, Stamp)>,
@@ -197,7 +193,7 @@ impl Listener {
         });
     }
 
-    /// Whether a file is on the disk as it was read.
+    /// Whether a file on disk has this stamp.
     pub fn is_same(&self, path: &VaultPath, stamp: Stamp) -> bool {
         self.vault.stat(path).is_ok_and(|meta| self::stamp(&meta) == stamp)
     }
@@ -207,13 +203,13 @@ impl Listener {
         std::mem::take(&mut *self.queue.pending())
     }
 
-    /// Nothing of what was taken counts as taken in.
+    /// Makes all files pending again.
     pub fn reset(&self) {
         *self.queue.pending() = Pending::everything();
     }
 
-    /// The files to look at for what was taken, each once: those that were named, then those of
-    /// folders. `known` are the files that the listener has.
+    /// The files to read again for `pending`, each once: first reported files, then those of folders. `known` are
+    /// the files that the listener has.
     pub fn files<'k>(
         &self,
         pending: Pending,
@@ -233,7 +229,7 @@ impl Listener {
             let path = entry.path().to_path();
             if self.wants(&entry) && !seen.contains(&path) {
                 if folders.len() > 1 {
-                    // One of them may lie in another.
+                    // A folder may contain another.
                     seen.insert(path.clone());
                 }
                 let stamp = Some((entry.size, entry.modified));
@@ -250,7 +246,7 @@ impl Listener {
         changed
     }
 
-    /// Whether the listener keeps something about this file.
+    /// Whether the listener needs this file.
     pub fn wants(&self, entry: &Entry<'_>) -> bool {
         entry.kind == Kind::File && !entry.unnameable && (self.queue.wanted)(entry.path())
     }
@@ -312,8 +308,7 @@ mod tests {
         VaultPath::parse(text, None).expect("a path")
     }
 
-    /// What a listener is given: a path that was named, `?` before one of a folder, `-` after
-    /// either where the file is gone.
+    /// The changed files as text: `?` before one of a reported folder, `-` after one that is gone.
     fn given(listener: &Listener, known: &[&str]) -> Vec<String> {
         let known: Vec<VaultPath> = known.iter().map(|text| path(text)).collect();
         let changed = listener.files(listener.take(), known.iter().map(VaultPath::borrowed));
@@ -377,7 +372,7 @@ mod tests {
         assert_eq!(given(&small, &[]), ["5.png"]);
         small.reset();
         bench.create(&["6.png"]);
-        assert_eq!(given(&small, &[]).len(), 7, "what was not taken in is looked at again");
+        assert_eq!(given(&small, &[]).len(), 7, "everything is pending again");
     }
 
     #[test]
@@ -398,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_says_nothing_as_long_as_the_next_change_may_have_it_too() {
+    fn a_stamp_is_unsure_while_the_next_change_may_have_the_same() {
         let is_unsure = |modified, now| unsure_for(modified, now).is_some();
         let second = 1_000_000_000;
         // To the nanosecond: two ticks.

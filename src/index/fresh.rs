@@ -1,4 +1,4 @@
-//! What is kept of each file, brought up to date: which files to read again, and reading them.
+//! Records of files that are kept up to date: finds the files to read again, and reads them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,56 +9,55 @@ use super::changes::{Changed, Feed, Listener, Stamp, stamp};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{Cancel, Vault};
 
-/// Changes collected one by one; beyond, all files are compared with the catalogue.
+/// Maximum number of pending changes; beyond it, all files are compared with the catalogue.
 const MAX_CHANGES: usize = 20_000;
 
-/// Files read before what was read is put in.
+/// Files that are read before their records are stored.
 const BATCH: usize = 512;
 
-/// The caller withdrew before what is kept was up to date.
+/// The caller cancelled before the records were up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("withdrawn while the notes were being read")]
 pub struct Withdrawn;
 
-/// Keeps something of each of many files.
+/// Stores a record for each of many files.
 pub(super) trait Keeper: Default + Send + Sync {
-    /// What is kept of one file.
+    /// The record of a file.
     type Record;
-    /// The same as it was read.
+    /// The record as it is read.
     type Read: Send;
 
-    /// Whether something is kept of this file.
+    /// Whether this file has a record.
     fn wants(path: PathRef<'_>) -> bool;
-    /// Reads a file that the catalogue saw so; `None` if it is gone.
+    /// Reads a file with this stamp in the catalogue; `None` if it is gone.
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read>;
-    /// The state in which a file was read, and whether its next change may carry the same one.
+    /// The stamp of the file when it was read, and whether its next change may have the same.
     fn stamp(record: &Self::Record) -> (Stamp, bool);
 
-    /// What is kept of this file.
     fn get(&self, path: &VaultPath) -> Option<&Self::Record>;
-    /// All that is kept, in no order.
+    /// All records, in no order.
     fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Self::Record)>;
-    /// Puts in what was read of a file, in place of what was known.
+    /// Stores or replaces a record.
     fn put(&mut self, path: VaultPath, read: Self::Read);
-    /// Forgets a file that is gone.
+    /// Removes a record.
     fn remove(&mut self, path: &VaultPath);
-    /// The files that have to be read again whatever their size and time say.
+    /// The files that must be read again whatever their stamp.
     fn unsure(&self) -> impl Iterator<Item = &VaultPath>;
 }
 
-/// What is kept of a vault's files, and what has changed since it was last brought up to date.
+/// The records of a vault's files, and the changes since they were last brought up to date.
 pub(super) struct Fresh<K: Keeper> {
     pub vault: Vault,
     kept: RwLock<K>,
     changes: Listener,
-    /// One at a time brings it up to date.
+    /// Held while the records are brought up to date.
     turn: Mutex<()>,
-    /// Something of it changed since it was saved.
+    /// Whether a record changed since the last save.
     is_unsaved: AtomicBool,
 }
 
 impl<K: Keeper> Fresh<K> {
-    /// What is kept of `vault`; nothing is read yet.
+    /// Records of `vault`. Nothing is read yet.
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         let changes = feed.listen(K::wants, MAX_CHANGES, || ());
         let is_unsaved = AtomicBool::new(false);
@@ -69,26 +68,26 @@ impl<K: Keeper> Fresh<K> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same, to be put right beside what changes.
+    /// The records, to adapt them to changed settings.
     pub fn kept_mut(&self) -> RwLockWriteGuard<'_, K> {
         self.kept.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets all that is kept for `kept`, which knows of no file yet: every file is read again.
+    /// Replaces all records by `kept`, which has none: every file is read again.
     pub fn begin_anew(&self, kept: K) {
         *self.kept_mut() = kept;
         self.changes.reset();
     }
 
-    /// Whether something of it changed since this was asked before.
+    /// Whether a record changed since the last call.
     pub fn take_unsaved(&self) -> bool {
         self.is_unsaved.swap(false, Ordering::Relaxed)
     }
 
-    /// Brings it up to date, which the first time reads every file that it wants.
+    /// Brings the records up to date; the first time, every file is read.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read by then stays.
+    /// [`Withdrawn`]; what was read so far stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = |(path, record): (&VaultPath, &K::Record)| (path.clone(), K::stamp(record).0);
@@ -100,8 +99,7 @@ impl<K: Keeper> Fresh<K> {
         outcome
     }
 
-    /// Compares the files of an answer with the disk, and reads again those that have, or may have,
-    /// changed.
+    /// Compares the files of an answer with the disk, and reads those again that may have changed.
     pub fn check<'p>(&self, paths: impl Iterator<Item = &'p VaultPath>) {
         let stale: Vec<_> = {
             let known = self.kept();
@@ -114,14 +112,14 @@ impl<K: Keeper> Fresh<K> {
             stale.map(|(path, record)| (path.clone(), K::stamp(record).0)).collect()
         };
         for (path, known) in stale {
-            // What cannot be looked at for a moment is not gone.
+            // A file that cannot be accessed for a moment is not gone.
             let seen = self.vault.recheck(&path).map_or(known, |meta| stamp(&meta));
             let fresh = K::read(&self.vault, &path, seen);
             self.put(path, fresh);
         }
     }
 
-    /// Reads one file of which nothing is known.
+    /// Reads a file without a record.
     pub fn read(&self, path: &VaultPath) {
         if let (true, Ok(meta)) = (K::wants(path.borrowed()), self.vault.stat(path)) {
             self.put(path.clone(), K::read(&self.vault, path, stamp(&meta)));

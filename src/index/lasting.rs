@@ -1,9 +1,7 @@
-//! What is kept of each file from one run to the next, and the very first reading of all files, which is done
-//! beside what is asked.
+//! Records that are saved from run to run, and the first reading of all files in the background.
 //!
-//! What was saved of a file counts only if the file has the size, the time, the number on its disk and the time of
-//! its last change of any kind that it had when it was read ([`SameAs`]). A saved file is safe to delete at any
-//! time.
+//! A saved record is used only if its file has the size, mtime, inode and ctime that it had when it was read
+//! ([`SameAs`]). A saved file can be deleted at any time.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
@@ -19,32 +17,32 @@ use super::sealed;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Kind, Vault};
 
-/// The file in a keeper's folder.
+/// The name of the file in a keeper's folder.
 const FILE: &str = "table";
 
-/// How often somebody who waits for the first reading looks whether they withdrew.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a caller that waits for the first reading checks whether it was cancelled.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// A keeper whose records are saved.
 pub(super) trait Saved: Keeper + 'static {
-    /// The name of its folder in the steward's folder, and of the thread that reads all files.
+    /// Name of its folder in the steward's folder, and of the thread of the first reading.
     const NAME: &'static str;
-    /// How its file begins. Another one for every change of the format, or of what is kept of a file.
+    /// The file's first bytes. They change with the format, and with what a record is.
     const HEADER: &'static [u8];
 
-    /// Puts in what was saved of the files that are still the same; `None` if it is not sound.
+    /// Stores the saved records of unchanged files; `None` if the data is invalid.
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()>;
-    /// What is known of all files that stayed as they were read.
+    /// All records of files whose text is certain, as bytes.
     fn save(&self) -> Vec<u8>;
 }
 
-/// Which files are still the ones that were read.
+/// Tells which files have not changed since they were read.
 pub(super) struct SameAs<'a>(&'a Vault);
 
 impl SameAs<'_> {
-    /// Whether the file at `path` has this size and time, and this `identity` where its text was read.
+    /// Whether the file at `path` has this stamp, and this `identity` if its text was read.
     pub fn is_same(&self, path: &VaultPath, known: Stamp, read: Option<u64>) -> bool {
-        // Held for a moment each time: others wait for it.
+        // Locked for each file, since others wait for the lock.
         let catalogue = self.0.catalogue();
         let now = catalogue.get(path.as_str()).filter(|entry| entry.kind == Kind::File);
         now.is_some_and(|now| {
@@ -54,22 +52,22 @@ impl SameAs<'_> {
     }
 }
 
-/// What is kept of a vault's files, from one run to the next.
+/// Records that are saved from run to run.
 pub(super) struct Lasting<K: Keeper> {
     pub fresh: Fresh<K>,
-    /// Where it is saved.
+    /// The folder in which they are saved.
     folder: OnceLock<PathBuf>,
     loaded: Once,
-    /// All files are to be read for the first time.
+    /// Whether the first reading of all files is not over.
     is_first: Mutex<bool>,
-    /// Rung when they were.
+    /// Notified when it is over.
     was_first: Condvar,
     stop: Cancel,
     reader: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl<K: Saved> Lasting<K> {
-    /// What is kept of `vault`; nothing is read yet.
+    /// Records of `vault`. Nothing is read yet.
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         Self {
             fresh: Fresh::new(vault, feed),
@@ -82,53 +80,52 @@ impl<K: Saved> Lasting<K> {
         }
     }
 
-    /// Goes by what an earlier run saved in `state`, the steward's folder for the vault. Whether there is anything.
+    /// Uses what an earlier run saved in `state`, the steward's folder of the vault. Returns whether there is any.
     pub fn remember(&self, state: &Path) -> bool {
         self.folder.get_or_init(|| state.join(K::NAME)).join(FILE).exists()
     }
 
-    /// Reads all files on a thread of its own and saves what is kept of them: as soon as somebody asks, or `after`
-    /// that time.
+    /// Reads all files on a thread and saves the records: as soon as a caller needs them, or `after` that time.
     pub fn read_beside(self: &Arc<Self>, after: Option<Duration>) {
         self.set_first(true);
-        let works = Arc::clone(self);
+        let shared = Arc::clone(self);
         let read = move || {
             match after {
                 Some(time) => std::thread::park_timeout(time),
                 None => std::thread::park(),
             }
-            works.load();
-            if works.fresh.refresh(&works.stop).is_ok() {
-                works.set_first(false);
-                works.save();
+            shared.load();
+            if shared.fresh.refresh(&shared.stop).is_ok() {
+                shared.set_first(false);
+                shared.save();
             }
         };
         match std::thread::Builder::new().name(K::NAME.to_owned()).spawn(read) {
             Ok(reader) => *lock(&self.reader) = Some(reader),
-            // Whoever asks first reads them.
+            // The first caller reads them.
             Err(_) => self.set_first(false),
         }
     }
 
-    /// Ends the first reading, and saves what has changed.
+    /// Cancels the first reading, and saves changed records.
     pub fn stop(&self) {
         self.stop.cancel();
         if let Some(reader) = lock(&self.reader).take() {
             reader.thread().unpark();
             let _ = reader.join();
         }
-        // A reading that was cut short begins anew.
+        // A first reading that was cancelled starts again in the next run.
         if !*lock(&self.is_first) {
             self.save();
         }
     }
 
-    /// Brings it up to date, once the first reading is over.
+    /// Brings the records up to date, after the first reading.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read by then stays.
+    /// [`Withdrawn`]; what was read so far stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
-        while self.is_first(LOOK) {
+        while self.is_first(CHECK_EVERY) {
             if cancel.is_cancelled() {
                 return Err(Withdrawn);
             }
@@ -137,7 +134,7 @@ impl<K: Saved> Lasting<K> {
         self.fresh.refresh(cancel)
     }
 
-    /// Whether the first reading is not over, which is waited for so long. Begins it.
+    /// Starts the first reading, waits for it for at most `patience`, and returns whether it is not over.
     pub fn is_first(&self, patience: Duration) -> bool {
         let first = lock(&self.is_first);
         if !*first {
@@ -148,7 +145,7 @@ impl<K: Saved> Lasting<K> {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Whether all files are still to be read for the first time.
+    /// Sets whether the first reading is not over.
     pub fn set_first(&self, is_first: bool) {
         *lock(&self.is_first) = is_first;
         self.was_first.notify_all();
@@ -167,7 +164,7 @@ impl<K: Saved> Lasting<K> {
         let Some(folder) = self.folder.get().filter(|_| self.fresh.take_unsaved()) else { return };
         let saved = self.fresh.kept().save();
         if let Err(error) = sealed::write(folder, FILE, &[K::HEADER, &saved]) {
-            // They are read again at the next start.
+            // They are read again in the next run.
             tracing::warn!(%error, kept = K::NAME, "what was read of the notes could not be saved");
         }
     }
@@ -186,7 +183,7 @@ pub(super) mod check {
     use super::*;
     use crate::vault::Settings;
 
-    /// What is saved of these files is loaded again as it was, and nothing of it where a byte is damaged.
+    /// Checks that the records of these files are saved and loaded, and that a damaged file is not used.
     pub fn survives<K: Saved, S: PartialEq + std::fmt::Debug>(
         files: &[(&str, &str)],
         seen: impl Fn(&K) -> S,

@@ -1,12 +1,10 @@
-//! Finding things by what is in them. Derived from the vault and safe to lose.
+//! Full-text search, links, names and properties. Derived from the vault; it can be deleted at any time.
 //!
-//! May import `note`, `bases` and `vault`. [`search`] reads the files each time; [`text`] answers the same from
-//! signatures and texts that it keeps; [`links`] keeps what every note links to and its tags, [`names`] what
-//! every file is called, [`properties`] what the frontmatter of every note says, [`knowledge`] the words of every
-//! note to rank notes by, all built at first use and kept true
-//! from then on (`fresh`). What lives from run to run is
-//! `sealed`. All listen to one feed
-//! of the vault's changes, `changes`. An [`Index`] is the handle to what is kept; clones share it.
+//! Imports `note`, `bases` and `vault`. [`search`] reads the files each time; [`text`] gives the same results by
+//! signatures and cached texts; [`links`] has the links and tags of every note, [`names`] the names of every file,
+//! [`properties`] the frontmatter of every note, [`knowledge`] the words of every note for ranking, all built at first
+//! use and kept up to date (`fresh`). `sealed` saves them from run to run. All listen to one change feed, `changes`.
+//! Clones of an [`Index`] share it.
 
 mod changes;
 mod fresh;
@@ -27,23 +25,22 @@ use names::Names;
 use properties::Properties;
 use text::Text;
 
-/// Everything that is kept about a vault beside its catalogue. A cheap clone.
+/// All indexes of a vault. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Index {
     /// The words of every note, to be ranked by.
     pub knowledge: Knowledge,
     /// The link graph.
     pub links: Links,
-    /// What every file is called.
+    /// Names of all files.
     pub names: Names,
-    /// The properties of every note.
     pub properties: Properties,
-    /// What finds text.
+    /// The text index.
     pub text: Text,
 }
 
 impl Index {
-    /// An index of `vault`. Nothing is read before something is asked.
+    /// The indexes of `vault`. Nothing is read before the first query.
     pub fn new(vault: Vault) -> Self {
         let feed = Feed::new(vault.clone());
         Self {

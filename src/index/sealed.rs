@@ -1,5 +1,5 @@
-//! Files that are kept from one run to the next: written beside the old one and put in its place, with a
-//! checksum at the end. What is damaged, or of another format, is none.
+//! Files with a checksum at the end that are replaced as a whole. A file that is damaged or of another format
+//! is not used.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Bytes of the checksum.
+/// Length of the checksum.
 const SUM: usize = blake3::OUT_LEN;
 
-/// What stands between the header and the checksum of a file; `None` if it is not sound.
+/// The content between the header and the checksum of a file; `None` if it is invalid.
 pub(super) fn content<'f>(file: &'f [u8], header: &[u8]) -> Option<&'f [u8]> {
     let (sealed, sum) = file.split_at_checked(file.len().checked_sub(SUM)?)?;
     if blake3::hash(sealed).as_bytes() != sum {
@@ -19,14 +19,14 @@ pub(super) fn content<'f>(file: &'f [u8], header: &[u8]) -> Option<&'f [u8]> {
     sealed.strip_prefix(header)
 }
 
-/// Puts a file of these parts, the header first, in the place of the one of this name.
+/// Writes a file of these parts, the header first, and replaces the old one.
 ///
 /// # Errors
-/// As the system says; the old one is there then.
+/// As the system says; the old file is unchanged.
 pub(super) fn write(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()> {
     make_folder(folder)?;
-    let beside = folder.join(format!("{name}.new"));
-    let mut file = open(&beside)?;
+    let temp = folder.join(format!("{name}.new"));
+    let mut file = open(&temp)?;
     file.set_len(0)?;
     let mut sum = blake3::Hasher::new();
     for part in parts {
@@ -35,19 +35,19 @@ pub(super) fn write(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()
     }
     file.write_all(sum.finalize().as_bytes())?;
     drop(file);
-    std::fs::rename(beside, folder.join(name))
+    std::fs::rename(temp, folder.join(name))
 }
 
-/// A file for this user alone, with what it holds.
-pub(super) fn open(place: &Path) -> io::Result<File> {
+/// Opens or creates a file for this user alone, without truncating it.
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(place)
+    options.open(path)
 }
 
-/// Makes a folder for this user alone.
+/// Creates a folder for this user alone.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     #[cfg(unix)]
@@ -58,7 +58,7 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds a number: seven bits a byte, the lowest first, and a bit that says whether more follow.
+/// Appends a number in LEB128: seven bits a byte, lowest first, and a bit for more.
 pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -67,13 +67,13 @@ pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Adds a text with its length before it.
+/// Appends a text after its length.
 pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
     put(bytes, text.len() as u64);
     bytes.extend(text.as_bytes());
 }
 
-/// Reads one field after the other.
+/// Reads fields in order.
 pub(super) struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -112,7 +112,7 @@ impl<'a> Fields<'a> {
         std::str::from_utf8(self.bytes(length)?).ok()
     }
 
-    /// A text with its length before it.
+    /// A text after its length of 64 bits.
     pub fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.number()?).ok()?;
         std::str::from_utf8(self.bytes(length)?).ok()
@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_put_is_read_again(numbers: Vec<u64>, small: Vec<u16>, text: String) {
+        fn written_fields_are_read_back(numbers: Vec<u64>, small: Vec<u16>, text: String) {
             let mut bytes = Vec::new();
             numbers.iter().for_each(|number| put(&mut bytes, *number));
             put_text(&mut bytes, &text);
@@ -143,7 +143,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_are_too_odd_to_be_read(bytes: Vec<u8>) {
+        fn any_bytes_can_be_parsed(bytes: Vec<u8>) {
             let mut fields = Fields(&bytes);
             while fields.packed().is_some() {}
             let _ = fields.packed_text();

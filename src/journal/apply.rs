@@ -11,7 +11,7 @@ use super::execute::{Ended, Failed, detail_after, execute, failure, finish, reve
 use super::listing::{History, ListedSet};
 use super::parts::Parts;
 use super::plan::{self, TextBatch};
-use super::recovery::{self, Recovered, recover_unfinished, undo_marks};
+use super::recovery::{self, Recovered, recover_unfinished, remove_late_folders, undo_marks};
 use super::rename_counts::RenameCounts;
 use super::rollback::Rollback;
 use super::settings::Settings;
@@ -102,7 +102,7 @@ impl Executor {
         self.database.check()?;
         let mut unrecorded = lock(&self.unrecorded);
         while let Some(operation) = unrecorded.last() {
-            self.parts.rows.operations.take_back(*operation, now())?;
+            self.parts.rows.operations.roll_back(*operation, now())?;
             unrecorded.pop();
         }
         drop(unrecorded);
@@ -160,7 +160,8 @@ impl Executor {
                 let detail = detail_after(&row.row.detail, ended);
                 let is_told = ended.no_op || detail.is_some();
                 let detail = detail.unwrap_or_default();
-                is_told.then_some(StepResult { step: *step, detail, drop: ended.no_op })
+                let drop = ended.no_op && !ended.is_late;
+                is_told.then_some(StepResult { step: *step, detail, drop })
             })
             .collect();
         let done_steps = job.steps.iter().zip(&ends).filter(|(_, ended)| !ended.no_op);
@@ -175,15 +176,17 @@ impl Executor {
             return Err(failure(error, left));
         }
         finish(writer, done);
-        // Only now have the displaced versions gone that kept folders from being empty. A folder
-        // that is needed again is made anew.
-        for (step, ended) in job.steps.iter().zip(&mut ends) {
-            if let (Act::RemoveFolder { path }, Outcome::FolderRemoved(false)) =
-                (&step.act, &ended.outcome)
-                && matches!(writer.remove_empty_folder(path), Ok(true))
-            {
-                ended.outcome = Outcome::FolderRemoved(true);
-            }
+        // The displaced versions are gone now, and some folders are empty. One that is needed again is made anew.
+        let late = intent.steps.iter().zip(job.steps.iter().zip(&mut ends));
+        let late = late.filter_map(|(id, (step, ended))| match &step.act {
+            Act::RemoveFolder { path } if ended.is_late => Some((*id, path, ended)),
+            _ => None,
+        });
+        let late: Vec<_> = late.collect();
+        let removed =
+            remove_late_folders(&self.parts, late.iter().map(|(id, path, _)| (*id, *path)));
+        for ((.., ended), removed) in late.into_iter().zip(removed) {
+            ended.outcome = Outcome::FolderRemoved(removed);
         }
         lock(&self.rename_counts).record(intent.operation, self.parts.vault().renames());
         tracing::info!(
@@ -235,7 +238,7 @@ impl Executor {
             );
         } else if !left.is_empty() {
             tracing::error!(?left, "a change that failed could be taken back in part only");
-        } else if let Err(error) = self.parts.rows.operations.take_back(operation, now()) {
+        } else if let Err(error) = self.parts.rows.operations.roll_back(operation, now()) {
             tracing::warn!(%error, "that a change was taken back is not recorded yet");
             lock(&self.unrecorded).push(operation);
         }

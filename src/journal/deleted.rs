@@ -6,7 +6,7 @@ use super::apply::{Executor, Job};
 use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
 use super::follow::Follow;
-use super::inverse::{bring_back, undelete};
+use super::inverse::{restore, undelete};
 use super::merging;
 use super::parts::Parts;
 use super::preview::{Review, preview};
@@ -14,7 +14,7 @@ use super::step::{FileIdentity, RecordedAct, RecordedStep, TrashRecord};
 use super::trashed::{find_deleted, is_deleted};
 use super::undo_plan::UndoPlan;
 use crate::note::path::VaultPath;
-use crate::vault::{InTrash, Kind, Trashed};
+use crate::vault::{Kind, TrashEntry, Trashed};
 
 /// Where a deleted file or folder is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,7 +121,7 @@ impl Trash<'_> {
         let path = match (&step, place) {
             (Some(step), _) => undelete(&mut plan, step, to)?,
             (None, Some(place)) => {
-                let meta = self.0.parts.writer.look_at_trashed(&place).ok_or_else(unknown)?;
+                let meta = self.0.parts.writer.stat_trashed(&place).ok_or_else(unknown)?;
                 let root = VaultPath::root();
                 let name = match &place {
                     Trashed::Local { path, .. } => path.name(),
@@ -136,7 +136,7 @@ impl Trash<'_> {
                         root.join(name).ok_or_else(unknown)?
                     }
                 };
-                bring_back(&mut plan, place.clone(), FileIdentity::of(&meta), &wanted)
+                restore(&mut plan, place.clone(), FileIdentity::of(&meta), &wanted)
             }
             (None, None) => return Err(unknown()),
         };
@@ -219,7 +219,7 @@ fn find_listed(
     parts: &Parts,
     step: &RecordedStep,
     identity: FileIdentity,
-    in_trashes: &[InTrash],
+    in_trashes: &[TrashEntry],
 ) -> Option<(Trashed, Option<DateTime<Utc>>)> {
     let known = step.detail.place.as_ref().and_then(TrashRecord::trashed)?;
     if let Trashed::System { .. } = known {

@@ -95,7 +95,7 @@ fn is_still_older(
     place: &Trashed,
     than: DateTime<Utc>,
 ) -> bool {
-    let Some(one) = parts.writer.in_trash(place) else { return false };
+    let Some(one) = parts.writer.trash_entry(place) else { return false };
     let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
     let same = match step.map(|step| (step, &step.act)) {
         Some((step, RecordedAct::Delete { identity })) => {
@@ -135,7 +135,7 @@ fn forget(
         detail: Detail { emptied: true, ..step.detail.clone() }.json(),
         drop: false,
     };
-    parts.rows.retention.let_go_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
+    parts.rows.retention.release_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
     let mut needed: BTreeMap<BlobHash, i64> = BTreeMap::new();
     for (step, text) in parts.rows.retention.named_texts()? {
         needed.entry(text).or_insert(step);

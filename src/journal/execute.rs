@@ -24,6 +24,9 @@ pub(super) struct Ended {
     pub outcome: Outcome,
     /// There was nothing to do: the row is removed.
     pub no_op: bool,
+    /// A folder was not empty, perhaps only since hidden files of this operation are in it: it is to be removed when
+    /// those are gone.
+    pub is_late: bool,
 }
 
 /// The error that stopped a set.
@@ -45,8 +48,8 @@ pub(super) fn execute(
     done: &mut Vec<Done>,
 ) -> Result<Vec<Ended>, Failed> {
     let files = steps.iter().filter(|step| matches!(step.act, Act::Write { .. } | Act::Delete(_)));
-    let together = writer.together(files.count());
-    let sync = || together.sync().map_err(|error| Failed { error, at: None });
+    let batch = writer.sync_batch(files.count());
+    let sync = || batch.sync().map_err(|error| Failed { error, at: None });
     let mut ends = Vec::with_capacity(steps.len());
     let mut rest = steps;
     while let Some(step) = rest.first() {
@@ -95,13 +98,13 @@ fn execute_writes(
         let saved = writer.commit(&mut staged);
         let saved = saved.map_err(|error| Failed { error, at: Some(ends.len()) })?;
         done.push(Done::Write(staged));
-        ends.push(Ended { outcome: Outcome::Written(saved), no_op: false });
+        ends.push(Ended { outcome: Outcome::Written(saved), no_op: false, is_late: false });
     }
     Ok(())
 }
 
 fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultError> {
-    let mut no_op = false;
+    let (mut no_op, mut is_late) = (false, false);
     let outcome = match act {
         Act::Folder { path } => {
             let made = writer.create_folders(path)?;
@@ -113,7 +116,11 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
         Act::RemoveFolder { path } => {
             let removed = match writer.remove_empty_folder(path) {
                 Err(VaultError::NotFound { .. }) => false,
-                other => other?,
+                other => {
+                    let removed = other?;
+                    is_late = !removed;
+                    removed
+                }
             };
             if removed {
                 done.push(Done::RemovedFolder(path.clone()));
@@ -132,13 +139,13 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
             Outcome::Deleted(trashed)
         }
         Act::Restore { from, to, temp, .. } => {
-            writer.bring_back(from, to, temp)?;
+            writer.restore(from, to, temp)?;
             done.push(Done::Restore(to.clone(), from.clone()));
             Outcome::Restored(to.clone())
         }
         Act::Write { .. } => unreachable!("writes are done together"),
     };
-    Ok(Ended { outcome, no_op })
+    Ok(Ended { outcome, no_op, is_late })
 }
 
 /// Cleans up after a recorded operation: removes displaced versions and trash entries.
@@ -146,7 +153,7 @@ pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
     for done in done {
         match done {
             Done::Write(staged) => writer.finish(staged),
-            Done::Restore(path, trashed) => writer.finish_bringing_back(&trashed, &path),
+            Done::Restore(path, trashed) => writer.finish_restore(&trashed, &path),
             _ => {}
         }
     }
@@ -155,7 +162,7 @@ pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
 /// Reverts everything in reverse order; returns what could not be reverted.
 pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
     let mut left = Vec::new();
-    let together = writer.together(0);
+    let batch = writer.sync_batch(0);
     for done in done.into_iter().rev() {
         let result = match done {
             Done::Write(staged) => writer.revert(staged),
@@ -163,19 +170,19 @@ pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
             Done::RemovedFolder(path) => writer.create_folders(&path).map(|_| ()),
             Done::Move(from, to) => writer.rename(&to, &from),
             Done::Delete(path, trashed) => {
-                let back = writer.bring_back(&trashed, &path, &temp_name());
+                let back = writer.restore(&trashed, &path, &temp_name());
                 if back.is_ok() {
-                    writer.finish_bringing_back(&trashed, &path);
+                    writer.finish_restore(&trashed, &path);
                 }
                 back
             }
-            Done::Restore(path, trashed) => writer.put_back(&path, &trashed),
+            Done::Restore(path, trashed) => writer.undo_restore(&path, &trashed),
         };
         if let Err(error) = result {
             left.push(error.to_string());
         }
     }
-    left.extend(together.sync().err().map(|error| error.to_string()));
+    left.extend(batch.sync().err().map(|error| error.to_string()));
     left
 }
 
@@ -189,8 +196,11 @@ pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> Jour
 
 /// A row's detail with what became known by executing its step; `None` if nothing did.
 pub(super) fn detail_after(intended: &str, ended: &Ended) -> Option<String> {
-    let Outcome::Deleted(trashed) = &ended.outcome else { return None };
-    let mut detail: Detail = serde_json::from_str(intended).unwrap_or_default();
-    detail.place = Some(TrashRecord::of(trashed));
-    Some(detail.json())
+    let place = match &ended.outcome {
+        Outcome::Deleted(trashed) => Some(TrashRecord::of(trashed)),
+        _ if ended.is_late => None,
+        _ => return None,
+    };
+    let detail: Detail = serde_json::from_str(intended).unwrap_or_default();
+    Some(Detail { place, is_late: ended.is_late, ..detail }.json())
 }

@@ -205,11 +205,8 @@ pub(super) fn undelete(
     if let Some(from) = find_deleted(plan.parts, step, identity) {
         plan.make_parent(&path);
         let text = text_in_trash(plan, &from).or(step.row.before);
-        let identity = plan
-            .parts
-            .writer
-            .look_at_trashed(&from)
-            .map_or(identity, |meta| FileIdentity::of(&meta));
+        let identity =
+            plan.parts.writer.stat_trashed(&from).map_or(identity, |meta| FileIdentity::of(&meta));
         let (to, temp) = (path.clone(), temp_name());
         plan.add(Act::Restore { from, to, identity, text, temp }, id, files);
         return Ok(path);
@@ -251,7 +248,7 @@ pub(super) fn undelete(
 }
 
 /// Plans to restore what others put into `.trash/`.
-pub(super) fn bring_back(
+pub(super) fn restore(
     plan: &mut UndoPlan,
     from: Trashed,
     identity: FileIdentity,
@@ -264,7 +261,7 @@ pub(super) fn bring_back(
     plan.make_parent(&path);
     let text = text_in_trash(plan, &from);
     let below = match identity.kind() {
-        Kind::Folder => plan.parts.writer.trashed_files(&from),
+        Kind::Folder => plan.parts.writer.files_in_trashed(&from).unwrap_or_default(),
         _ => Vec::new(),
     };
     let files = below.into_iter().map(|file| (file.as_str().to_owned(), None)).collect();

@@ -10,7 +10,7 @@ use super::file_history::after_moves_and_deletion;
 use super::step::{RecordedAct, RecordedStep, TrashRecord, revision};
 use crate::note::diff;
 use crate::note::path::VaultPath;
-use crate::store::journal::{Changes, SetRow, StepRow, Wanted};
+use crate::store::journal::{Changes, SetFilter, SetRow, StepRow};
 use crate::store::{BlobHash, Blobs, StoreError};
 use crate::vault::{Kind, Revision, View, is_temp_path};
 
@@ -181,7 +181,7 @@ impl History {
     pub fn change_sets(&self, query: &Query) -> Result<Vec<ListedSet>, JournalError> {
         let most = if query.limit == 0 { usize::MAX } else { query.limit };
         let everywhere = |folder: &VaultPath| (folder.as_str().to_owned(), i64::MAX);
-        let mut wanted = Wanted {
+        let mut wanted = SetFilter {
             paths: match &query.path {
                 Some(path) if !path.is_root() => self.names_of(path)?,
                 _ if query.seen.is_all() => Vec::new(),
@@ -329,6 +329,15 @@ impl History {
     pub fn current_path(&self, change: ChangeId) -> Result<(VaultPath, bool), UndoError> {
         let (at, deletion) = after_moves_and_deletion(&self.rows, &self.step(change)?)?;
         Ok((at, deletion.is_some_and(|deletion| deletion.is_for_good())))
+    }
+
+    /// The files that a deletion of a folder took along, by their paths below the folder.
+    ///
+    /// # Errors
+    /// [`UndoError::Unknown`]; the store's.
+    pub fn files(&self, change: ChangeId) -> Result<Vec<String>, UndoError> {
+        let files = self.rows.files(self.step(change)?.row.id)?;
+        Ok(files.into_iter().map(|(path, _)| path).collect())
     }
 
     /// What a change did to the text of a file.

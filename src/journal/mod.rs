@@ -16,7 +16,7 @@
 //!
 //! Reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! stored), `step` (steps and their rows), `execute` (runs them), `apply` (the order of it all);
-//! `recovery`, `status`, `rollback` and `on_disk` (after a crash); `undo`, `undoing` (the plan),
+//! `recovery`, `status`, `progress`, `rollback` and `on_disk` (after a crash); `undo`, `undoing` (the plan),
 //! `inverse`, `overlay`, `obstacle`, `rename_counts`, `file_history`, `location`, `follow`,
 //! `merging`, `preview` (what an undo will do); `deleted`, `trashed` and `emptying` (the trash);
 //! `listing`; `retention`.
@@ -40,6 +40,7 @@ mod overlay;
 mod parts;
 mod plan;
 mod preview;
+mod progress;
 mod recovery;
 mod rename_counts;
 mod retention;

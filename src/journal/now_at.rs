@@ -44,7 +44,7 @@ impl Journal {
             };
             let Some(row) = of_set.get(&change.number) else { continue };
             match RecordedStep::read(row.clone())?.row.undone_by {
-                Some(_) if rows.done_again(row.id)?.is_empty() => now[number] = None,
+                Some(_) if rows.redone_by(row.id)?.is_empty() => now[number] = None,
                 _ => waiting.push((path.clone(), Follower { number, last: row.clone() })),
             }
         }

@@ -21,7 +21,7 @@ pub(super) fn locate_trashed(
     let by_number =
         parts.writer.find_trashed(&step.path, &step.keeping(), &|meta| identity.matches(meta));
     if let Some(found) = by_number
-        && let Some(meta) = parts.writer.look_at_trashed(&found)
+        && let Some(meta) = parts.writer.stat_trashed(&found)
         && is_deleted(parts, step, identity, &found, &meta)
     {
         return Some(found);
@@ -57,9 +57,15 @@ pub(super) fn is_there(
     text: Option<BlobHash>,
 ) -> bool {
     let Ok(meta) = parts.vault().stat(path) else { return false };
-    let by_text = || text.is_some_and(|text| revision_on_disk(parts, path) == Some(revision(text)));
-    identity.matches(&meta)
-        || (meta.kind == identity.kind() && (meta.kind == Kind::Folder || by_text()))
+    match text {
+        // Two files that were written together may be alike in size and time.
+        Some(text) if meta.kind == Kind::File && identity.kind() == Kind::File => {
+            identity.has_id_of(&meta) || revision_on_disk(parts, path) == Some(revision(text))
+        }
+        _ => {
+            identity.matches(&meta) || (meta.kind, identity.kind()) == (Kind::Folder, Kind::Folder)
+        }
+    }
 }
 
 /// Whether the source of a move has been vacated, as far as a missing file can tell. Always true

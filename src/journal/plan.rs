@@ -115,7 +115,7 @@ pub(super) fn steps(
                 first.extend(folders.make(path)?.into_iter().map(step));
             }
             Change::Write { path, content, before } => {
-                let old = match (writer.look(path, before)?, before) {
+                let old = match (writer.inspect(path, before)?, before) {
                     (None, _) => None,
                     (Some(old), Before::Read(read)) => {
                         let text = texts.add(read)?;

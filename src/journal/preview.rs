@@ -136,9 +136,9 @@ fn brought_back(
                 // The reviewer judges what it means that the folder cannot be read.
                 return vec![(to.clone(), Text::Trashed(from.clone()))];
             };
-            let file = |file: String| {
-                let path = file.split('/').try_fold(to.clone(), |at, name| at.join(name))?;
-                Some((path, Text::Trashed(from.below(&file)?)))
+            let file = |file: VaultPath| {
+                let path = file.components().try_fold(to.clone(), |at, name| at.join(name))?;
+                Some((path, Text::Trashed(from.below(file.as_str())?)))
             };
             files.into_iter().filter_map(file).collect()
         }

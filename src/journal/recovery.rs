@@ -3,11 +3,14 @@
 use super::error::JournalError;
 use super::now;
 use super::parts::Parts;
+use super::progress::{begun, complete_texts};
 use super::rollback::Rollback;
 use super::status::details_if_done;
-use super::step::RecordedStep;
+use super::step::{Detail, RecordedAct, RecordedStep};
+use crate::note::path::VaultPath;
 use crate::store::StoreError;
 use crate::store::journal::{Mark, StepResult};
+use crate::vault::VaultError;
 
 /// The result of crash recovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(super) fn recover(parts: &Parts, warnings: Vec<String>) -> Result<Recovered,
         Ok(last) => {
             let rollback = Rollback { parts, steps: &last, left: &mut recovered.left };
             last.iter().for_each(|step| rollback.clear_temp(step));
+            let late = last.iter().filter(|step| step.detail.is_late);
+            remove_late_folders(parts, late.map(|step| (step.row.id, &step.path)));
         }
         // The sweep moves what it left in the vault to the recovery folder.
         Err(error @ StoreError::Row { .. }) => {
@@ -57,10 +62,13 @@ pub(super) fn recover_unfinished(
 ) -> Result<(), JournalError> {
     for (operation, rows) in parts.rows.operations.unfinished()?.into_iter().rev() {
         let steps = match rows.and_then(RecordedStep::read_all) {
-            Ok(steps) => steps,
+            Ok(mut steps) => {
+                complete_texts(&mut steps);
+                steps
+            }
             Err(error) => {
                 recovered.left.push(format!("operation {operation} is left alone: {error}"));
-                parts.rows.operations.take_back(operation, now())?;
+                parts.rows.operations.roll_back(operation, now())?;
                 continue;
             }
         };
@@ -80,31 +88,67 @@ fn recover_one(
     let all_readable = steps.iter().all(|step| rollback.check_readable(step).is_ok());
     let details = if all_readable { details_if_done(parts, steps) } else { None };
     if let Some(details) = details {
-        let results: Vec<StepResult> = steps
-            .iter()
-            .zip(details)
-            .filter(|(step, detail)| step.row.detail != *detail)
+        let is_late = |step: &RecordedStep| {
+            step.act == RecordedAct::RemoveFolder && parts.vault().stat(&step.path).is_ok()
+        };
+        let late: Vec<_> = steps.iter().filter(|step| is_late(step)).collect();
+        let results = steps.iter().zip(details).filter(|(step, detail)| step.row.detail != *detail);
+        let mut results: Vec<StepResult> = results
             .map(|(step, detail)| StepResult { step: step.row.id, detail, drop: false })
             .collect();
+        results.extend(late.iter().map(|step| StepResult {
+            step: step.row.id,
+            detail: Detail { is_late: true, ..Detail::default() }.json(),
+            drop: false,
+        }));
         let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
         let set = steps.first().map_or(0, |step| step.row.set);
         let marks = undo_marks(parts, &undone, &|_| true, set)?;
         parts.rows.operations.finish(operation, &results, &marks, now())?;
         steps.iter().for_each(|step| rollback.clear_temp(step));
+        remove_late_folders(parts, late.into_iter().map(|step| (step.row.id, &step.path)));
         recovered.completed += 1;
         return Ok(());
     }
-    let together = parts.writer.together(0);
-    for step in steps.iter().rev() {
+    let batch = parts.writer.sync_batch(0);
+    // What is at the paths of steps that were never begun is not theirs.
+    let begun = if all_readable { begun(parts, steps) } else { steps.len() };
+    for step in steps[..begun].iter().rev() {
         rollback.roll_back_if_readable(step);
     }
-    together.sync()?;
-    drop(together);
+    batch.sync()?;
+    drop(batch);
     // If the disk went away meanwhile, the rollback still has to be done.
     parts.vault().check_disk()?;
-    parts.rows.operations.take_back(operation, now())?;
+    parts.rows.operations.roll_back(operation, now())?;
     recovered.taken_back += 1;
     Ok(())
+}
+
+/// Removes the folders of these steps that are empty now that the hidden files of their operation are gone, and drops
+/// the others from the record: those stay. Whether each was removed.
+pub(super) fn remove_late_folders<'a>(
+    parts: &Parts,
+    folders: impl IntoIterator<Item = (i64, &'a VaultPath)>,
+) -> Vec<bool> {
+    let remove = |path| match parts.writer.remove_empty_folder(path) {
+        Err(VaultError::NotFound { .. }) => true,
+        removed => matches!(removed, Ok(true)),
+    };
+    let removed: Vec<(i64, bool)> =
+        folders.into_iter().map(|(step, path)| (step, remove(path))).collect();
+    let result = |(step, removed): &(i64, bool)| StepResult {
+        step: *step,
+        detail: Detail::default().json(),
+        drop: !removed,
+    };
+    if !removed.is_empty() {
+        let results: Vec<StepResult> = removed.iter().map(result).collect();
+        if let Err(error) = parts.rows.operations.record_late(&results) {
+            tracing::warn!(%error, "which folders were removed late is not recorded");
+        }
+    }
+    removed.into_iter().map(|(_, removed)| removed).collect()
 }
 
 /// The marks that undoing these steps sets: each is undone by `set`; what it had undone holds

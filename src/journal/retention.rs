@@ -108,7 +108,7 @@ impl StoredTexts<'_> {
         }
         let limits = self.limits(trigger)?;
         let outlived: BTreeSet<i64> =
-            self.0.parts.rows.retention.outlived(now(), limits)?.into_iter().collect();
+            self.0.parts.rows.retention.expired(now(), limits)?.into_iter().collect();
         let (mut kept, mut unneeded) = (BTreeSet::new(), BTreeSet::new());
         for (step, text) in self.0.parts.rows.retention.named_texts()? {
             let side = if outlived.contains(&step) { &mut unneeded } else { &mut kept };
@@ -117,7 +117,7 @@ impl StoredTexts<'_> {
         let mut freed = Freed { changes: outlived.len(), ..Freed::default() };
         if !dry_run && !outlived.is_empty() {
             // Rows first, then texts: a row never promises a text that is missing.
-            self.0.parts.rows.retention.let_go(&outlived.into_iter().collect::<Vec<_>>())?;
+            self.0.parts.rows.retention.release(&outlived.into_iter().collect::<Vec<_>>())?;
         }
         let blobs = &self.0.parts.blobs;
         let moved_aside = self.0.database.has_moved_aside()?;
@@ -151,7 +151,7 @@ impl StoredTexts<'_> {
     /// The retention limits in force.
     fn limits(&self, trigger: Trigger) -> Result<Limits, StoreError> {
         let wanted = self.0.settings.load().limits();
-        let holding = self.0.parts.rows.retention.holding(wanted)?;
+        let holding = self.0.parts.rows.retention.effective(wanted)?;
         if trigger == Trigger::Daily {
             return Ok(holding);
         }

@@ -122,7 +122,7 @@ impl Rollback<'_> {
                 return Ok(());
             }
             return match before {
-                None => self.parts.writer.take_away(path, new, &again),
+                None => self.parts.writer.remove_exact(path, new, &again),
                 Some(before) => match self.text(path, before) {
                     Some(bytes) => self.write_text(path, &bytes, Before::Revision(new), &again),
                     None => Ok(()),
@@ -237,17 +237,17 @@ impl Rollback<'_> {
         identity: FileIdentity,
     ) -> Result<(), VaultError> {
         let (path, writer) = (&step.path, &self.parts.writer);
-        let in_trash = writer.look_at_trashed(from).is_some();
+        let in_trash = writer.stat_trashed(from).is_some();
         if in_trash {
             // It was copied from another disk: the copy is removed, complete or not.
             if let Some(temp) = step.temp() {
-                writer.take_copy_away(&temp, from)?;
+                writer.remove_restored_copy(&temp, from)?;
             }
-            if writer.take_copy_away(path, from)? {
+            if writer.remove_restored_copy(path, from)? {
                 return Ok(());
             }
         } else if is_there(self.parts, path, identity, step.row.after) {
-            return writer.put_back(path, from);
+            return writer.undo_restore(path, from);
         }
         if self.parts.vault().stat(path).is_ok() {
             self.left.push(format!("`{path}` was changed since it was brought back, and stays"));
@@ -259,7 +259,7 @@ impl Rollback<'_> {
         let (path, writer) = (&step.path, &self.parts.writer);
         let vault = self.parts.vault();
         if let Some(aside) = step.temp().filter(|aside| vault.stat(aside).is_ok()) {
-            writer.bring_from_aside(&aside, path)?;
+            writer.restore_from_temp(&aside, path)?;
             self.fill(step)?;
             self.parts.writer.remove_kept_copy(path, &step.keeping());
             return Ok(());
@@ -269,7 +269,7 @@ impl Rollback<'_> {
             let kept = writer.kept_copy(path, &step.keeping());
             if identity.matches(&meta)
                 && step.detail.keeping.as_ref().is_some_and(|folder| !folder.is_empty())
-                && writer.look_at_trashed(&kept).is_some()
+                && writer.stat_trashed(&kept).is_some()
             {
                 self.fill(step)?;
                 self.parts.writer.remove_kept_copy(path, &step.keeping());
@@ -279,8 +279,8 @@ impl Rollback<'_> {
         if let Some(found) = locate_trashed(self.parts, step, identity) {
             // Not the hidden name that the deletion itself used.
             let temp = step.detail.temp.as_deref().map_or_else(temp_name, rollback_name);
-            writer.bring_back(&found, path, &temp)?;
-            writer.finish_bringing_back(&found, path);
+            writer.restore(&found, path, &temp)?;
+            writer.finish_restore(&found, path);
             return Ok(());
         }
         if let Some(content) = step.row.before.and_then(|text| self.text(path, text)) {
@@ -293,7 +293,7 @@ impl Rollback<'_> {
     /// Restores the missing files of a folder that was being copied away file by file.
     fn fill(&mut self, step: &RecordedStep) -> Result<(), VaultError> {
         // The stored texts may have what cannot be copied from there.
-        let _ = self.parts.writer.fill_from_kept(&step.path, &step.keeping());
+        let _ = self.parts.writer.complete_from_kept(&step.path, &step.keeping());
         let files = match self.parts.rows.changes.files(step.row.id) {
             Ok(files) => files,
             Err(error) => {
@@ -327,7 +327,7 @@ impl Rollback<'_> {
     /// beginning, is stored elsewhere; and the leftovers of a restoration from another disk.
     pub fn clear_temp(&self, step: &RecordedStep) {
         if let RecordedAct::Restore { from: Some(kept @ Trashed::Kept { .. }), .. } = &step.act {
-            self.parts.writer.finish_bringing_back(kept, &step.path);
+            self.parts.writer.finish_restore(kept, &step.path);
         }
         let RecordedAct::Write { before, after } = step.act else { return };
         let Some(first) = step.temp() else { return };

@@ -129,7 +129,7 @@ fn status_of(
         RecordedAct::Restore { from, identity } => match later.now_at(&step.path) {
             Some(now) => {
                 let saved_since = from.as_ref().is_some_and(|from| {
-                    parts.writer.look_at_trashed(from).is_none()
+                    parts.writer.stat_trashed(from).is_none()
                         && vault.stat(&now).is_ok_and(|meta| meta.kind == identity.kind())
                 });
                 done_if(is_there(parts, &now, *identity, step.row.after) || saved_since, true)

@@ -142,11 +142,15 @@ impl FileIdentity {
     /// Whether `meta` is this file or folder: by inode, or, since user-space file systems change
     /// inodes, by size and time.
     pub fn matches(&self, meta: &Meta) -> bool {
-        let numbered = self.id() != FileId::UNKNOWN && self.id() == meta.id;
         let alike = self.kind == EntryKind::File
             && self.modified != 0
             && (self.size, self.modified) == (meta.size, meta.modified);
-        self.kind() == meta.kind && (numbered || alike)
+        self.kind() == meta.kind && (self.has_id_of(meta) || alike)
+    }
+
+    /// Whether `meta` has this device and inode.
+    pub fn has_id_of(&self, meta: &Meta) -> bool {
+        self.id() != FileId::UNKNOWN && self.id() == meta.id
     }
 }
 
@@ -208,6 +212,9 @@ pub(super) struct Detail {
     /// Removed from its trash for good, because somebody named it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub emptied: bool,
+    /// A folder that is to be removed when the hidden files of its operation are gone, if it is empty then.
+    #[serde(rename = "late", skip_serializing_if = "std::ops::Not::not")]
+    pub is_late: bool,
 }
 
 impl Detail {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::parts::Parts;
 use super::step::{FileIdentity, RecordedStep, TrashRecord};
+use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{Kind, Meta, Trashed};
 
@@ -16,7 +17,7 @@ pub(super) fn find_deleted(
     let writer = &parts.writer;
     let known = step.detail.place.as_ref().and_then(TrashRecord::trashed);
     if let Some(known) = known
-        && let Some(meta) = writer.look_at_trashed(&known)
+        && let Some(meta) = writer.stat_trashed(&known)
         && is_deleted(parts, step, identity, &known, &meta)
     {
         return Some(known);
@@ -28,7 +29,7 @@ pub(super) fn find_deleted(
         let unchanged = identity.is_unchanged(meta.size, meta.modified);
         identity.matches(meta) && (meta.kind != Kind::File || unchanged)
     })?;
-    let meta = writer.look_at_trashed(&found)?;
+    let meta = writer.stat_trashed(&found)?;
     is_deleted(parts, step, identity, &found, &meta).then_some(found)
 }
 
@@ -42,7 +43,7 @@ pub(super) fn find_kept(
     step.detail.keeping.as_deref().filter(|folder| !folder.is_empty())?;
     let writer = &parts.writer;
     let kept = writer.kept_copy(&step.path, &step.keeping());
-    let meta = writer.look_at_trashed(&kept)?;
+    let meta = writer.stat_trashed(&kept)?;
     is_deleted(parts, step, identity, &kept, &meta).then_some(kept)
 }
 
@@ -75,7 +76,7 @@ pub(super) fn is_deleted(
                 return identity.matches(meta);
             };
             let has = writer.files_in_trashed(place).unwrap_or_default();
-            let named: HashSet<&str> = has.iter().map(String::as_str).collect();
+            let named: HashSet<&str> = has.iter().map(VaultPath::as_str).collect();
             if copied || identity.matches(meta) {
                 // Somebody may have taken some of the files out.
                 return had.is_empty() || had.iter().any(|(name, _)| named.contains(&**name));

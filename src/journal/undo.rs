@@ -111,7 +111,7 @@ pub(super) fn undo(
 /// latest ones that redid it: a folder that went to the trash a second time is elsewhere there,
 /// with the content that it had by then.
 fn as_last_done(rows: &Changes, row: StepRow) -> Result<Vec<StepRow>, StoreError> {
-    let again = rows.done_again(row.id)?;
+    let again = rows.redone_by(row.id)?;
     if again.is_empty() {
         return Ok(vec![row]);
     }

@@ -57,7 +57,9 @@ impl TryFrom<Value> for Offered {
                 let names: Option<Vec<String>> =
                     names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
                 let names = names.ok_or_else(unfit)?;
-                match names.iter().find(|name| Registry::built_in().get(name).is_none()) {
+                let is_listed =
+                    |name: &String| Registry::built_in().iter().any(|tool| tool.name == *name);
+                match names.iter().find(|name| !is_listed(name)) {
                     Some(name) => {
                         Err(format!("there is no tool `{name}`; `steward tools` names them"))
                     }

@@ -2,13 +2,17 @@
 
 use super::policy;
 use crate::calls::call::word;
-use crate::journal::{ChangeSetId, Difference, Journal, JournalError, ListedChange, UndoError};
+use crate::journal::{
+    Action, ChangeSetId, Difference, Journal, JournalError, ListedChange, UndoError,
+};
 use crate::protocol::diff::{DiffChange, DiffParams, DiffResult};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::server::approvals::Approvals;
 use crate::tools;
 use crate::vault::Kind as EntryKind;
 
+/// Files of a deleted folder that are named.
+const MOST_FILES: usize = 1_000;
 /// Bytes that surround each diff in the answer.
 const AROUND: usize = 400;
 
@@ -64,7 +68,7 @@ fn asked(
             reason,
             added: change.added as u64,
             removed: change.removed as u64,
-            undone_by: None,
+            ..DiffChange::default()
         });
         next_line = part.next;
         if next_line.is_some() {
@@ -107,7 +111,8 @@ fn made(
     for change in set.changes.iter().skip(first) {
         let one = told(journal, change);
         // The size that a text can grow to when escaped as JSON.
-        let size = 2 * one.diff.as_ref().map_or(0, String::len) + AROUND;
+        let names: usize = one.files.iter().map(String::len).sum();
+        let size = 2 * (one.diff.as_ref().map_or(0, String::len) + names) + AROUND;
         if size > room && !changes.is_empty() {
             break;
         }
@@ -125,6 +130,10 @@ fn told(journal: &Journal, change: &ListedChange) -> DiffChange {
         EntryKind::Folder | EntryKind::Link | EntryKind::Other => (None, None),
     };
     let (added, removed) = diff.as_deref().map_or((0, 0), counted);
+    let is_folder = change.entry == EntryKind::Folder && change.action == Action::Deleted;
+    // A deletion whose files cannot be read is told all the same.
+    let files = is_folder.then(|| journal.history().files(change.id).unwrap_or_default());
+    let total_files = files.as_ref().map(|files| files.len() as u64);
     DiffChange {
         id: change.id.to_string(),
         action: change.action.word().to_owned(),
@@ -134,6 +143,8 @@ fn told(journal: &Journal, change: &ListedChange) -> DiffChange {
         reason,
         added,
         removed,
+        files: files.into_iter().flatten().take(MOST_FILES).collect(),
+        total_files,
         undone_by: change.undone_by.map(|by| by.0),
     }
 }

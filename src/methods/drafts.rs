@@ -5,18 +5,21 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
+use super::used::count;
 use crate::agent::clock::SystemClock;
 use crate::agent::drafting::{self, DraftError, DraftRequest};
 use crate::agent::ports::Models as _;
 use crate::bases::functions;
 use crate::calls::{Calls, Outcome, Request};
 use crate::config::models::ChosenModels;
+use crate::llm::Origin;
 use crate::note::code::ErrorCode;
 use crate::organize::sentence::sentence;
 use crate::policy::Caller;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::organize::{OrganizeDraftParams, OrganizeDraftResult};
 use crate::server::table::{Context, Later};
+use crate::store::usage::Usage;
 use crate::tools::rules::{self, Given};
 use crate::tools::{Answer, DescribeVault, PlanChanges, Tool as _, ToolError};
 use crate::vault::Cancel;
@@ -39,10 +42,12 @@ const NEAR: usize = 3;
 pub fn draft(
     calls: &Calls,
     models: &ChosenModels,
+    used: &Usage,
     params: OrganizeDraftParams,
     by: &Context,
 ) -> Later<OrganizeDraftResult> {
     let (calls, models, cancel) = (calls.clone(), models.clone(), by.cancel.clone());
+    let used = used.clone();
     let caller = Caller { scope: by.client.scope, name: by.client.name.clone() };
     Box::pin(async move {
         let wanted = params.text.trim().to_owned();
@@ -74,7 +79,8 @@ pub fn draft(
                 })
             };
             let clock = SystemClock::default();
-            let drafted = drafting::draft(&*model.provider, &clock, wanted, check);
+            let count = |origin: Option<&Origin>, usage| count(&models, &used, origin, usage);
+            let drafted = drafting::draft(&*model.provider, &clock, wanted, check, count);
             let draft = runtime.block_on(drafted).map_err(not_drafted)?;
             let text = meaning(calls.context(), &draft.yaml).map_err(failed)?;
             Ok(OrganizeDraftResult {

@@ -5,7 +5,7 @@ use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxMessage, InboxMessageState,
     InboxResult, InboxRetryParams, SmartHoleState,
 };
-use crate::smarthole::frames::How;
+use crate::smarthole::frames::Delivery;
 use crate::store::inbox::{InboxRow, InboxState, VOICE};
 use crate::store::{Store, StoreError};
 
@@ -131,7 +131,7 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
 }
 
 /// How a message arrived.
-pub fn how(row: &InboxRow) -> How {
+pub fn how(row: &InboxRow) -> Delivery {
     row.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default()
 }
 

@@ -22,6 +22,7 @@ pub mod history;
 pub mod host;
 pub mod inbox;
 mod info;
+pub mod jobs;
 pub mod keeping;
 mod listing;
 mod memory;
@@ -37,6 +38,7 @@ pub mod status;
 pub mod talk;
 pub mod told;
 pub mod tools;
+mod used;
 pub mod workflows;
 
 use std::sync::Arc;
@@ -63,9 +65,10 @@ use crate::protocol::diff::DiffParams;
 use crate::protocol::host::HostRequestParams;
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, InboxRetryParams};
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
-use crate::protocol::models::ModelsParams;
+use crate::protocol::models::{ModelKeyParams, ModelsParams};
 use crate::protocol::organize::{
-    OrganizeDraftParams, RulesDisableParams, RulesEnableParams, RulesListParams,
+    OrganizeDraftParams, OrganizeStopParams, RulesDisableParams, RulesEnableParams,
+    RulesListParams, RulesMarksParams,
 };
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
@@ -129,6 +132,9 @@ pub fn table() -> Table<Services> {
         })
         .later::<ModelsParams>(Person, |it, params, _| {
             Box::pin(models::models(Arc::clone(&it.live), it.models.clone(), params))
+        })
+        .later::<ModelKeyParams>(Person, |it, params, _| {
+            Box::pin(models::set_key(Arc::clone(&it.live), it.models.clone(), params))
         })
         .on::<ModeParams>(Person, Read, |it, params, by| {
             policy::change_mode(&it.calls, &params, by.events())
@@ -219,8 +225,9 @@ pub fn table() -> Table<Services> {
             export::into_vault(&it.calls, &it.conversations, params, &by.client)
         })
         .later::<OrganizeDraftParams>(Person, |it, params, by| {
-            drafts::draft(&it.calls, &it.models, params, by)
+            drafts::draft(&it.calls, &it.models, &it.store().usage, params, by)
         })
+        .on::<OrganizeStopParams>(Person, Setting, |it, params, _| jobs::stop(&it.calls, &params))
         .on::<RulesListParams>(Person, Read, |it, params, _| rules::list(&it.calls, &params))
         .on::<RulesEnableParams>(Person, Search, |it, params, by| {
             rules::enable(&it.calls, params, &by.client.name)
@@ -228,6 +235,7 @@ pub fn table() -> Table<Services> {
         .on::<RulesDisableParams>(Person, Setting, |it, params, _| {
             rules::disable(&it.calls, &params)
         })
+        .on::<RulesMarksParams>(Person, Setting, |it, params, _| rules::marks(&it.calls, params))
         .later::<WorkflowRunParams>(Person, |it, params, by| {
             workflows::run(&it.workflows, &it.models, &it.store().usage, params, by)
         })

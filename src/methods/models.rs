@@ -11,9 +11,11 @@ use crate::config::live::Live;
 use crate::config::models::ChosenModels;
 use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, split_reference};
-use crate::llm::{Endpoint, Facts, Settings, facts, setup};
+use crate::llm::{Endpoint, ErrorKind, Facts, Key, Settings, facts, setup};
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::protocol::models::{ModelInfo, ModelsParams, ModelsResult};
+use crate::protocol::models::{
+    ModelInfo, ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult,
+};
 
 /// How long a vendor may take to list its models.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -47,6 +49,51 @@ pub async fn models(
         offered(&settings, &mut providers).await;
     }
     Ok(listed(&settings, providers))
+}
+
+/// Checks a vendor's key by asking the vendor for its models, and stores it where `steward key set` does.
+///
+/// # Errors
+/// Kind `invalid_params` for an unknown vendor and for what is no key or is refused; `failed` if the
+/// vendor cannot be asked or the key cannot be stored. Nothing is stored then.
+pub async fn set_key(
+    live: Arc<Live>,
+    chosen: ChosenModels,
+    params: ModelKeyParams,
+) -> Result<ModelKeyResult, ErrorObject> {
+    let settings = live.current().config.models.clone();
+    let invalid = |text: String| ErrorObject::new(Kind::InvalidParams, text);
+    let known = setup::provider(&settings, &params.provider)
+        .map_err(|error| invalid(error.to_string()).hint(error.hint()))?;
+    let key = Key::new(&params.key)
+        .map_err(|reason| invalid(reason.to_string()).hint("give the key alone"))?;
+    let limits = settings.limits();
+    let connections = Connections::new(&limits);
+    let service = known.service(Some(key.clone()));
+    let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, &connections);
+    let vendor = known.name.clone();
+    let offered = endpoint.offered().await.map_err(|error| match error.kind {
+        ErrorKind::Auth => invalid(format!("`{vendor}` refused the key"))
+            .hint("nothing was stored; is it the whole key?"),
+        _ => ErrorObject::new(Kind::Failed, format!("`{vendor}`: {error}"))
+            .hint("nothing was stored; try again"),
+    })?;
+    let stored = tokio::task::spawn_blocking(move || chosen.store_key(&known.name, &key)).await;
+    let stored = stored.map_err(|error| {
+        tracing::error!(%error, "a key could not be stored");
+        ErrorObject::new(Kind::Internal, "this is a fault of the steward's")
+    })?;
+    stored.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint()))?;
+    tracing::info!(vendor, "a person stored a vendor's key");
+    // The newest known models come first.
+    let wire = service.wire;
+    let mut models: Vec<String> = facts::known(wire).into_iter().rev().map(str::to_owned).collect();
+    models.retain(|model| offered.contains(model));
+    let more: Vec<String> =
+        offered.into_iter().filter(|model| !models.contains(model)).take(MOST).collect();
+    models.extend(more);
+    let models = models.into_iter().map(|model| format!("{vendor}/{model}")).collect();
+    Ok(ModelKeyResult { models })
 }
 
 /// A provider and its known models.

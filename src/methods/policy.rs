@@ -13,7 +13,7 @@ use crate::protocol::policy::{
 use crate::server::approvals::{Approvals, Pending};
 use crate::server::events::{Event, Events};
 use crate::store::StoreError;
-use crate::store::audit::AuditWanted;
+use crate::store::audit::AuditFilter;
 
 /// The default and the largest number of calls shown.
 const CALLS: (u32, u32) = (100, 1000);
@@ -162,7 +162,7 @@ pub(super) fn no_question(id: i64) -> ErrorObject {
 /// # Errors
 /// Kind `failed`.
 pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult, ErrorObject> {
-    let wanted = AuditWanted {
+    let wanted = AuditFilter {
         tool: params.tool,
         caller: params.caller,
         decision: params.decision,

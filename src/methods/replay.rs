@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::told;
 use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
@@ -154,9 +156,11 @@ impl<'a> Replay<'a> {
             }
             Entry::Message { message: Message::ToolResults { results }, .. } => {
                 let results = results.iter().enumerate();
-                results.map(|(at, result)| over(named(at, &result.call_id), result)).collect()
+                results.map(|(at, result)| over(named(at, &result.call_id), result, None)).collect()
             }
-            Entry::Result { result, .. } => vec![over(named(0, &result.call_id), &result)],
+            Entry::Result { result, data, .. } => {
+                vec![over(named(0, &result.call_id), &result, data)]
+            }
             Entry::Sent { id, text, .. } => vec![chunk(text, id)],
             Entry::Trimmed { .. } => notice(Show::compacting()).into_iter().collect(),
             // What the model alone is told.
@@ -246,7 +250,7 @@ fn notice(show: Show) -> Option<SessionUpdate> {
 }
 
 /// The update that ends a call.
-fn over(tool_call_id: String, result: &ToolResult) -> SessionUpdate {
+fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) -> SessionUpdate {
     let text: String = result_text(result).chars().take(told::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {
         tool_call_id,
@@ -256,7 +260,7 @@ fn over(tool_call_id: String, result: &ToolResult) -> SessionUpdate {
         },
         title: None,
         content: vec![ToolCallContent::Content { content: Content::Text { text } }],
-        raw_output: None,
+        raw_output,
         files: Vec::new(),
     }
 }

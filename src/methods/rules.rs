@@ -6,11 +6,13 @@ use crate::note::code::ErrorCode;
 use crate::policy::{Mode, Scope};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::organize::{
-    EnabledRuleInfo, RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult,
-    RulesListParams, RulesListResult,
+    EnabledRuleInfo, MarkedFile, MarkedRule, RulesDisableParams, RulesDisableResult,
+    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult, RulesMarksParams,
+    RulesMarksResult,
 };
 use crate::tools::ToolError;
 use crate::tools::enabled::{self, Enabled, Enabling};
+use crate::tools::rule_marks::{self, Marked, WantedMarks};
 
 /// The rules that a person enabled, and how they stand.
 ///
@@ -68,6 +70,26 @@ pub fn disable(
     let disabled = enabled::disable(&calls.seen_by(Scope::Person), &params.name).map_err(failed)?;
     tracing::info!(rule = disabled.row.name, "a rule was disabled");
     Ok(RulesDisableResult { rule: info(&disabled) })
+}
+
+/// The files that rules with `once` took; with `forget` the rules take them again.
+///
+/// # Errors
+/// Kinds `not_found`, `invalid_params` for rules that cannot be read, `failed`.
+pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult, ErrorObject> {
+    let RulesMarksParams { file, names, path, forget } = params;
+    let wanted = WantedMarks { file, names, path, forget };
+    let found = rule_marks::marks(&calls.seen_by(Scope::Person), &wanted).map_err(failed)?;
+    let rule = |one: Marked| MarkedRule {
+        name: one.rule,
+        source: one.source,
+        files: one
+            .files
+            .into_iter()
+            .map(|file| MarkedFile { path: file.path, change_set: file.change_set })
+            .collect(),
+    };
+    Ok(RulesMarksResult { rules: found.into_iter().map(rule).collect() })
 }
 
 /// What a person should hear of enabled rules: those that do not run, and plans that wait.

@@ -63,10 +63,10 @@ fn vault(services: &Services, view: View) -> VaultState {
         .cloned()
         .chain(unreadable.take(20))
         .chain(status.warnings)
-        .chain(services.calls.hooks().complaints())
+        .chain(services.calls.hooks().failures())
         .chain(super::rules::complaints(&services.calls))
         .chain(services.talk.conversations().pending_deletions().ok().flatten())
-        .chain(database.found_later())
+        .chain(database.check_warnings())
         .chain(full)
         .filter(|_| sees_all)
         .collect();

@@ -138,13 +138,17 @@ pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
         ToolArgs::Invalid(text) => (Value::String(text.clone()), None),
     };
     let known = Registry::built_in().get(&call.name);
-    let title = known.map_or(&call.name, |tool| &tool.title);
+    let title = match known {
+        Some(tool) if tool.is_permanent(&arguments) => format!("{} for good", tool.title),
+        Some(tool) => tool.title.clone(),
+        None => call.name.clone(),
+    };
     let touched = known.zip(given).into_iter().flat_map(|(tool, given)| tool.touched(given));
     let touched: Vec<(Names, &str)> = touched.collect();
     let title =
         match touched.iter().find(|(names, _)| [Names::Path, Names::Pattern].contains(names)) {
             Some((_, named)) => format!("{title}: {}", named.chars().take(120).collect::<String>()),
-            None => title.clone(),
+            None => title,
         };
     let paths = touched.iter().filter(|(names, _)| *names == Names::Path).map(|(_, path)| *path);
     // The tool refuses a path outside the vault; here it is only left out.

@@ -6,6 +6,7 @@ use futures_util::StreamExt as _;
 use tokio::runtime::Handle;
 
 use super::info::local;
+use super::used::count;
 use crate::agent::ports::Models as _;
 use crate::calls::Cancel;
 use crate::config::models::ChosenModels;
@@ -19,7 +20,7 @@ use crate::protocol::workflows::{
 use crate::server::events::Event;
 use crate::server::table::{Context, Later};
 use crate::store::StoreError;
-use crate::store::usage::{Usage, UsageRow, Used};
+use crate::store::usage::Usage;
 use crate::store::workflows::{WorkflowRows, WorkflowRun};
 use crate::workflows::report::{Report, State, StepReport, Told};
 use crate::workflows::{self, Around, Models, Resume, Start, WorkflowError, Workflows};
@@ -52,21 +53,7 @@ impl AskedModels {
     }
 
     fn count(&self, origin: Option<&llm::Origin>, usage: Option<llm::Usage>) {
-        let (model, cost) = self.models.price(origin, usage.as_ref());
-        let usage = usage.unwrap_or_default();
-        let used = Used {
-            requests: 1,
-            input: usage.input,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            output: usage.output,
-            cost: cost.map_or(0, |dollars| (dollars * 1e6).round().max(0.0) as u64),
-            unpriced: u64::from(cost.is_none()),
-        };
-        let day = chrono::Local::now().format("%Y-%m-%d").to_string();
-        if let Err(error) = self.used.count(&UsageRow { day, model, conversation: None, used }) {
-            tracing::warn!(%error, "what a model was used for is not counted");
-        }
+        count(&self.models, &self.used, origin, usage);
     }
 }
 

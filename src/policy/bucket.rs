@@ -1,38 +1,39 @@
-//! So many of something in a time: a bucket that is full at first, and fills again over that time.
+//! A token bucket: full at first, refilled at a constant rate.
 
 use std::time::Duration;
 
 pub(super) struct Bucket {
-    most: f64,
-    over: Duration,
-    left: f64,
-    at: Duration,
+    capacity: f64,
+    /// The time in which an empty bucket fills.
+    period: Duration,
+    tokens: f64,
+    refilled_at: Duration,
 }
 
 impl Bucket {
-    pub(super) fn full(most: f64, over: Duration, now: Duration) -> Self {
-        Self { most, over, left: most, at: now }
+    pub(super) fn full(capacity: f64, period: Duration, now: Duration) -> Self {
+        Self { capacity, period, tokens: capacity, refilled_at: now }
     }
 
-    /// How much is in it by now.
-    pub(super) fn left(&mut self, now: Duration) -> f64 {
-        let share = now.saturating_sub(self.at).as_secs_f64() / self.over.as_secs_f64();
-        self.left = (self.left + share * self.most).min(self.most);
-        self.at = now;
-        self.left
+    /// Refills the bucket and returns the number of tokens in it.
+    pub(super) fn tokens(&mut self, now: Duration) -> f64 {
+        let share = now.saturating_sub(self.refilled_at).as_secs_f64() / self.period.as_secs_f64();
+        self.tokens = (self.tokens + share * self.capacity).min(self.capacity);
+        self.refilled_at = now;
+        self.tokens
     }
 
-    /// How long until so much is in it.
+    /// Time until there are so many tokens.
     pub(super) fn until(&self, wanted: f64) -> Duration {
-        self.over.mul_f64(((wanted - self.left) / self.most).max(0.0))
+        self.period.mul_f64(((wanted - self.tokens) / self.capacity).max(0.0))
     }
 
-    /// Takes so much out, or puts it back where it is less than nothing.
-    pub(super) fn take(&mut self, much: f64) {
-        self.left = (self.left - much).clamp(0.0, self.most);
+    /// Takes tokens out; a negative number puts them back.
+    pub(super) fn take(&mut self, tokens: f64) {
+        self.tokens = (self.tokens - tokens).clamp(0.0, self.capacity);
     }
 
     pub(super) fn is_full(&mut self, now: Duration) -> bool {
-        self.left(now) >= self.most
+        self.tokens(now) >= self.capacity
     }
 }

@@ -1,4 +1,4 @@
-//! What a layer sees and what it says.
+//! What a layer decides on, and its decision.
 
 use serde_json::{Value, json};
 
@@ -8,105 +8,101 @@ use super::settings::{Mode, Permission};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 
-/// A call as the layers see it.
+/// A tool call, as the layers see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     pub tool: &'a str,
-    /// What the tool needs.
+    /// The permission that the tool needs.
     pub permission: Permission,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub schema: &'a Value,
     pub arguments: &'a Value,
-    /// Who calls.
     pub caller: &'a Caller,
-    /// Whether the caller says that a person has agreed.
+    /// Whether the caller asserts that a person has agreed.
     pub confirmed: bool,
-    /// Whether only what it would do is asked for.
+    /// Whether only a preview is requested.
     pub dry_run: bool,
-    /// The mode that holds.
+    /// The mode in effect.
     pub mode: Mode,
-    /// The turn it belongs to.
+    /// The turn that makes the call.
     pub turn: Option<&'a str>,
-    /// The folders it may change, resolved; `None` for all.
+    /// The folders that the call may change, resolved; `None` for all.
     pub write: Option<&'a [VaultPath]>,
-    /// Of a rule that runs by itself: what a person agreed to when they enabled it.
+    /// For an enabled rule, what a person agreed to.
     pub agreement: Option<&'a Agreement>,
 }
 
-/// What a person agreed to for rules that run by themselves.
+/// What a person agreed to when they enabled rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// The folders that they may touch.
+    /// The folders that the rules may touch.
     pub folders: Vec<VaultPath>,
-    /// Whether they may put files into the trash.
+    /// Whether they may move files to the trash.
     pub trash: bool,
-    /// Files that they may still change now.
+    /// Number of files that they may still change now.
     pub left: usize,
 }
 
 impl Call<'_> {
-    /// Whether it is to change something.
+    /// Whether the call is to change anything.
     pub fn changes(&self) -> bool {
         self.permission > Permission::Read && !self.dry_run
     }
 }
 
-/// What is done to a thing.
+/// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// A file gets a content.
+    /// Writes a file.
     Write,
-    /// A folder is made.
     CreateFolder,
-    /// It gets another path.
     Move,
-    /// It goes to the trash.
+    /// Moves to the trash, or deletes permanently.
     Delete,
-    /// It comes back as it was before: an undo, or out of the trash.
+    /// Restores an earlier state: an undo, or out of the trash.
     Restore,
 }
 
-/// One thing that a call would do, on resolved paths.
+/// One change that a call would make, with resolved paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
-    /// What is done.
     pub action: Action,
-    /// What people are shown of that: a restoration may delete what was made, or move a thing.
+    /// The action as shown to people: a restoration may delete or move.
     pub shown: Action,
-    /// To what; for a move, its path afterwards.
+    /// What is changed; for a move, the destination.
     pub path: VaultPath,
-    /// For a move, its path before.
+    /// For a move, the source.
     pub from: Option<VaultPath>,
     pub folder: bool,
-    /// Files that it is or holds.
+    /// Number of files that it is or contains.
     pub files: usize,
-    /// Bytes it writes.
+    /// Number of bytes written.
     pub bytes: u64,
-    /// Of these the bytes that differ from what was there.
+    /// Number of those bytes that differ from the old text.
     pub changed: u64,
-    /// Whether it brings back what was deleted for good.
+    /// Whether it restores what was deleted permanently.
     pub was_gone: bool,
-    /// What is in the new text, and not in the old, that loads or runs by itself.
+    /// Active content in the new text that was not in the old.
     pub active: Vec<Find>,
 }
 
 impl Effect {
-    /// The paths it touches.
+    /// The paths that it touches.
     pub fn paths(&self) -> impl Iterator<Item = &VaultPath> {
         std::iter::once(&self.path).chain(&self.from)
     }
 }
 
-/// What a person has to agree to, and why.
+/// Why a person must approve a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// The layer that asks.
+    /// The layer that requires approval.
     pub layer: &'static str,
-    /// Why: "it deletes the folder `Old`".
+    /// As "it deletes the folder `Old`".
     pub text: String,
-    /// Whether a person may agree to its like for good.
+    /// Whether a person may give a standing approval for such calls.
     pub lasting: bool,
-    /// Whether a person's own program alone brings the answer: no other could be sure that a person
+    /// Whether only a person's own program may relay the approval: no other could prove that a person
     /// gave it.
     pub personal: bool,
 }
@@ -116,33 +112,30 @@ pub struct Reason {
 pub struct Refusal {
     /// The layer that refuses.
     pub layer: &'static str,
-    /// The stable word.
     pub code: ErrorCode,
-    /// Why.
     pub reason: String,
     /// What to do about it.
     pub hint: Option<String>,
 }
 
 impl Refusal {
-    /// A refusal with the word `denied`.
+    /// A refusal with the code `denied`.
     pub fn denied(layer: &'static str, reason: impl Into<String>, hint: &str) -> Self {
         Self { layer, code: ErrorCode::Denied, reason: reason.into(), hint: Some(hint.to_owned()) }
     }
 
-    /// The facts as JSON: the layer, so that a person can find what to change.
+    /// Details as JSON: the layer, so that a person can find the setting.
     pub fn data(&self) -> Option<Value> {
         (self.code != ErrorCode::InvalidInput).then(|| json!({ "layer": self.layer }))
     }
 }
 
-/// What a layer says.
+/// A layer's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing against it.
+    /// No objection.
     Pass,
-    /// A person has to agree, for each of these reasons.
+    /// A person must approve, for each of these reasons.
     Ask(Vec<Reason>),
-    /// No.
     Refuse(Refusal),
 }

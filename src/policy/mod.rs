@@ -1,15 +1,15 @@
-//! May this call run: decided here, from what is asked, who asks and what it would change.
+//! Decides whether a call may run, from what is requested, by whom, and what it would change.
 //!
-//! Floor 3, pure: imports `note` only, does no I/O and takes its clock from outside. `calls` asks
-//! it for every door alike; it never calls a tool itself.
+//! Pure: imports `note` only, does no I/O, and takes its clock from outside. `calls` applies it to the
+//! calls of all transports.
 //!
-//! Layers are asked in the order of [`layers::ALL`]; the first refusal ends it and names its layer
-//! and its reason. A layer looks at a call before it runs, at what the call would change, or at
-//! both; it may also say that a person has to agree. Each can be switched off in the settings. A
-//! new layer is one file in `layers/` and one line in its list.
+//! The layers are evaluated in the order of [`layers::ALL`]; the first refusal ends it. A layer checks a
+//! call before it runs (`admit`), what the call would change (`judge`), or both; it may require a person's
+//! approval. Each can be switched off in the settings. A new layer is one file in `layers/` and one line in
+//! its list.
 //!
-//! In reading order: [`caller`], [`settings`], [`call`] (what a layer sees and says), [`layers`],
-//! [`schema`] and [`active`] (what two of them need).
+//! In reading order: [`caller`], [`settings`], [`call`] (what a layer decides on, and its decision),
+//! [`layers`], [`schema`] and [`active`] (used by two of them).
 
 pub mod active;
 mod bucket;
@@ -28,7 +28,7 @@ pub use caller::{Caller, Scope};
 pub use layers::Layer;
 pub use settings::{Mode, Permission, Settings};
 
-/// Time since some moment that stays the same; a test's own where it must not pass by itself.
+/// A monotonic clock, as the time since a fixed moment.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The clock of this process.
@@ -37,14 +37,14 @@ pub fn clock() -> Clock {
     Arc::new(move || started.elapsed())
 }
 
-/// The note that instructs the agent in the person's name, where the settings name one.
-type Rules = Arc<RwLock<Option<VaultPath>>>;
+/// The note with the person's instructions to the agent, if the settings name one.
+type InstructionsNote = Arc<RwLock<Option<VaultPath>>>;
 
-/// The layers that hold now. Clones share them.
+/// The layers in effect. Clones share them.
 #[derive(Clone)]
 pub struct Policy {
     state: Arc<RwLock<Arc<State>>>,
-    rules: Rules,
+    instructions: InstructionsNote,
     clock: Clock,
 }
 
@@ -56,25 +56,25 @@ struct State {
 impl Policy {
     /// The policy of these settings.
     pub fn new(settings: Settings, clock: Clock) -> Self {
-        let rules = Rules::default();
-        let state = State { layers: layers::of(&settings, &rules, &clock), settings };
-        Self { state: Arc::new(RwLock::new(Arc::new(state))), rules, clock }
+        let instructions = InstructionsNote::default();
+        let state = State { layers: layers::enabled(&settings, &instructions, &clock), settings };
+        Self { state: Arc::new(RwLock::new(Arc::new(state))), instructions, clock }
     }
 
-    /// Takes other settings, from the next call on. What has been counted for rates begins anew.
+    /// Replaces the settings from the next call on, and resets the rate limits.
     pub fn replace(&self, settings: Settings) {
-        let layers = layers::of(&settings, &self.rules, &self.clock);
+        let layers = layers::enabled(&settings, &self.instructions, &self.clock);
         let state = State { layers, settings };
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// Names the note that instructs the agent in the person's name, from the next call on: whoever
-    /// is no person asks before changing it. `None` where there is none.
+    /// Sets the note with the person's instructions to the agent: changes by other callers need approval.
+    /// `None` if there is none.
     pub fn guard(&self, note: Option<VaultPath>) {
-        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = note;
+        *self.instructions.write().unwrap_or_else(PoisonError::into_inner) = note;
     }
 
-    /// The settings that hold now.
+    /// The settings in effect.
     pub fn settings(&self) -> Settings {
         self.state().settings.clone()
     }
@@ -88,22 +88,22 @@ impl Policy {
         !self.state().settings.off.iter().any(|off| off.word() == layer)
     }
 
-    /// Decides on a call before anything is done for it.
+    /// Decides on a call before it runs.
     ///
     /// # Errors
-    /// The first refusal. It does not count against the rate.
+    /// The first refusal. A refused call does not count against the rate limit.
     pub fn admit(&self, call: &Call) -> Result<(), Refusal> {
         let state = self.state();
         for (at, layer) in state.layers.iter().enumerate() {
             if let Verdict::Refuse(refusal) = layer.admit(call) {
-                state.layers[..at].iter().for_each(|before| before.give_back(call));
+                state.layers[..at].iter().for_each(|before| before.refund(call));
                 return Err(refusal);
             }
         }
         Ok(())
     }
 
-    /// Decides on what a call is about to change; the answer is what a person must agree to.
+    /// Decides on what a call is about to change. Returns the reasons for which a person must approve.
     ///
     /// # Errors
     /// The first refusal.
@@ -122,14 +122,14 @@ impl Policy {
         Ok(reasons)
     }
 
-    /// Says that what was judged has been done.
+    /// Tells the layers that the judged changes were made.
     pub fn applied(&self, call: &Call, effects: &[Effect]) {
         self.state().layers.iter().for_each(|layer| layer.applied(call, effects));
     }
 
-    /// Says that a call that was admitted did nothing after all, so that it counts for nothing.
-    pub fn give_back(&self, call: &Call) {
-        self.state().layers.iter().for_each(|layer| layer.give_back(call));
+    /// Tells the layers that an admitted call changed nothing, so that it does not count against limits.
+    pub fn refund(&self, call: &Call) {
+        self.state().layers.iter().for_each(|layer| layer.refund(call));
     }
 }
 

@@ -1,48 +1,27 @@
-//! A value against a JSON Schema: the words that the tools' schemas use, and no others.
+//! Validates a value against a JSON Schema, of the keywords that the tools' schemas use.
 //!
-//! Not a crate, because what is needed is this page: schemas are our own, made from types, with
-//! everything in place; [`unknown_word`] and a test over all tools see to it that no word comes
-//! into use that is not checked here.
+//! No crate is used: the schemas are our own, generated from types, with everything inline.
+//! [`unknown_keyword`] and a test over all tools see to it that no other keyword comes into use.
 
 use serde_json::Value;
 
-/// The words that are checked, and those that only describe.
-const WORDS: [&str; 21] = [
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "enum",
-    "const",
-    "oneOf",
-    "anyOf",
-    "allOf",
-    "items",
-    "minimum",
-    "maximum",
-    "minItems",
-    "maxItems",
-    "minLength",
-    "maxLength",
-    "description",
-    "title",
-    "default",
-    "examples",
-    "$schema",
-];
+/// The keywords that are checked, and those that only describe.
+const KEYWORDS: &str = "type properties required additionalProperties enum const oneOf anyOf allOf items \
+                        minimum maximum minItems maxItems minLength maxLength \
+                        description title default examples $schema";
 
-/// Characters of a wrong value that are shown.
+/// Characters of a wrong value that messages show.
 const SHOWN: usize = 40;
 
-/// Checks `value`.
+/// Validates `value`.
 ///
 /// # Errors
-/// What does not fit and where, in one line.
+/// What is wrong and where, in one line.
 pub fn check(schema: &Value, value: &Value) -> Result<(), String> {
-    fits(schema, value, "")
+    validate(schema, value, "")
 }
 
-/// The members that a value of `schema` takes, in words.
+/// The members of an object of `schema`, in words.
 pub fn takes(schema: &Value) -> String {
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     let properties = schema["properties"].as_object().into_iter().flat_map(Object::keys);
@@ -59,11 +38,12 @@ pub fn takes(schema: &Value) -> String {
     }
 }
 
-/// The first word in `schema` that [`check`] does not know; `None` if it knows all.
-pub fn unknown_word(schema: &Value) -> Option<String> {
+/// The first keyword in `schema` that [`check`] does not know.
+pub fn unknown_keyword(schema: &Value) -> Option<String> {
     let object = schema.as_object()?;
-    if let Some(word) = object.keys().find(|word| !WORDS.contains(&word.as_str())) {
-        return Some(word.clone());
+    let is_known = |key: &str| KEYWORDS.split_whitespace().any(|one| one == key);
+    if let Some(key) = object.keys().find(|key| !is_known(key)) {
+        return Some(key.clone());
     }
     let below = object.get("properties").and_then(Value::as_object).into_iter().flatten();
     let shapes =
@@ -73,13 +53,13 @@ pub fn unknown_word(schema: &Value) -> Option<String> {
         .chain(shapes.flatten())
         .chain(object.get("items"))
         .chain(object.get("additionalProperties"))
-        .find_map(unknown_word)
+        .find_map(unknown_keyword)
 }
 
-fn fits(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+fn validate(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     let Some(schema) = schema.as_object() else {
         return match schema {
-            Value::Bool(false) => Err(format!("{}is not allowed", place(at))),
+            Value::Bool(false) => Err(format!("{}is not allowed", prefix(at))),
             _ => Ok(()),
         };
     };
@@ -96,18 +76,18 @@ fn fits(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
                 }
                 name => name.as_str().unwrap_or_default().to_owned(),
             };
-            return Err(format!("{}invalid type: {}, expected {wanted}", place(at), shown(value)));
+            return Err(format!("{}invalid type: {}, expected {wanted}", prefix(at), shown(value)));
         }
     }
     if let Some(wanted) = schema.get("const").filter(|wanted| *wanted != value) {
-        return Err(format!("{}expected `{}`, not {}", place(at), bare(wanted), shown(value)));
+        return Err(format!("{}expected `{}`, not {}", prefix(at), bare(wanted), shown(value)));
     }
     if let Some(words) = schema.get("enum").and_then(Value::as_array)
         && !words.contains(value)
     {
         return Err(one_of(at, value, &words.iter().map(bare).collect::<Vec<_>>()));
     }
-    shapes(schema, value, at)?;
+    alternatives(schema, value, at)?;
     match value {
         Value::Object(members) => object(schema, members, at),
         Value::Array(items) => {
@@ -115,7 +95,7 @@ fn fits(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
             within(schema, "minItems", "maxItems", length, at, "items")?;
             let Some(item) = schema.get("items") else { return Ok(()) };
             let mut items = items.iter().enumerate();
-            items.try_for_each(|(index, one)| fits(item, one, &format!("{at}[{index}]")))
+            items.try_for_each(|(index, one)| validate(item, one, &format!("{at}[{index}]")))
         }
         Value::Number(number) => {
             let number = number.as_f64().unwrap_or_default();
@@ -141,9 +121,9 @@ fn object(schema: &Object, members: &Object, at: &str) -> Result<(), String> {
     for (name, member) in members {
         let path = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
         match properties.and_then(|properties| properties.get(name)) {
-            // Null for what may be left out means that it is: some callers send every member.
+            // Some callers send `null` for members that they leave out.
             Some(_) if member.is_null() && !is_required(name) => {}
-            Some(schema) => fits(schema, member, &path)?,
+            Some(schema) => validate(schema, member, &path)?,
             None => match schema.get("additionalProperties") {
                 Some(Value::Bool(false)) => {
                     let shown: String = name.chars().take(SHOWN).collect();
@@ -153,43 +133,43 @@ fn object(schema: &Object, members: &Object, at: &str) -> Result<(), String> {
                         .collect();
                     return Err(format!(
                         "{}unknown field `{}`, expected {}",
-                        place(at),
+                        prefix(at),
                         shown.escape_debug(),
                         if known.is_empty() { "none".to_owned() } else { known.join(", ") }
                     ));
                 }
-                Some(schema) => fits(schema, member, &path)?,
+                Some(schema) => validate(schema, member, &path)?,
                 None => {}
             },
         }
     }
-    // Last: a wrong name says more than that the right one is missing.
+    // Last: an unknown name is a better hint than the missing one.
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if !members.contains_key(name) {
-            return Err(format!("{}missing field `{name}`", place(at)));
+            return Err(format!("{}missing field `{name}`", prefix(at)));
         }
     }
     Ok(())
 }
 
-fn shapes(schema: &Object, value: &Value, at: &str) -> Result<(), String> {
+fn alternatives(schema: &Object, value: &Value, at: &str) -> Result<(), String> {
     for one in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-        fits(one, value, at)?;
+        validate(one, value, at)?;
     }
     for word in ["oneOf", "anyOf"] {
         let Some(options) = schema.get(word).and_then(Value::as_array) else { continue };
-        let fitting = options.iter().filter(|option| fits(option, value, at).is_ok()).count();
+        let fitting = options.iter().filter(|option| validate(option, value, at).is_ok()).count();
         if fitting == 0 {
             let words: Option<Vec<String>> =
                 options.iter().map(|option| option.get("const").map(bare)).collect();
             return Err(match (words, &options[..]) {
                 (Some(words), _) => one_of(at, value, &words),
-                (None, [only]) => fits(only, value, at).err().unwrap_or_default(),
-                (None, _) => format!("{}{} has none of the right shapes", place(at), shown(value)),
+                (None, [only]) => validate(only, value, at).err().unwrap_or_default(),
+                (None, _) => format!("{}{} has none of the right shapes", prefix(at), shown(value)),
             });
         }
         if word == "oneOf" && fitting > 1 {
-            return Err(format!("{}{} has several shapes at once", place(at), shown(value)));
+            return Err(format!("{}{} has several shapes at once", prefix(at), shown(value)));
         }
     }
     Ok(())
@@ -207,10 +187,10 @@ fn within(
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     match (bound(least), bound(most)) {
         (Some(least), _) if number < least => {
-            Err(format!("{}{number}{unit} is less than {least}", place(at)))
+            Err(format!("{}{number}{unit} is less than {least}", prefix(at)))
         }
         (_, Some(most)) if number > most => {
-            Err(format!("{}{number}{unit} is more than {most}", place(at)))
+            Err(format!("{}{number}{unit} is more than {most}", prefix(at)))
         }
         _ => Ok(()),
     }
@@ -238,10 +218,10 @@ fn is_a(value: &Value, name: &str) -> bool {
 
 fn one_of(at: &str, value: &Value, words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    format!("{}{} is none of {}", place(at), shown(value), words.join(", "))
+    format!("{}{} is none of {}", prefix(at), shown(value), words.join(", "))
 }
 
-fn place(at: &str) -> String {
+fn prefix(at: &str) -> String {
     if at.is_empty() { String::new() } else { format!("`{at}`: ") }
 }
 
@@ -249,7 +229,7 @@ fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What kind of value it is, and a short one itself.
+/// The value's type, and the value itself if it is short.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

@@ -1,28 +1,27 @@
-//! What can be set about what may run.
+//! Settings of what may run.
 
 use serde::{Deserialize, Serialize};
 
 use super::caller::Scope;
 
-/// How far callers are trusted with changes. A person changes it at any time; it holds from the
-/// next call on.
+/// How far callers are trusted with changes. A person may change it at any time, from the next call on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// A person agrees to every change.
+    /// Every change needs approval.
     Ask,
-    /// Single changes that can be undone are made; for more than that a person is asked.
+    /// Single changes that can be undone are made; larger ones need approval.
     #[default]
     Auto,
-    /// Nothing is changed.
+    /// No changes.
     ReadOnly,
 }
 
 impl Mode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Ask, Self::Auto, Self::ReadOnly];
 
-    /// As it is written: `ask`, `auto`, `read-only`.
+    /// The mode's name: `ask`, `auto`, `read-only`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ask => "ask",
@@ -31,7 +30,7 @@ impl Mode {
         }
     }
 
-    /// The one of both that lets less be done.
+    /// The mode of the two that allows less.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         let rank = |mode| match mode {
@@ -48,27 +47,25 @@ impl Mode {
     }
 }
 
-/// What a tool needs, and the most that a kind of caller has; each includes those before it.
+/// What a tool needs, and the maximum of a kind of caller; each includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Permission {
-    /// Nothing at all.
     None,
-    /// To look.
     Read,
-    /// To write files and make folders.
+    /// To write files and create folders.
     Write,
     /// To move and delete, and to change much at once.
     #[default]
     Move,
-    /// To delete for good.
+    /// To delete permanently.
     Permanent,
 }
 
 impl Permission {
-    /// As it is written in the settings.
+    /// The permission's name in the settings.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -80,8 +77,7 @@ impl Permission {
     }
 }
 
-/// A layer that can be switched off. That a tool exists and that a dry run changes nothing are not
-/// among them.
+/// A layer that can be switched off. The existence of the tool and the dry run cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Switch {
@@ -113,59 +109,58 @@ impl Switch {
     }
 }
 
-/// What may run; a section of the configuration file. How many notes one turn may delete or move
-/// is not here but in `[journal]`, which counts them.
+/// What may run; a section of the configuration file. The limit on notes that one turn may delete or move
+/// is in `[journal]`, which counts them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// How far callers are trusted with changes, until a person says otherwise.
+    /// How far callers are trusted with changes, until a person changes it.
     pub mode: Mode,
     /// Layers that are switched off.
     pub off: Vec<Switch>,
-    /// The most that a client may do that does not speak for a person.
+    /// The maximum for clients that do not speak for a person.
     pub client: Permission,
-    /// The most that may be done for an ACP client.
+    /// The maximum for ACP clients.
     pub acp: Permission,
-    /// The most that an MCP client may do.
+    /// The maximum for MCP clients.
     pub mcp: Permission,
-    /// The most that may be done for what was heard.
+    /// The maximum for voice messages.
     pub voice: Permission,
-    /// The most that rules may do that run by themselves.
+    /// The maximum for enabled rules.
     pub rule: Permission,
     /// Folders that callers other than a person may see. Empty: all.
     pub read: Vec<String>,
-    /// Folders in which callers other than a person may change something. Empty: all they may see.
+    /// Folders that callers other than a person may change. Empty: all that they may see.
     pub write: Vec<String>,
-    /// Calls a minute that one caller may make of one tool that only reads; as many at once after
-    /// a pause. 0: no limit. Persons have none.
+    /// Calls of one read-only tool that one caller may make in a minute, in a burst or spread. 0: no limit.
+    /// Persons have none.
     pub reads_per_minute: u32,
-    /// The same for tools that change something.
+    /// The same for tools that change the vault.
     pub changes_per_minute: u32,
-    /// Files that one call may write, move or delete before a person is asked. 0: no limit.
+    /// Files that one call may write, move or delete without approval. 0: no limit.
     pub bulk_files: usize,
-    /// Bytes that one call may write, those alone that differ from what was there, before a person is
-    /// asked. 0: no limit.
+    /// Bytes that one call may change without approval; unchanged bytes of a text do not count. 0: no
+    /// limit.
     pub bulk_bytes: u64,
-    /// Bytes that one turn may write, whole texts, before a person is asked. 0: no limit.
+    /// Bytes that one turn may write without approval, as whole texts. 0: no limit.
     pub turn_bytes: u64,
-    /// Files that callers with one kind of token may move and delete in an hour, outside of turns, before
-    /// a person is asked. 0: no limit. Persons have none.
+    /// Files that callers with one kind of token may move and delete in an hour, outside of turns, without
+    /// approval. 0: no limit. Persons have none.
     pub hour_files: usize,
-    /// Seconds that a question waits for a person's answer while no program of theirs shows it, and
-    /// that an answer is kept for the call to be repeated. `approval_seconds` was its name, for two
-    /// versions it still is.
+    /// Seconds that a question waits for an answer while no program shows it, and that an answer is stored
+    /// until the call is repeated. `approval_seconds` is an alias for two versions.
     #[serde(alias = "approval_seconds")]
     pub pending_seconds: u32,
-    /// Seconds that a tool may work. 0: no limit but the server's own.
+    /// Time limit of a tool in seconds. 0: no limit but the server's own.
     pub call_seconds: u32,
-    /// Days that the audit is kept.
+    /// Days that audit rows are stored.
     pub audit_days: u32,
-    /// Calls that the audit keeps at most.
+    /// Maximum number of audit rows.
     pub audit_calls: u32,
 }
 
 impl Settings {
-    /// The most that a caller of this kind may do.
+    /// The maximum permission of this kind of caller.
     pub fn most(&self, scope: Scope) -> Permission {
         match scope {
             _ if self.off.contains(&Switch::Permission) => Permission::Permanent,

@@ -101,7 +101,7 @@ fn refused(policy: &Policy, asked: &Asked) -> Option<&'static str> {
 }
 
 #[test]
-fn what_a_kind_of_caller_may_do_is_what_the_settings_give_it() {
+fn the_settings_limit_each_kind_of_caller() {
     use Permission::{Move, Permanent, Read, Write};
     let settings = Settings {
         client: Write,
@@ -137,7 +137,7 @@ fn only_a_person_can_agree_in_a_persons_name() {
 }
 
 #[test]
-fn the_rate_is_by_tool_and_caller_and_what_did_nothing_does_not_count() {
+fn the_rate_limit_is_by_tool_and_caller_and_refunded_for_calls_that_did_nothing() {
     let now = Arc::new(AtomicU64::new(0));
     let clock = Arc::clone(&now);
     let settings = Settings { changes_per_minute: 2, ..Settings::default() };
@@ -151,7 +151,7 @@ fn the_rate_is_by_tool_and_caller_and_what_did_nothing_does_not_count() {
         assert_eq!(refused(&policy, &dry), None);
         // Admitted, and refused for what it would change.
         assert_eq!(refused(&policy, &asked), None);
-        policy.give_back(&asked.call());
+        policy.refund(&asked.call());
     }
     assert_eq!([0; 3].map(|_| refused(&policy, &asked)), [None, None, Some("rate")]);
     let refusal = policy.admit(&asked.call()).unwrap_err();
@@ -172,7 +172,7 @@ fn the_rate_is_by_tool_and_caller_and_what_did_nothing_does_not_count() {
 }
 
 #[test]
-fn other_names_of_one_token_share_what_it_may() {
+fn names_with_the_same_token_share_a_rate_limit() {
     let settings = Settings { changes_per_minute: 2, ..Settings::default() };
     let policy = policy(settings);
     let named = |scope, name: usize| Asked {
@@ -220,7 +220,7 @@ fn arguments_are_checked_against_the_schema() {
 }
 
 #[test]
-fn a_read_only_mode_stops_every_change_and_no_look() {
+fn a_read_only_mode_stops_every_change_and_no_read() {
     let policy = policy(Settings::default());
     for scope in Scope::ALL {
         let asked = |permission, dry_run| Asked {
@@ -272,7 +272,7 @@ fn a_person_is_asked_for_more_than_a_single_change() {
 }
 
 #[test]
-fn of_a_text_that_is_replaced_only_what_differs_is_much() {
+fn only_changed_bytes_of_a_replaced_text_count() {
     let policy = policy(Settings { bulk_bytes: 100, ..Settings::default() });
     let asked = Asked::new(Scope::Client, Permission::Write);
     let text = |changed| Effect { bytes: 5_000, changed, ..effect(Action::Write, "a.md") };
@@ -282,7 +282,7 @@ fn of_a_text_that_is_replaced_only_what_differs_is_much() {
 }
 
 #[test]
-fn what_a_turn_writes_is_added_up_until_a_person_is_asked() {
+fn bytes_of_a_turn_add_up_until_approval_is_needed() {
     let settings = Settings { bulk_bytes: 100, turn_bytes: 250, ..Settings::default() };
     let policy = policy(settings);
     let of = |turn: Option<&str>| Asked {
@@ -303,14 +303,14 @@ fn what_a_turn_writes_is_added_up_until_a_person_is_asked() {
     assert_eq!(policy.judge(&one.call(), &[effect(Action::Delete, "a.md")]), Ok(vec![]));
     assert_eq!(policy.judge(&other.call(), &text), Ok(vec![]));
     assert_eq!(policy.judge(&none.call(), &text), Ok(vec![]));
-    // Without end it is no memory leak.
+    // The number of stored turns is limited.
     for number in 0..5_000 {
         policy.applied(&of(Some(&format!("turn {number}"))).call(), &text);
     }
 }
 
 #[test]
-fn what_a_token_moves_and_deletes_in_an_hour_is_added_up_until_a_person_is_asked() {
+fn moves_and_deletions_of_a_token_in_an_hour_add_up_until_approval_is_needed() {
     let time = Arc::new(AtomicU64::new(0));
     let clock = Arc::clone(&time);
     let clock: Clock = Arc::new(move || Duration::from_secs(clock.load(Ordering::Relaxed)));
@@ -342,7 +342,7 @@ fn what_a_token_moves_and_deletes_in_an_hour_is_added_up_until_a_person_is_asked
     }
     let reasons = policy.judge(&client.call(), &ways[..1]).unwrap();
     assert!(reasons[0].text.contains("`[policy] hour_files`") && !reasons[0].lasting);
-    // What is written and what comes back is no loss; others have their own, persons and turns none.
+    // Writes and restorations do not count; other tokens have their own limit, persons and turns none.
     let other = [effect(Action::Write, "a.md"), effect(Action::Restore, "a.md")];
     assert_eq!(policy.judge(&client.call(), &other), Ok(vec![]));
     assert!(deletes(&by(Scope::Voice, "v", None), ways[0].clone()));
@@ -360,7 +360,7 @@ fn what_a_token_moves_and_deletes_in_an_hour_is_added_up_until_a_person_is_asked
 }
 
 #[test]
-fn what_loads_by_itself_asks_unless_a_person_writes_it() {
+fn active_content_needs_approval_unless_a_person_writes_it() {
     let policy = policy(Settings::default());
     let find = |line| Find { line, text: format!("the image `https://x/{line}`") };
     let finds = |number| Effect {
@@ -376,14 +376,14 @@ fn what_loads_by_itself_asks_unless_a_person_writes_it() {
         let second = "it puts into `a.md`, line 2, what loads or runs by itself: the image \
                       `https://x/2`";
         assert!(reasons.last().is_none_or(|reason| reason.text == second), "{reasons:?}");
-        // Nobody reads so many, so nobody is asked.
+        // A person could not review so many.
         let many = policy.judge(&asked.call(), &[finds(100), finds(1)]);
         assert_eq!(many.is_err(), !scope.is_person(), "{scope:?}");
     }
 }
 
 #[test]
-fn the_note_that_instructs_the_agent_is_changed_by_persons_alone() {
+fn only_persons_change_the_instructions_note_without_approval() {
     let policy = policy(Settings::default());
     let moved = |from: &str, to: &str, folder| Effect {
         from: Some(path(from)),
@@ -420,7 +420,7 @@ fn the_note_that_instructs_the_agent_is_changed_by_persons_alone() {
 }
 
 #[test]
-fn in_the_mode_ask_every_change_asks() {
+fn in_mode_ask_every_change_needs_approval() {
     let policy = policy(Settings::default());
     for scope in Scope::ALL {
         let asked = Asked { mode: Mode::Ask, ..Asked::new(scope, Permission::Write) };
@@ -463,7 +463,7 @@ fn each_layer_can_be_switched_off() {
 }
 
 #[test]
-fn other_settings_hold_from_the_next_call() {
+fn new_settings_apply_from_the_next_call() {
     let policy = policy(Settings::default());
     let shared = policy.clone();
     let asked = Asked::new(Scope::Client, Permission::Write);
@@ -473,7 +473,7 @@ fn other_settings_hold_from_the_next_call() {
 }
 
 #[test]
-fn a_rule_does_what_it_was_enabled_for_and_nothing_else() {
+fn a_rule_changes_only_what_it_was_enabled_for() {
     // Switched off or not.
     let off = vec![Switch::Permission, Switch::Paths, Switch::BlastRadius];
     let policy = policy(Settings { off, ..Settings::default() });
@@ -509,6 +509,6 @@ fn a_rule_does_what_it_was_enabled_for_and_nothing_else() {
     assert!(!judged(&asked, &trashed));
     asked.agreement = Some(agreement(true));
     assert!(judged(&asked, &trashed));
-    // The one kind of caller that comes through no door.
+    // Rules have no transport.
     assert!(!Scope::ALL.contains(&Scope::Rule));
 }

@@ -1,11 +1,11 @@
-//! What ACP has beside the methods that every client uses: `authenticate`, `session/resume`, `close`,
-//! `delete`, `set_mode` and `set_config_option`. For ACP clients, and for a person's own programs.
+//! ACP's methods beside those that all clients use: `authenticate`, `session/resume`, `close`, `delete`,
+//! `set_mode` and `set_config_option`. For ACP clients, and for a person's own programs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-/// Asks whether the way in that was offered has been gone.
+/// Asks whether the authentication method was completed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthenticateParams {
@@ -13,31 +13,30 @@ pub struct AuthenticateParams {
     pub method_id: String,
 }
 
-/// It has.
+/// It was.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct AuthenticateResult {}
 
-/// A way to set up what the agent needs.
+/// A way to set up a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct AuthMethod {
-    /// What `authenticate` takes.
+    /// The id that `authenticate` takes.
     pub id: String,
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// What it does.
+    /// What it does, for people.
     pub description: String,
-    /// How it is gone: `terminal`, where the client runs the agent's program with `args`.
+    /// `terminal`: the client runs the agent's program with `args`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What the program is given.
+    /// Arguments of the program.
     pub args: Vec<String>,
 }
 
-/// Goes on with a conversation without telling it again.
+/// Resumes a conversation without replaying its history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionResumeParams {
-    /// The conversation.
     pub session_id: String,
     /// As for `session/new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,81 +48,76 @@ pub struct SessionResumeParams {
     pub mcp_servers: Vec<Value>,
 }
 
-/// What can be chosen for a conversation.
+/// The modes and options of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionChoices {
-    /// How far its calls are trusted.
+    /// The mode: how far its calls are trusted.
     pub modes: ModeState,
-    /// The same and the model, in ACP's newer shape.
+    /// The mode and the model, in ACP's newer form.
     pub config_options: Vec<ConfigOption>,
 }
 
-/// Stops what goes on in a conversation, and tells no more of it; it is kept.
+/// Stops the turn of a conversation and unsubscribes from it. The conversation is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCloseParams {
-    /// The conversation.
     pub session_id: String,
 }
 
-/// It is closed.
+/// The conversation was closed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SessionCloseResult {}
 
-/// Deletes a conversation for good.
+/// Deletes a conversation permanently.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteParams {
-    /// The conversation.
     pub session_id: String,
 }
 
-/// It is gone.
+/// The conversation was deleted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SessionDeleteResult {}
 
-/// Sets how far the calls of a conversation are trusted; never further than the vault's own mode.
+/// Sets the mode of a conversation, which cannot allow more than the vault's mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SetModeParams {
-    /// The conversation.
     pub session_id: String,
     /// `ask`, `auto` or `read-only`.
     pub mode_id: String,
 }
 
-/// It is set.
+/// The mode was set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SetModeResult {}
 
-/// Chooses something for a conversation.
+/// Sets an option of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SetConfigOptionParams {
-    /// The conversation.
     pub session_id: String,
     /// `mode` or `model`.
     pub config_id: String,
-    /// One of its values.
+    /// One of the option's values.
     pub value: String,
 }
 
-/// How all options stand now.
+/// The options after the change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SetConfigOptionResult {
-    /// All of them.
     pub config_options: Vec<ConfigOption>,
 }
 
-/// The modes that a conversation can have.
+/// The modes of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeState {
-    /// The one that holds.
+    /// The mode in effect.
     pub current_mode_id: String,
-    /// Those that are no looser than the vault's.
+    /// Those that allow no more than the vault's mode.
     pub available_modes: Vec<ModeInfo>,
 }
 
@@ -132,36 +126,33 @@ pub struct ModeState {
 pub struct ModeInfo {
     /// `ask`, `auto` or `read-only`.
     pub id: String,
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// What it means.
+    /// What it means, for people.
     pub description: String,
 }
 
-/// Something that can be chosen.
+/// An option of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigOption {
-    /// What `session/set_config_option` takes: `mode`, `model`.
+    /// The id that `session/set_config_option` takes: `mode`, `model`.
     pub id: String,
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// What kind of choice it is, which some clients show in its own place: `mode`, `model`.
+    /// The kind of option, which some clients show in its own place: `mode`, `model`.
     pub category: String,
     /// Always `select`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What is chosen now.
     pub current_value: String,
-    /// What can be.
     pub options: Vec<ConfigValue>,
 }
 
 /// A value of an option.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ConfigValue {
-    /// What is set.
     pub value: String,
-    /// For people.
+    /// Display name.
     pub name: String,
 }

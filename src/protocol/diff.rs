@@ -1,27 +1,26 @@
-//! `_vault/diff`: what a change set did, or what a question is about, text by text, for a person to
-//! look at.
+//! `_vault/diff`: diffs of a change set or of an approval request, for people.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Which changes to show.
+/// Which changes to return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffParams {
-    /// The change set's number, or `question`.
+    /// Number of the change set; or set `question`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub change_set: Option<u64>,
-    /// A question that waits: the number in `_vault/approvals/pending`.
+    /// Number of a pending approval request in `_vault/approvals/pending`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub question: Option<i64>,
-    /// The first change to show, from 1: how to go on where an answer ended.
+    /// The first change to return, from 1: `next` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub first: Option<u64>,
-    /// Of a question: the first line of the diff of the change `first`, from 0: how to go on in a
-    /// diff that an answer cut.
+    /// With `question`: the first line to return of the diff of change `first`, from 0: `nextLine` of the
+    /// last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub line: Option<u64>,
@@ -31,50 +30,58 @@ pub struct DiffParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffResult {
-    /// What the change set did, for people.
+    /// The change set's title.
     pub title: String,
-    /// Its changes, in the order in which they were made; as many as fit.
+    /// The changes in order; as many as fit.
     pub changes: Vec<DiffChange>,
-    /// How many there are in all.
+    /// Number of all changes.
     pub total: u64,
-    /// Where to go on: `first` of the next request.
+    /// `first` of the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub next: Option<u64>,
-    /// Where to go on in the diff of that change: `line` of the next request.
+    /// `line` of the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub next_line: Option<u64>,
 }
 
-/// One change.
+/// A change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffChange {
-    /// What names it: `17.2`; `undo` takes it. Of a question its place, from 1.
+    /// Its id: `17.2`, which `undo` takes; of an approval request its number, from 1.
     pub id: String,
-    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of a
-    /// question what it is in `session/request_permission`.
+    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of an
+    /// approval request as in `session/request_permission`.
     pub action: String,
-    /// The path it has, or had, afterwards.
+    /// The path after the change.
     pub path: String,
-    /// The path before, of something moved.
+    /// The path before a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
-    /// The change of its text as a unified diff; left out where it has none.
+    /// Unified diff of the text; left out if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub diff: Option<String>,
-    /// Why there is no diff, or not all of it, where a text changed.
+    /// Why the diff is missing or incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reason: Option<String>,
-    /// Lines that were added.
+    /// Number of added lines.
     pub added: u64,
-    /// Lines that were taken away.
+    /// Number of removed lines.
     pub removed: u64,
-    /// The change set that took it back.
+    /// The files of a folder that was deleted, by their paths below it; the first 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub files: Vec<String>,
+    /// How many files were in a folder that was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub total_files: Option<u64>,
+    /// The change set that undid it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub undone_by: Option<u64>,

@@ -1,4 +1,4 @@
-//! What every message looks like: requests, answers, notifications, ids.
+//! The form of all messages: requests, answers, notifications, ids.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -8,26 +8,24 @@ use ts_rs::TS;
 use super::error::{ErrorObject, Kind};
 use super::{METHODS, NotificationParams, ServerRequestParams, quoted, strict};
 
-/// The longest id in text, in bytes.
+/// Maximum length of a text id, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
 
-/// The longest method name worth looking at, in bytes.
+/// Maximum length of a method name, in bytes.
 const MAX_METHOD_BYTES: usize = 128;
 
-/// Bytes of an answer around its result, with an ordinary id.
+/// Size of an answer without its result, with an ordinary id.
 const FRAME: usize = 64;
 
-/// Characters of a client's own error that are kept.
-const MAX_SAID: usize = 300;
+/// Maximum characters of a client's error message.
+const MAX_ERROR_CHARS: usize = 300;
 
-/// What a client calls its request: an integer or a text of at most 256 bytes. Null and
-/// fractions are refused, as two languages would not agree on them.
+/// A request's id: an integer or a text of at most 256 bytes. Null and fractions are refused, since
+/// languages disagree about them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(untagged)]
 pub enum RequestId {
-    /// A whole number.
     Number(i64),
-    /// A text.
     Text(String),
 }
 
@@ -51,48 +49,42 @@ impl RequestId {
     }
 }
 
-/// One message from the client, its envelope opened.
+/// A message from the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
-    /// Wants an answer.
     Request {
-        /// What the answer must carry.
         id: RequestId,
-        /// The method's name.
         method: String,
-        /// Its params; empty when left out.
+        /// Empty if left out.
         params: Map<String, Value>,
     },
-    /// Wants none.
     Notification {
-        /// The notification's name.
         method: String,
-        /// Its params; empty when left out.
+        /// Empty if left out.
         params: Map<String, Value>,
     },
-    /// An answer to a request of the server's.
+    /// An answer to a request from the server.
     Answer {
-        /// Which request; none where it could not be read.
+        /// `None` if it could not be read.
         id: Option<RequestId>,
-        /// Its result, or what the error says.
+        /// The result, or the error message.
         answer: Result<Value, String>,
     },
 }
 
-/// An error and the id it answers, as far as one could be read.
+/// An error, and the id of the request it answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// The request's id, `None` (null on the wire) where it could not be trusted.
+    /// `None` (null on the wire) if it could not be read.
     pub id: Option<RequestId>,
-    /// What is wrong.
     pub error: Box<ErrorObject>,
 }
 
 impl Incoming {
-    /// Opens the envelope of one text frame.
+    /// Parses a text frame.
     ///
     /// # Errors
-    /// A [`Refusal`] ready to be sent back; the connection stays usable.
+    /// A [`Refusal`] to be sent to the client; the connection stays usable.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let value = strict::parse(text).map_err(|error| {
             refuse(None, Kind::ParseError, format!("could not read the message: {error}"))
@@ -122,7 +114,7 @@ impl Incoming {
             None if object.contains_key("result") || object.contains_key("error") => {
                 let answer = match object.remove("error") {
                     None => Ok(object.remove("result").unwrap_or_default()),
-                    Some(error) => Err(said(&error)),
+                    Some(error) => Err(error_message(&error)),
                 };
                 return Ok(Self::Answer { id, answer });
             }
@@ -135,8 +127,8 @@ impl Incoming {
         };
         match id {
             Some(id) => Ok(Self::Request { id, method, params }),
-            // JSON-RPC would have us be silent. A known request without an id is a slip that its
-            // author can only find when told.
+            // JSON-RPC would not answer. A known request without an id is a bug of the client, whose author
+            // needs to see it.
             None if METHODS.contains(&&*method) => {
                 Err(refuse(None, Kind::MissingId, format!("`{method}` needs an `id`")))
             }
@@ -145,10 +137,10 @@ impl Incoming {
     }
 }
 
-/// What a client's error says, on one line of bounded length.
-fn said(error: &Value) -> String {
+/// A client's error message, on one line of limited length.
+fn error_message(error: &Value) -> String {
     let message = error.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
-    message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_SAID).collect()
+    message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_ERROR_CHARS).collect()
 }
 
 fn refuse(id: Option<RequestId>, kind: Kind, message: impl Into<String>) -> Refusal {
@@ -162,10 +154,10 @@ impl Refusal {
     }
 }
 
-/// Reads a method's params. Unknown members are ignored, so that a newer client may say more.
+/// Parses a method's params. Unknown members are ignored, for compatibility with newer clients.
 ///
 /// # Errors
-/// Kind `invalid_params` with what does not fit.
+/// Kind `invalid_params`, with what is wrong.
 pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, ErrorObject> {
     P::deserialize(Value::Object(params)).map_err(|error| {
         ErrorObject::new(Kind::InvalidParams, format!("the params do not fit: {error}"))
@@ -182,13 +174,13 @@ pub fn answer<R: Serialize>(id: &RequestId, result: &R) -> String {
     written.expect("results are plain data")
 }
 
-/// The same where `result` writes the JSON of the result, about so many bytes, behind what there is.
+/// As [`answer`], with `result` appending the JSON of the result, of about `bytes` bytes.
 ///
 /// # Errors
-/// What `result` says: then there is no answer.
+/// What `result` returns.
 ///
 /// # Panics
-/// Where it writes what is no text.
+/// If `result` does not write UTF-8.
 pub fn answer_of<E>(
     id: &RequestId,
     bytes: usize,
@@ -206,7 +198,7 @@ pub fn answer_of<E>(
     Ok(String::from_utf8(json).expect("JSON is text"))
 }
 
-/// The JSON of an answer that is an error; `None` is null, for a message whose id is unknown.
+/// The JSON of an error answer; `None` is null, for a message without a readable id.
 ///
 /// # Panics
 /// Never: errors are plain data.
@@ -237,7 +229,7 @@ pub fn notification<P: NotificationParams>(params: &P) -> String {
         .expect("params are plain data")
 }
 
-/// The JSON of a request of the server's.
+/// The JSON of a request from the server.
 ///
 /// # Panics
 /// Never: params are plain data.
@@ -264,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn opens_requests_and_notifications() {
+    fn parses_requests_and_notifications() {
         assert_eq!(
             Incoming::parse(r#"{"jsonrpc":"2.0","id":"a","method":"_vault/ping"}"#).unwrap(),
             Incoming::Request {
@@ -295,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_and_to_whom() {
+    fn errors_name_the_fault_and_the_request() {
         let one = Some(RequestId::Number(1));
         for (text, id, expected) in [
             ("{", None, Kind::ParseError),

@@ -1,8 +1,7 @@
-//! Errors on the wire: `{code, message, data: {kind, retryable, hint?, detail?, retryAfterMs?}}`.
+//! Protocol errors: `{code, message, data: {kind, retryable, hint?, detail?, retryAfterMs?}}`.
 //!
-//! `kind` is the contract: a stable word. The number is JSON-RPC's, the message is for people.
-//! What a *tool* has to say about its work (no such note, stale revision) is no protocol error: it
-//! is a result with `isError: true`.
+//! Clients may rely on `kind`. The code is JSON-RPC's, the message is for people. The error of a *tool* (no
+//! such note, stale revision) is no protocol error but a result with `isError: true`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,20 +9,20 @@ use ts_rs::TS;
 
 use super::ClientNotification;
 
-/// What went wrong, as a word that stays the same.
+/// The kind of an error, as a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The text is not JSON, or JSON that two readers would read differently (duplicate keys), or
-    /// nested deeper than 127 levels. The answer's id is null.
+    /// The text is not JSON, or ambiguous JSON (duplicate keys), or nested deeper than 127 levels. The answer's
+    /// id is null.
     ParseError,
-    /// JSON, but no JSON-RPC 2.0 message.
+    /// JSON, but not JSON-RPC 2.0.
     InvalidRequest,
-    /// An array: batches are not part of this protocol.
+    /// An array: batches are not supported.
     BatchNotSupported,
     /// The id is no integer and no string of at most 256 bytes.
     InvalidId,
-    /// A request without an id, whose answer could not be told apart.
+    /// A request without an id, whose answer could not be matched.
     MissingId,
     /// A request with this id is still in flight on this connection.
     DuplicateId,
@@ -41,40 +40,39 @@ pub enum Kind {
     Overloaded,
     /// Too many requests a second on this connection.
     RateLimited,
-    /// The client gave the request up.
+    /// The client cancelled the request.
     Cancelled,
-    /// The request took longer than its deadline. A change may still have been made.
+    /// The request exceeded its deadline. A change may still have been made.
     Timeout,
-    /// The work was done but its answer is larger than a message may be.
+    /// The work was done, but its answer exceeds the maximum message size.
     ReplyTooLarge,
-    /// What was asked for could not be done; the message says why.
+    /// The request could not be carried out; the message says why.
     Failed,
     /// No setting has that name, or it cannot have that value.
     InvalidSetting,
-    /// The setting is for whoever can write the settings file, not for clients; or a hook of the
-    /// user's refuses the message.
+    /// The setting can only be changed in the settings file; or a hook refused the message.
     NotPermitted,
-    /// Only a person's own program may ask for this; the token shown is another's.
+    /// Only a person's own program may do this; the token is another's.
     Forbidden,
     /// There is no such message or branch in the conversation.
     NotFound,
-    /// A turn is at work in the conversation: wait for its end, or cancel it.
+    /// A turn is running in the conversation: wait for its end, or cancel it.
     TurnRunning,
     /// There is no such conversation.
     UnknownSession,
-    /// The model could not answer; the message says why, `detail` holds the conversation and turn.
+    /// The model failed; the message says why, `detail` has the conversation and turn.
     ModelFailed,
-    /// No program that has the vault open is connected, or it cannot do that.
+    /// No program that has the vault open is connected, or it does not support the request.
     HostUnavailable,
-    /// No model is set up, and the client offered to have its user do that: ACP's own number for it.
+    /// No model is set up, and the client offered to have its user do that. The code is ACP's.
     AuthRequired,
-    /// A fault of the daemon's own; its log says more.
+    /// A bug of the daemon; its log says more.
     Internal,
 }
 
 impl Kind {
-    /// The JSON-RPC number that goes with the kind. Application errors lie in 1000 to 1999,
-    /// outside the range that JSON-RPC keeps for itself.
+    /// The JSON-RPC code. Application errors are in 1000 to 1999, outside the range that JSON-RPC
+    /// reserves.
     #[must_use]
     pub fn code(self) -> i32 {
         match self {
@@ -115,7 +113,6 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorData {
-    /// The stable word.
     pub kind: Kind,
     /// Whether the same request may succeed later.
     pub retryable: bool,
@@ -123,7 +120,7 @@ pub struct ErrorData {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub hint: Option<String>,
-    /// Facts that belong to the kind.
+    /// Details that depend on the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub detail: Option<Value>,
@@ -138,16 +135,15 @@ pub struct ErrorData {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS, thiserror::Error)]
 #[error("{message}")]
 pub struct ErrorObject {
-    /// The JSON-RPC number.
+    /// The JSON-RPC code.
     pub code: i32,
     /// What went wrong, in one line for people.
     pub message: String,
-    /// What programs read.
     pub data: ErrorData,
 }
 
 impl ErrorObject {
-    /// An error of `kind` that says `message`.
+    /// An error of this kind.
     #[must_use]
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
@@ -163,28 +159,28 @@ impl ErrorObject {
         }
     }
 
-    /// The same with advice.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.data.hint = Some(hint.into());
         self
     }
 
-    /// The same with facts for programs.
+    /// Adds details for programs.
     #[must_use]
     pub fn detail(mut self, detail: Value) -> Self {
         self.data.detail = Some(detail);
         self
     }
 
-    /// The same with a time to wait, in milliseconds.
+    /// Adds a time to wait, in milliseconds.
     #[must_use]
     pub fn retry_after_ms(mut self, milliseconds: u64) -> Self {
         self.data.retry_after_ms = Some(milliseconds);
         self
     }
 
-    /// No method `method` in this protocol.
+    /// The error for an unknown method.
     #[must_use]
     pub fn unknown_method(method: &str) -> Self {
         let shown: String = method.chars().take(80).collect();
@@ -202,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notification_that_wants_an_answer_is_told_what_it_is() {
+    fn a_notification_sent_as_a_request_is_named_as_such() {
         let refused = ErrorObject::unknown_method("session/cancel");
         assert_eq!(refused.message, "`session/cancel` is a notification, and came as a request");
         assert_eq!(refused.data.hint.as_deref(), Some("send it without an `id`"));
@@ -214,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_a_stable_word_and_optional_facts_are_left_out() {
+    fn the_kind_is_a_stable_word_and_absent_members_are_left_out() {
         let error = ErrorObject::new(Kind::NotInitialized, "`initialize` must come first");
         assert_eq!(
             serde_json::to_string(&error).unwrap(),

@@ -3,83 +3,73 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// From where to hear events. Without members: from now on. With both: from after event `after` of
-/// the run `epoch`, as a client does that lost its connection.
+/// Where to start. Without members: from now on. With both: after event `after` of the run `epoch`, for a
+/// client that lost its connection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SubscribeParams {
-    /// The run of the daemon that `after` counts in.
+    /// The run of the daemon in which `after` is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub epoch: Option<String>,
-    /// The last event the client has seen.
+    /// The last event that the client has received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub after: Option<u64>,
 }
 
-/// What follows this answer.
+/// The subscription has started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct SubscribeResult {
-    /// What follows.
     pub mode: SubscribeMode,
-    /// This run of the daemon.
+    /// The current run of the daemon.
     pub epoch: String,
-    /// The number of the last event so far; a replay ends with it.
+    /// Number of the last event so far; a replay ends with it.
     pub seq: u64,
 }
 
-/// What follows the answer to a subscription.
+/// The events that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum SubscribeMode {
-    /// Every event from now on.
+    /// Events from now on.
     Live,
-    /// Every event after `after`, then those from now on. Nothing is missing.
+    /// Events after `after`, then those from now on. None is missing.
     Replay,
-    /// Events were missed that are no longer kept, or the daemon has been restarted: look at the
-    /// vault anew. Then every event from now on.
+    /// Events were missed that are no longer stored, or the daemon was restarted: read the vault's state again.
+    /// Events from now on follow.
     Snapshot,
 }
 
-/// One change in the vault.
+/// A change of a file or folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ChangedParams {
-    /// What happened.
     pub kind: ChangedKind,
-    /// What it happened to; the new path of something renamed.
+    /// The path; the new one for a rename.
     pub path: String,
-    /// The old path of something renamed.
+    /// The old path for a rename.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
-    /// What lies, or lay, there.
     pub entry: EntryKind,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// What happened.
+/// The kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangedKind {
-    /// It is new.
     Created,
-    /// Its content is another.
     Modified,
-    /// It is gone.
     Removed,
-    /// It has another path.
     Renamed,
 }
 
-/// What lies at a path.
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
     /// A symbolic link that is not followed.
     Link,
@@ -87,138 +77,128 @@ pub enum EntryKind {
     Other,
 }
 
-/// What was applied, for a client to show and undo. The calls of a turn add to one change set: here is
-/// what one of them did, and nothing that was told before.
+/// A change set was applied, for clients to show and undo. The calls of a turn add to one change set: this event
+/// has only the new changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangesParams {
-    /// What was applied.
     pub change_set: ChangeSetInfo,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// Changes that went together, as `list_changes` shows them too.
+/// A change set, as in `list_changes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSetInfo {
     /// Its number, which `undo` takes.
     pub id: u64,
-    /// What it did, for people.
     pub title: String,
-    /// When it was begun, local time.
+    /// Local time at which it was begun.
     pub time: String,
-    /// The program that asked for it.
+    /// The program that requested it.
     pub caller: String,
-    /// The conversation it was asked for in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub conversation: Option<String>,
-    /// The agent's turn it belongs to, as `_meta.vault.turn` of its events.
+    /// The agent's turn, as in `_meta.vault.turn` of its events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
-    /// What it took back: a change set (`17`) or one change (`17.2`).
+    /// What it undid: a change set (`17`) or a change (`17.2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub undoes: Option<String>,
-    /// Whether every change of it has been undone.
+    /// Whether all its changes have been undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub undone: bool,
-    /// The changes, at most a hundred.
+    /// At most a hundred.
     pub changes: Vec<ChangeInfo>,
-    /// How many changes there are in all.
+    /// Number of all changes.
     pub total: u64,
 }
 
-/// One change of a change set.
+/// A change of a change set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeInfo {
-    /// Its number within the change set: `17.2`. `undo` takes it too.
+    /// Number of the change set and of the change: `17.2`. `undo` takes it, too.
     pub id: String,
     /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`.
     pub action: String,
-    /// The path it has, or had, afterwards.
+    /// The path after the change.
     pub path: String,
-    /// The path before, of something moved.
+    /// The path before a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
 }
 
-/// A plan was made or changed. `show_plan` shows it.
+/// A plan was created or changed. `show_plan` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PlanParams {
-    /// The plan.
     #[serde(flatten)]
     pub plan: PlanInfo,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// A plan, in short.
+/// A summary of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PlanInfo {
-    /// Its number.
+    /// The plan's number.
     pub plan: u64,
-    /// What `apply_plan` takes to apply exactly this.
+    /// The hash that `apply_plan` takes, so that exactly this plan is applied.
     pub identity: String,
-    /// Notes and attachments that it would change.
+    /// Number of notes and attachments that it would change.
     pub items: u64,
-    /// The folders that it touches, by name.
+    /// The folders that it touches, sorted by name.
     pub folders: Vec<String>,
 }
 
-/// A job began, came further, or stands otherwise. `list_jobs` has the whole of it.
+/// A job began, progressed, or changed its state. `list_jobs` has the details.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct JobParams {
-    /// The job.
     #[serde(flatten)]
     pub job: JobInfo,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// A job, in short.
+/// A summary of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct JobInfo {
-    /// Its number.
+    /// The job's number.
     pub job: u64,
     /// The plan that it applies.
     pub plan: u64,
     /// `running`, `completed`, `failed`, `interrupted`, `cancelled`, `undone` or `partly_undone`.
     pub state: String,
-    /// Items that are done.
+    /// Number of items that are done.
     pub done: u64,
-    /// All its items.
+    /// Number of all items.
     pub total: u64,
-    /// The folders that it touches, by name.
+    /// The folders that it touches, sorted by name.
     pub folders: Vec<String>,
 }
 
-/// An event that is not for this client, in whose place this stands, so that numbers have no gaps.
+/// Placeholder for an event that this client may not see, so that numbers have no gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct HiddenParams {
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// What every event carries.
+/// The extension member `_meta` of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct EventMeta {
-    /// Ours.
     pub vault: EventVaultMeta,
 }
 
-/// The event's place among all events.
+/// The event's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct EventVaultMeta {
-    /// Its number, counted from 1 in each run of the daemon, without gaps.
+    /// Counted from 1 in each run of the daemon, without gaps.
     pub seq: u64,
 }

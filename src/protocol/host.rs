@@ -1,31 +1,31 @@
-//! `_vault/host/*`: what only the program can do that has the vault open, Obsidian with the plugin.
-//! The daemon asks the one client that had the focus last; that client tells it what is open.
+//! `_vault/host/*`: requests to the program that has the vault open, Obsidian with the plugin. The daemon asks
+//! the client that had the focus last; that client reports the active note.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Something that only the program can do that has the vault open. A client says in `initialize`
-/// which it can.
+/// An operation of the program that has the vault open. A client names those that it supports in
+/// `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum HostOperation {
-    /// Say which note is open: `_vault/host/active_note`.
+    /// Return the active note: `_vault/host/active_note`.
     ActiveNote,
     /// Open a note: `_vault/host/open`.
     Open,
     /// Show a notice: `_vault/host/notice`.
     Notice,
-    /// Delete a file as its user has set it: `_vault/host/trash`.
+    /// Delete a file with the user's settings: `_vault/host/trash`.
     Trash,
-    /// Rename a file and let links follow: `_vault/host/rename`.
+    /// Rename a file and update links: `_vault/host/rename`.
     Rename,
-    /// One that this version does not know; it is never asked for.
+    /// An operation that this version does not know; it is never requested.
     #[serde(other)]
     Unknown,
 }
 
 impl HostOperation {
-    /// The word for it on the wire.
+    /// The operation's name on the wire.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -39,219 +39,205 @@ impl HostOperation {
     }
 }
 
-/// What goes with every request to a host.
+/// Members of every request to a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HostCall {
-    /// Names the operation, in this run of the daemon and no other. One that was done already is
-    /// answered with how things stand and not done again.
+    /// Id of the operation in this run of the daemon. An operation that was done already is not done again;
+    /// its answer is the current state.
     pub op_id: String,
-    /// In so many milliseconds nobody waits any more: what has not begun by then is not to be
-    /// begun.
+    /// Time limit in milliseconds: an operation that has not begun by then must not begin.
     pub deadline_ms: u64,
 }
 
-/// Which note is open.
+/// Asks for the active note.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostActiveNoteParams {
-    /// What goes with every request to a host.
     #[serde(flatten)]
     pub call: HostCall,
 }
 
-/// It.
+/// The active note.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostActiveNoteResult {
-    /// None where no note is open.
+    /// None if no note is open.
     pub note: Option<ActiveNote>,
 }
 
-/// The note that a person has before them.
+/// The note that is open in front of the person.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveNote {
-    /// Its path in the vault.
     pub path: String,
-    /// The line with the cursor, from 1; left out where it is only being read.
+    /// Line number of the cursor, from 1; left out in reading view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub line: Option<u32>,
-    /// What is selected in it.
+    /// The selected text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub selection: Option<Selection>,
 }
 
-/// A selected text. It may not have been saved yet.
+/// Selected text. It may not be saved yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Selection {
-    /// The text; at most 100,000 characters of it.
+    /// At most 100,000 characters.
     pub text: String,
-    /// The line it begins in, from 1.
+    /// First line, from 1.
     pub start_line: u32,
-    /// The line it ends in.
+    /// Last line.
     pub end_line: u32,
 }
 
-/// Open a note.
+/// Opens a note.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostOpenParams {
-    /// What goes with every request to a host.
     #[serde(flatten)]
     pub call: HostCall,
-    /// Its path in the vault.
     pub path: String,
-    /// The line to show, from 1.
+    /// Line number to show, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub line: Option<u32>,
 }
 
-/// What is open afterwards.
+/// The active note after the request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostOpenResult {
-    /// The path of the note that is open now.
     pub path: Option<String>,
 }
 
-/// Show a notice.
+/// Shows a notice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostNoticeParams {
-    /// What goes with every request to a host.
     #[serde(flatten)]
     pub call: HostCall,
-    /// What it says: plain text, at most 1,000 characters.
+    /// Plain text, at most 1,000 characters.
     pub text: String,
-    /// How long it stays, in seconds; as long as notices do if it is left out.
+    /// How long the notice is shown; the program's default if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub seconds: Option<u32>,
 }
 
-/// Whether it is to be seen.
+/// Whether the notice was shown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostNoticeResult {
-    /// Whether it was shown.
     pub shown: bool,
 }
 
-/// Delete a file or a folder as the user has set it in Obsidian.
+/// Deletes a file or a folder with the user's settings in Obsidian.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostTrashParams {
-    /// What goes with every request to a host.
     #[serde(flatten)]
     pub call: HostCall,
-    /// Its path in the vault.
     pub path: String,
 }
 
-/// How it stands afterwards.
+/// The state after the request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostTrashResult {
-    /// Whether something lies at the path.
+    /// Whether the path exists.
     pub exists: bool,
 }
 
-/// Rename a file or a folder, and let links follow. Asked only where Obsidian does that without
-/// asking its user (`alwaysUpdateLinks`).
+/// Renames a file or a folder and updates links. Requested only if Obsidian does so without asking its user
+/// (`alwaysUpdateLinks`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostRenameParams {
-    /// What goes with every request to a host.
     #[serde(flatten)]
     pub call: HostCall,
-    /// Its path in the vault.
     pub path: String,
-    /// The path it is to have; nothing lies there.
+    /// The new path, which does not exist.
     pub to: String,
 }
 
-/// How it stands afterwards.
+/// The state after the request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HostRenameResult {
-    /// Whether something lies at the old path.
+    /// Whether the old path exists.
     pub exists: bool,
-    /// Whether something lies at the new one.
+    /// Whether the new path exists.
     pub to_exists: bool,
 }
 
-/// The client has, or has no longer, the focus.
+/// The client's window got or lost the focus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct HostFocusParams {
-    /// Whether it has it.
     pub focused: bool,
 }
 
-/// Another note is open in the client, or none.
+/// The active note of the client changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ActiveNoteChangedParams {
-    /// Its path in the vault.
+    /// Its path; none if no note is open.
     pub path: Option<String>,
 }
 
-/// What a person's program asks of the program that has the vault open.
+/// A request of a person's program to the program that has the vault open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "operation", rename_all = "snake_case")]
 pub enum HostRequestParams {
-    /// Which note is open.
+    /// Return the active note.
     ActiveNote,
     /// Open a note.
     Open {
-        /// Its path, found as tools find one.
+        /// The path, resolved as in tools.
         path: String,
-        /// The line to show, from 1.
+        /// Line number to show, from 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         line: Option<u32>,
     },
     /// Show a notice.
     Notice {
-        /// What it says: plain text, at most 1,000 characters.
+        /// Plain text, at most 1,000 characters.
         text: String,
-        /// How long it stays, in seconds, up to 60.
+        /// How long the notice is shown, up to 60 seconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         seconds: Option<u32>,
     },
-    /// Delete a file as Obsidian does. It is not recorded and cannot be undone by the steward.
+    /// Delete a file as Obsidian does. It is not in the journal and the steward cannot undo it.
     Trash {
-        /// Its path, exactly.
+        /// The exact path.
         path: String,
     },
-    /// Rename a file as Obsidian does. It is not recorded and cannot be undone by the steward.
+    /// Rename a file as Obsidian does. It is not in the journal and the steward cannot undo it.
     Rename {
-        /// Its path, exactly.
+        /// The exact path.
         path: String,
-        /// The path it is to have.
+        /// The new path.
         to: String,
     },
 }
 
-/// What came of it.
+/// The result of a request to the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostRequestResult {
-    /// The name of the client that did it.
+    /// Name of the client that answered.
     pub client: String,
-    /// The note that is open: after `active_note` and `open`.
+    /// The active note, after `active_note` and `open`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub note: Option<ActiveNote>,
-    /// After `trash` and `rename`, what the disk says: whether it was done.
+    /// Whether it was done, as verified on disk; after `trash` and `rename`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub done: Option<bool>,
 }
 
-/// Which client has the vault open.
+/// The client that has the vault open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HostState {
-    /// The name it gave of itself.
+    /// The client's name for itself.
     pub client: String,
-    /// What it can do.
     pub operations: Vec<HostOperation>,
-    /// The note that is open in it, as far as it told.
+    /// The active note, as the client reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub active_note: Option<String>,

@@ -1,46 +1,43 @@
-//! What crosses HTTP beside the WebSocket: a message, and its answer.
+//! HTTP bodies: a message and its answer, the challenge.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::session::StopReason;
 
-/// The header in which `steward mcp` names the client whose message it passes on. What comes so has none of
-/// MCP's own headers.
+/// The header in which `steward mcp` names the client whose message it relays. Such requests have none of MCP's
+/// headers.
 pub const RELAYED_FOR: &str = "steward-relayed-for";
 
 /// The body of `POST /v1/sessions/{id}/messages`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageBody {
-    /// What is said.
     pub text: String,
-    /// A name that no other message has: the same message sent again under it is not heard twice.
+    /// A unique name of the message: a message that is sent again under it is not delivered twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
 }
 
-/// Its answer, once the turn is over.
+/// The answer to a message, after the turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageAnswer {
-    /// The conversation that the message went to.
     pub session_id: String,
-    /// The turn in which it was heard.
+    /// The turn to which the message was delivered.
     pub turn: String,
-    /// Why the turn is over.
     pub stop_reason: StopReason,
-    /// The last message of the turn, whole; empty where nothing was said.
+    /// The turn's last message; empty if there is none.
     pub text: String,
-    /// Whether that is a question that waits for an answer: the next message.
+    /// Whether that is a question, which the next message answers.
     pub waiting: bool,
 }
 
 /// The answer to `GET /v1/challenge/NAME/NONCE`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ChallengeAnswer {
-    /// What the client signs to come in, once and within ten seconds.
+    /// What the client signs to log in, once and within ten seconds.
     pub nonce: String,
-    /// The daemon's proof that it knows the token of that name: it signs both nonces.
+    /// The daemon's proof that it knows the token of that name: a signature of both nonces.
     pub proof: String,
 }

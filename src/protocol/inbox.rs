@@ -1,24 +1,24 @@
-//! `_vault/inbox/list`, `_vault/inbox/retry`, `_vault/inbox/discard` and `_vault/inbox`: messages that
-//! came by voice; `_vault/smarthole`: how the connection stands that they come by.
+//! Voice messages: `_vault/inbox/list`, `_vault/inbox/retry`, `_vault/inbox/discard` and the event
+//! `_vault/inbox`; `_vault/smarthole`: the state of the connection to SmartHole.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::events::EventMeta;
 
-/// Which messages to list.
+/// A filter of messages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxListParams {
-    /// This one alone.
+    /// Only this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub id: Option<u64>,
-    /// Those that are done as well.
+    /// Also those that are done.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub all: bool,
-    /// At most so many, the last ones; 100 if it is left out.
+    /// Maximum number, the newest; 100 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub limit: Option<u32>,
@@ -27,58 +27,54 @@ pub struct InboxListParams {
 /// Messages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct InboxListResult {
-    /// They, in the order in which they came.
+    /// In order of arrival.
     pub messages: Vec<InboxMessage>,
 }
 
-/// A message to be tried again.
+/// Retries a message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct InboxRetryParams {
-    /// Its number.
     pub id: u64,
 }
 
-/// A message to be let go of, undone.
+/// Discards a message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct InboxDiscardParams {
-    /// Its number.
     pub id: u64,
 }
 
-/// The message as it stands now.
+/// The message after the request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct InboxResult {
-    /// It.
     pub message: InboxMessage,
 }
 
-/// A message that came by voice.
+/// A voice message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxMessage {
-    /// Its number; the order in which they came.
+    /// Increases in order of arrival.
     pub id: u64,
-    /// What was said, as it was heard; empty once it is done, since its conversation has it then.
+    /// The transcript; empty once it is done, since its conversation has it.
     pub text: String,
-    /// How it stands.
     pub state: InboxMessageState,
-    /// How often it was begun.
+    /// Number of attempts to deliver it.
     pub attempts: u32,
-    /// Whether another text had come under the same name before.
+    /// Whether another text with the same id had arrived before.
     pub differs: bool,
-    /// When it came, local time.
+    /// Local time of its arrival.
     pub received: String,
-    /// What became of it, for people; may be empty.
+    /// The result, for people; may be empty.
     pub reason: String,
-    /// Whether it was typed, not spoken.
+    /// Whether it was typed.
     pub typed: bool,
-    /// Whether the person called the steward by name; else a router chose it.
+    /// Whether the person named the steward; else a router chose it.
     pub direct: bool,
-    /// Why the router chose it.
+    /// Why the router chose the steward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub routing_reason: Option<String>,
-    /// The turn that it is, or was, worked on in.
+    /// Its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
@@ -88,70 +84,63 @@ pub struct InboxMessage {
     pub session_id: Option<String>,
 }
 
-/// How a message stands.
+/// State of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum InboxMessageState {
-    /// It waits for its turn.
     New,
-    /// It is worked on, or answered and not shown yet.
+    /// Being processed, or answered and not shown yet.
     Taken,
-    /// Answered, or let go of.
+    /// Answered or discarded.
     Done,
-    /// It came to nothing too often; a person may have it tried again.
+    /// It failed too often; a person may retry it.
     SetAside,
 }
 
-/// A message came, or stands otherwise.
+/// A message arrived or changed its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct InboxParams {
-    /// It.
     pub message: InboxMessage,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// How the connection to SmartHole stands.
+/// State of the connection to SmartHole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SmartHoleState {
-    /// How.
     pub state: SmartHoleConnection,
-    /// The name that the steward has there.
+    /// The steward's name there.
     pub name: String,
-    /// Why it stands so, and what to do; empty where there is nothing to say.
+    /// Why it is in this state, and what to do; may be empty.
     pub reason: String,
-    /// Messages that wait or are worked on.
+    /// Number of messages that wait or are being processed.
     pub waiting: u64,
-    /// Messages that were set aside.
+    /// Number of messages that were set aside.
     pub set_aside: u64,
 }
 
-/// How a connection stands.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum SmartHoleConnection {
     /// Switched off in the settings.
     #[default]
     Disabled,
-    /// SmartHole is there and has not answered yet.
+    /// SmartHole has not answered yet.
     Connecting,
-    /// Messages come.
     Connected,
-    /// SmartHole does not take the steward.
+    /// SmartHole refused the steward.
     Refused,
-    /// SmartHole is not there; it is tried again.
+    /// SmartHole does not run; the connection is retried.
     Disconnected,
 }
 
-/// The connection stands otherwise.
+/// The state of the connection changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SmartHoleParams {
-    /// How.
     pub smarthole: SmartHoleState,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }

@@ -1,4 +1,4 @@
-//! `initialize`: ACP v1's handshake, with what is ours under `_meta.vault`.
+//! `initialize`: ACP v1's handshake, with our extensions under `_meta.vault`.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -6,8 +6,7 @@ use ts_rs::TS;
 use super::acp::AuthMethod;
 use super::host::HostOperation;
 
-/// What the client says of itself. Members that ACP knows and this server does not need are
-/// accepted and ignored.
+/// The client's identity and capabilities. Members of ACP that this server does not need are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
@@ -33,7 +32,6 @@ pub struct Implementation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub title: Option<String>,
-    /// Its version.
     #[serde(default)]
     pub version: String,
 }
@@ -45,7 +43,6 @@ pub struct ClientCapabilities {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub auth: Option<ClientAuth>,
-    /// Extensions.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub meta: Option<ClientMeta>,
@@ -63,7 +60,6 @@ pub struct ClientAuth {
 /// The client's extensions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ClientMeta {
-    /// Ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub vault: Option<ClientVaultMeta>,
@@ -120,7 +116,6 @@ pub struct AgentCapabilities {
     pub mcp_capabilities: McpCapabilities,
     /// Which methods for conversations are there.
     pub session_capabilities: SessionCapabilities,
-    /// Extensions.
     #[serde(rename = "_meta")]
     pub meta: AgentMeta,
 }
@@ -166,7 +161,6 @@ pub struct Offered {}
 /// The daemon's extensions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct AgentMeta {
-    /// Ours.
     pub vault: AgentVaultMeta,
 }
 

@@ -1,82 +1,82 @@
-//! `_vault/trash/empty`, `_vault/journal/verify` and `_vault/journal/gc`: looking after what is
-//! kept. For people's clients; none of it is a tool that a model can call.
+//! `_vault/trash/empty`, `_vault/journal/verify` and `_vault/journal/gc`: maintenance of trash and journal. For
+//! a person's clients; no tool does it.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// What to remove from the trash for good.
+/// What to delete permanently from the trash.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TrashEmptyParams {
-    /// These things, as `list_trash` names them or by the change that deleted them (`17.2`). Their
-    /// texts go from the journal too. None: what is older than `olderThanDays`.
+    /// These files, as in `list_trash` or by the change that deleted them (`17.2`). Their texts are deleted
+    /// from the journal, too. Empty: what is older than `olderThanDays`.
     #[serde(default)]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub items: Vec<String>,
-    /// Without `items`: what was deleted more than so many days ago. 30 if it is left out.
+    /// Without `items`: what was deleted more than so many days ago. 30 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub older_than_days: Option<u32>,
-    /// Only say what would be removed.
+    /// Only preview.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub dry_run: bool,
 }
 
-/// What was, or would be, removed.
+/// What was, or would be, deleted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TrashEmptyResult {
-    /// The things, as `list_trash` names them.
+    /// The files, as in `list_trash`.
     pub items: Vec<String>,
-    /// Bytes in them.
+    /// Their size.
     pub bytes: u64,
-    /// Whether it was done.
+    /// Whether they were deleted.
     pub removed: bool,
-    /// What a person should hear: texts that the journal still has, since other changes need them.
+    /// What a person should know: texts that stay in the journal, since other changes need them.
     pub notes: Vec<String>,
 }
 
-/// Nothing to say.
+/// No params.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct JournalVerifyParams {}
 
-/// What was found.
+/// The state of the journal's texts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct JournalVerifyResult {
-    /// Texts that were read and are as they were kept.
+    /// Number of intact texts.
     pub sound: u64,
-    /// Bytes they take on disk.
+    /// Size on disk.
     pub bytes: u64,
-    /// Texts whose bytes are not what was kept: their hashes, and what is wrong.
+    /// Hashes of damaged texts, and what is wrong.
     pub damaged: Vec<String>,
-    /// Texts that a change needs and that are not there: their hashes.
+    /// Hashes of missing texts that a change needs.
     pub missing: Vec<String>,
-    /// Texts that no change needs, left by an interruption; `_vault/journal/gc` frees them.
+    /// Number of texts that no change needs, left by an interruption; `_vault/journal/gc` deletes them.
     pub unused: u64,
 }
 
-/// Whether to do it.
+/// Deletes texts in the journal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct JournalGcParams {
-    /// Only say what would be freed.
+    /// Only preview.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub dry_run: bool,
 }
 
-/// What was, or would be, freed.
+/// What was, or would be, deleted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct JournalGcResult {
-    /// Changes whose texts are older than what is kept.
+    /// Number of changes whose texts are beyond the limits.
     pub changes: u64,
-    /// Texts.
+    /// Number of texts.
     pub texts: u64,
-    /// Bytes they took on disk.
+    /// Size on disk.
     pub bytes: u64,
-    /// Whether it was done.
+    /// Whether they were deleted.
     pub freed: bool,
 }

@@ -1,17 +1,16 @@
-//! The two lists that the protocol is made of, and what is made from them.
+//! Macros for the lists of methods and notifications.
 
-/// One line a request: `"wire/name" { Params => Result }`.
+/// Declares the requests, a line each: `"wire/name" { Params => Result }`.
 ///
-/// Makes [`MethodParams`](super::MethodParams) for each params type (so a handler's reply has the
-/// right type and a client's call is typed), [`METHODS`](super::METHODS), and the list that the
-/// TypeScript is written from.
+/// Generates [`MethodParams`](super::MethodParams) for each params type, which types handlers and client calls,
+/// [`METHODS`](super::METHODS), and the list for the TypeScript.
 macro_rules! methods {
     ($($(#[doc = $doc:literal])+ $name:literal { $params:ty => $result:ty }),+ $(,)?) => {
-        /// The params of one method, which know its name and the type of its result.
+        /// The params of a method, with its name and result type.
         pub trait MethodParams: serde::Serialize + serde::de::DeserializeOwned {
             /// The method's name on the wire.
             const METHOD: &'static str;
-            /// What a successful call answers.
+            /// The result of a successful call.
             type Result: serde::Serialize + serde::de::DeserializeOwned;
         }
 
@@ -23,10 +22,10 @@ macro_rules! methods {
         /// The names of all requests.
         pub const METHODS: &[&str] = &[$($name),+];
 
-        /// Reads the params of `method`, and lets them go.
+        /// Checks whether `params` are valid for `method`.
         ///
         /// # Errors
-        /// Kind `unknown_method`, or `invalid_params` with what serde has to say.
+        /// Kind `unknown_method`, or `invalid_params` with serde's message.
         pub fn check(
             method: &str,
             params: serde_json::Map<String, serde_json::Value>,
@@ -44,7 +43,7 @@ macro_rules! methods {
     };
 }
 
-/// One line a notification, by who sends it: `Variant => "wire/name" { Params }`.
+/// Declares the notifications, a line each, by sender: `Variant => "wire/name" { Params }`.
 macro_rules! notifications {
     (client { $($(#[doc = $cdoc:literal])+ $cvariant:ident => $cname:literal { $cparams:ty }),+ $(,)? }
      server { $($(#[doc = $sdoc:literal])+ $svariant:ident => $sname:literal { $sparams:ty }),+ $(,)? }) => {
@@ -61,8 +60,8 @@ macro_rules! notifications {
                 matches!(method, $($cname)|+)
             }
 
-            /// Reads a notification; `None` for one that is unknown or malformed, which JSON-RPC
-            /// leaves without an answer.
+            /// Parses a notification; `None` for an unknown or malformed one, to which JSON-RPC gives no
+            /// answer.
             #[must_use]
             pub fn parse(
                 method: &str,
@@ -75,7 +74,7 @@ macro_rules! notifications {
             }
         }
 
-        /// The params of a notification that the server sends.
+        /// The params of a notification from the server.
         pub trait NotificationParams: serde::Serialize {
             /// The notification's name on the wire.
             const METHOD: &'static str;
@@ -97,10 +96,10 @@ macro_rules! notifications {
     };
 }
 
-/// One line a request of the server's: `Variant => "wire/name" { Params => Result }`.
+/// Declares the server's requests, a line each: `Variant => "wire/name" { Params => Result }`.
 macro_rules! server_requests {
     ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal { $params:ty => $result:ty }),+ $(,)?) => {
-        /// The params of a request that the server makes of a client.
+        /// The params of a request from the server to a client.
         pub trait ServerRequestParams: serde::Serialize {
             /// The request's name on the wire.
             const METHOD: &'static str;
@@ -110,7 +109,7 @@ macro_rules! server_requests {
             const METHOD: &'static str = $name;
         })+
 
-        /// Every request of the server's, for the TypeScript.
+        /// Every request from the server, for the TypeScript.
         pub(crate) fn server_requests() -> Vec<typescript::Method> {
             vec![$(typescript::Method::new::<$params, $result>($name, &[$($doc),+])),+]
         }

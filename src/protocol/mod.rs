@@ -1,17 +1,16 @@
-//! What crosses the local socket, and nothing else: JSON-RPC 2.0, one object a text frame.
+//! The wire protocol of the local WebSocket: JSON-RPC 2.0, one object in a text frame.
 //!
-//! May import nothing of ours. The server converts to and from these types by hand, so a change of
-//! the wire is a change in this room; the plugin's `protocol.ts` is written from it.
+//! Imports nothing of ours. The server converts to and from these types by hand, so a change of the wire is
+//! a change in this room; the plugin's `protocol.ts` is generated from it.
 //!
-//! Invariants: a method is one line in `methods!` below, from which its types
-//! and the TypeScript follow; a kind of error is one line in [`error::Kind`]; parsing any bytes
-//! ends in a value or a typed error, never in a panic.
+//! Invariants: a method is one line in `methods!` below, from which its types and the TypeScript follow; an
+//! error kind is one line in [`error::Kind`]; parsing any bytes gives a value or a typed error, never a panic.
 //!
-//! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
+//! In reading order: [`envelope`] (the form of all messages), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
-//! [`host`], [`page`], [`ping`], [`organize`], [`workflows`]; [`http`] beside the socket), [`strict`] (JSON
-//! without surprises), [`quoted`] (a text in it), [`typescript`].
+//! [`host`], [`page`], [`ping`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
+//! [`quoted`] (JSON strings), [`typescript`].
 
 pub mod acp;
 pub mod cancel;
@@ -77,10 +76,11 @@ use keeping::{
     TrashEmptyResult,
 };
 use methods::{methods, notifications, server_requests};
-use models::{ModelsParams, ModelsResult};
+use models::{ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult};
 use organize::{
-    OrganizeDraftParams, OrganizeDraftResult, RulesDisableParams, RulesDisableResult,
-    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult,
+    OrganizeDraftParams, OrganizeDraftResult, OrganizeStopParams, OrganizeStopResult,
+    RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult, RulesListParams,
+    RulesListResult, RulesMarksParams, RulesMarksResult,
 };
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
@@ -104,187 +104,193 @@ use workflows::{
     WorkflowRunParams,
 };
 
-/// The version of the wire, as ACP counts: an integer, raised only for a breaking change.
+/// The protocol version, as in ACP: an integer that is raised only for a breaking change.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// The WebSocket subprotocol the server selects.
+/// The WebSocket subprotocol that the server selects.
 pub const SUBPROTOCOL: &str = "vault.v1";
 
 /// The prefix of the subprotocol that carries the token for clients that cannot set headers.
 pub const TOKEN_SUBPROTOCOL_PREFIX: &str = "vault.token.";
 
-/// The prefix of the subprotocol that carries a ticket in the token's place: `NAME.NONCE.PROOF`.
+/// The prefix of the subprotocol that carries a ticket instead of the token: `NAME.NONCE.PROOF`.
 pub const TICKET_SUBPROTOCOL_PREFIX: &str = "vault.ticket.";
 
 methods! {
-    /// Opens the conversation: versions, capabilities, limits, and the server's proof of itself.
+    /// Opens the connection: versions, capabilities, limits, and the server's proof of the token.
     "initialize" { InitializeParams => InitializeResult },
-    /// The tools that can be called, sorted by name.
+    /// The available tools, sorted by name.
     "tools/list" { ToolsListParams => ToolsListResult },
     /// Runs one tool.
     "tools/call" { ToolsCallParams => ToolsCallResult },
-    /// What the daemon knows of the vault and of itself.
+    /// State of the daemon and the vault.
     "_vault/status" { StatusParams => StatusResult },
-    /// Every setting: value, default, where it comes from, what it is for.
+    /// All settings: value, default, origin, description.
     "_vault/settings/get" { SettingsGetParams => SettingsGetResult },
-    /// Changes one setting in the settings file, which keeps its comments.
+    /// Changes a setting in the settings file and keeps the file's comments.
     "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
-    /// Starts the events, from now on or from where a lost connection stopped.
+    /// Subscribes to events, from now on or from where a lost connection stopped.
     "_vault/subscribe" { SubscribeParams => SubscribeResult },
-    /// Removes things from the trash for good.
+    /// Deletes files in the trash permanently.
     "_vault/trash/empty" { TrashEmptyParams => TrashEmptyResult },
-    /// Checks every text the journal keeps against its hash.
+    /// Verifies every text in the journal against its hash.
     "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
-    /// Frees what the journal keeps longer than the settings say.
+    /// Deletes texts in the journal that are beyond the limits in the settings.
     "_vault/journal/gc" { JournalGcParams => JournalGcResult },
-    /// How far callers are trusted with changes.
+    /// Gets or sets the mode: how far callers are trusted with changes.
     "_vault/mode" { ModeParams => ModeResult },
-    /// What a person agreed to for good.
+    /// Lists or revokes standing approvals.
     "_vault/approvals" { ApprovalsParams => ApprovalsResult },
-    /// The questions that wait for a person.
+    /// The approval requests that wait for a person.
     "_vault/approvals/pending" { PendingParams => PendingResult },
-    /// Answers one of them.
+    /// Answers an approval request.
     "_vault/approvals/answer" { AnswerParams => AnswerResult },
-    /// Calls, and what was decided on them.
+    /// The audit log: calls, and the decisions on them.
     "_vault/audit" { AuditParams => AuditResult },
-    /// The conversations, the one last active first.
+    /// The conversations, last active first.
     "session/list" { SessionListParams => SessionListResult },
-    /// Tells the history of a conversation again, and what happens in it from then on.
+    /// Replays the history of a conversation and subscribes to it.
     "session/load" { SessionLoadParams => SessionLoadResult },
     /// Whether a model is set up, for clients that offered to do so.
     "authenticate" { AuthenticateParams => AuthenticateResult },
-    /// Goes on with a conversation, and tells what happens in it from then on.
+    /// Resumes a conversation and subscribes to it, without its history.
     "session/resume" { SessionResumeParams => SessionChoices },
-    /// Stops what goes on in a conversation and tells no more of it; it is kept.
+    /// Stops the turn of a conversation and unsubscribes from it. The conversation is kept.
     "session/close" { SessionCloseParams => SessionCloseResult },
-    /// Deletes a conversation for good.
+    /// Deletes a conversation permanently.
     "session/delete" { SessionDeleteParams => SessionDeleteResult },
-    /// Sets how far the calls of a conversation are trusted.
+    /// Sets the mode of a conversation.
     "session/set_mode" { SetModeParams => SetModeResult },
-    /// Chooses a mode or a model for a conversation.
+    /// Sets the mode or the model of a conversation.
     "session/set_config_option" { SetConfigOptionParams => SetConfigOptionResult },
-    /// One conversation with what was said in it.
+    /// A conversation with its items.
     "_vault/conversation" { ConversationParams => ConversationResult },
     /// Ends a conversation; the next message begins another.
     "_vault/end" { EndParams => EndResult },
-    /// Goes on from before an earlier message, or with another branch.
+    /// Continues from before an earlier message, or on another branch.
     "_vault/fork" { ForkParams => ForkResult },
-    /// Finds conversations by what was said in them.
+    /// Searches conversations.
     "_vault/search_conversations" {
         SearchConversationsParams => SearchConversationsResult
     },
-    /// Deletes conversations for good.
+    /// Deletes conversations permanently.
     "_vault/delete_conversation" {
         DeleteConversationParams => DeleteConversationResult
     },
-    /// Gives a conversation a title of a person's own.
+    /// Sets the title of a conversation.
     "_vault/rename_conversation" {
         RenameConversationParams => RenameConversationResult
     },
-    /// Writes a conversation into a note of the vault.
+    /// Writes a conversation to a note.
     "_vault/export_conversation" {
         ExportConversationParams => ExportConversationResult
     },
-    /// What a change set did, text by text.
+    /// Diffs of a change set.
     "_vault/diff" { DiffParams => DiffResult },
-    /// Notes and folders for somebody who types part of a name.
+    /// Completes the name of a note or folder.
     "_vault/complete" { CompleteParams => CompleteResult },
-    /// Which language models are asked, and which could be.
+    /// The language models, and which of them are used.
     "_vault/models" { ModelsParams => ModelsResult },
-    /// Asks something of the program that has the vault open.
+    /// Checks a vendor's key and stores it.
+    "_vault/models/key" { ModelKeyParams => ModelKeyResult },
+    /// Forwards a request to the program that has the vault open.
     "_vault/host/request" { HostRequestParams => HostRequestResult },
-    /// A code that opens the daemon's page once.
+    /// A code that opens the daemon's chat page once.
     "_vault/page_code" { PageCodeParams => PageCodeResult },
-    /// What models were used for, and what that cost.
+    /// Usage and cost of models.
     "_vault/usage" { UsageParams => UsageResult },
     /// Begins a conversation with the agent.
     "session/new" { SessionNewParams => SessionNewResult },
-    /// Says something to the agent; answered when the turn is over.
+    /// Sends a message to the agent; answered when the turn is over.
     "session/prompt" { SessionPromptParams => SessionPromptResult },
-    /// Messages that came by voice, and how they stand.
+    /// Voice messages and their state.
     "_vault/inbox/list" { InboxListParams => InboxListResult },
-    /// Has a message that was set aside tried again.
+    /// Retries a message that was set aside.
     "_vault/inbox/retry" { InboxRetryParams => InboxResult },
-    /// Lets go of a message.
+    /// Discards a message.
     "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
-    /// Has a model draft rules from a sentence, and plans what they would do.
+    /// Drafts rules from a sentence with a model, and plans what they would do.
     "_vault/organize/draft" { OrganizeDraftParams => OrganizeDraftResult },
-    /// The rules that run by themselves, since a person enabled them.
+    /// Stops a running job before its next piece, whoever began it.
+    "_vault/organize/stop" { OrganizeStopParams => OrganizeStopResult },
+    /// The enabled rules, which run by themselves.
     "_vault/rules/list" { RulesListParams => RulesListResult },
     /// Enables rules, so that they run by themselves.
     "_vault/rules/enable" { RulesEnableParams => RulesEnableResult },
     /// Disables a rule.
     "_vault/rules/disable" { RulesDisableParams => RulesDisableResult },
-    /// Runs a workflow: as a dry run, or for real.
+    /// The files that rules with `once` took; and has them forgotten.
+    "_vault/rules/marks" { RulesMarksParams => RulesMarksResult },
+    /// Runs a workflow, or previews it.
     "_vault/workflow/run" { WorkflowRunParams => WorkflowResult },
-    /// Goes on with a workflow that waits, was cut short, or failed.
+    /// Resumes a workflow that waits, was interrupted, or failed.
     "_vault/workflow/resume" { WorkflowResumeParams => WorkflowResult },
-    /// The last runs of workflows, and how they stand.
+    /// The last workflow runs.
     "_vault/workflow/list" { WorkflowListParams => WorkflowListResult },
-    /// Is anybody there: for clients that cannot send a WebSocket ping.
+    /// Checks the connection, for clients that cannot send a WebSocket ping.
     "_vault/ping" { PingParams => PingResult },
 }
 
 server_requests! {
-    /// Asks a person whether a call may go on.
+    /// Asks a person to approve a call.
     RequestPermission => "session/request_permission" {
         RequestPermissionParams => RequestPermissionResult
     },
-    /// Which note is open.
+    /// Asks which note is open.
     HostActiveNote => "_vault/host/active_note" { HostActiveNoteParams => HostActiveNoteResult },
-    /// Open a note.
+    /// Opens a note.
     HostOpen => "_vault/host/open" { HostOpenParams => HostOpenResult },
-    /// Show a notice.
+    /// Shows a notice.
     HostNotice => "_vault/host/notice" { HostNoticeParams => HostNoticeResult },
-    /// Delete a file as the user has set it.
+    /// Deletes a file with the user's settings.
     HostTrash => "_vault/host/trash" { HostTrashParams => HostTrashResult },
-    /// Rename a file and let links follow.
+    /// Renames a file and updates links.
     HostRename => "_vault/host/rename" { HostRenameParams => HostRenameResult },
 }
 
 notifications! {
     client {
-        /// Asks that a request in flight be given up.
+        /// Cancels a request in flight.
         CancelRequest => "$/cancel_request" { CancelParams },
         /// Stops the turn of a conversation.
         SessionCancel => "session/cancel" { SessionCancelParams },
-        /// The client has, or has no longer, the focus.
+        /// The client's window got or lost the focus.
         HostFocus => "_vault/host/focus" { HostFocusParams },
-        /// Another note is open in the client, or none.
+        /// The active note of the client changed.
         ActiveNoteChanged => "_vault/host/active_note_changed" { ActiveNoteChangedParams },
     }
     server {
-        /// Something in the vault changed, through us or from outside.
+        /// A file or folder changed, by the steward or another program.
         VaultChanged => "_vault/changed" { ChangedParams },
-        /// The steward has applied a change set.
+        /// The steward applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
-        /// A plan was made or changed.
+        /// A plan was created or changed.
         VaultPlan => "_vault/plan" { PlanParams },
-        /// A job began, came further, or stands otherwise.
+        /// A job began, progressed, or changed its state.
         VaultJob => "_vault/job" { JobParams },
-        /// Something happened to a conversation as a whole.
+        /// A conversation began, ended, got a title, or was deleted.
         ConversationChanged => "_vault/conversation_changed" { ConversationChangedParams },
-        /// A message came by voice, or stands otherwise.
+        /// A voice message arrived or changed its state.
         VaultInbox => "_vault/inbox" { InboxParams },
-        /// The connection to SmartHole stands otherwise.
+        /// The state of the connection to SmartHole changed.
         VaultSmartHole => "_vault/smarthole" { SmartHoleParams },
-        /// A step of a workflow begins, or has ended.
+        /// A workflow step began or ended.
         VaultWorkflow => "_vault/workflow" { WorkflowParams },
-        /// The settings file has changed, and new settings hold.
+        /// The settings file changed and was loaded.
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
-        /// Another mode holds.
+        /// The mode changed.
         ModeChanged => "_vault/mode_changed" { ModeChangedParams },
-        /// The settings file has changed and is wrong; the old settings hold.
+        /// The settings file changed and is invalid; the old settings stay in effect.
         ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
-        /// Something happened in a conversation.
+        /// An update of a conversation.
         SessionUpdate => "session/update" { SessionUpdateParams },
-        /// A message of a conversation is whole, and kept.
+        /// A message of a conversation is complete and stored.
         VaultMessage => "_vault/message" { MessageParams },
-        /// Something happened that is not for this client.
+        /// An event that this client may not see.
         VaultHidden => "_vault/hidden" { HiddenParams },
-        /// How a conversation stands.
+        /// The state of a conversation.
         VaultState => "_vault/state" { StateParams },
-        /// An answer to a request of the server's is no longer needed.
+        /// A request to the client needs no answer any more.
         WithdrawRequest => "$/cancel_request" { CancelParams },
     }
 }

@@ -1,9 +1,9 @@
-//! The chat as a page of the daemon's own: a code that opens it once, and what the page gets for it.
+//! The daemon's chat page: a code that opens it once, and the page's token.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Nothing to say.
+/// No params.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PageCodeParams {}
 
@@ -11,9 +11,9 @@ pub struct PageCodeParams {}
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PageCodeResult {
-    /// Where the page is, with the code behind `#`, which no browser sends anywhere.
+    /// URL of the page with the code in the fragment, which browsers do not send.
     pub url: String,
-    /// How long it holds, in seconds. It holds once.
+    /// How long the code is valid, in seconds. It is valid once.
     pub seconds: u32,
 }
 
@@ -27,16 +27,15 @@ impl std::fmt::Debug for PageCodeResult {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct ExchangeBody {
-    /// What stood behind `#code=`.
+    /// The fragment after `#code=`.
     pub code: String,
 }
 
-/// Its answer.
+/// The page's token.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ExchangeAnswer {
-    /// The page's token, `NAME.KEY`: of a person's own program, for the challenge and with the page's
-    /// origin alone. It holds for `days`, over restarts of the daemon, until its token is another.
+    /// `NAME.KEY`, of a person's own program; valid only for the challenge and with the page's origin. It is
+    /// valid for `days`, across restarts of the daemon, until the token of that name changes.
     pub token: String,
-    /// How long.
     pub days: u32,
 }

@@ -1,30 +1,27 @@
-//! `session/request_permission`: the daemon asks a person, in ACP v1's own shape, through every
-//! client that said it can ask one.
+//! `session/request_permission`: asks a person to approve a call, in ACP v1's form, through every client that
+//! can show the question.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// What a person is asked. The first valid answer counts; who else was asked gets
-/// `$/cancel_request` with this request's id.
+/// An approval request. The first valid answer counts; the other clients get `$/cancel_request` with this
+/// request's id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestPermissionParams {
     /// The conversation; `direct` for a call outside of one.
     pub session_id: String,
-    /// What would be done.
     pub tool_call: PermissionToolCall,
-    /// What can be answered.
     pub options: Vec<PermissionOption>,
-    /// What ACP has no place for.
     #[serde(rename = "_meta")]
     pub meta: PermissionMeta,
 }
 
-/// The call that waits.
+/// The call that needs approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionToolCall {
-    /// Names the call; the same for every client.
+    /// Id of the call; the same for every client.
     pub tool_call_id: String,
     /// What it does, for people.
     pub title: String,
@@ -34,18 +31,18 @@ pub struct PermissionToolCall {
     pub status: String,
     /// The files it touches, as absolute paths.
     pub locations: Vec<PermissionLocation>,
-    /// The texts it changes, where they are short, else their diffs.
+    /// The texts before and after if they are short, else diffs.
     pub content: Vec<PermissionContent>,
 }
 
-/// A file that is touched.
+/// A file that the call touches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionLocation {
     /// Its absolute path.
     pub path: String,
 }
 
-/// A piece of what would be done.
+/// A part of the changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PermissionContent {
@@ -54,80 +51,74 @@ pub enum PermissionContent {
     Diff {
         /// Its absolute path.
         path: String,
-        /// The text now; none for a new file.
+        /// The current text; none for a new file.
         old_text: Option<String>,
-        /// The text afterwards.
+        /// The new text.
         new_text: String,
     },
     /// Anything else, as text.
-    Content {
-        /// The text.
-        content: super::tools::Content,
-    },
+    Content { content: super::tools::Content },
 }
 
 /// A possible answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionOption {
-    /// What the answer says.
     pub option_id: String,
-    /// For people.
+    /// Display name.
     pub name: String,
     /// `allow_once`, `allow_always` or `reject_once`.
     pub kind: String,
 }
 
-/// What ACP has no place for.
+/// The extension member `_meta`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionMeta {
-    /// Ours.
     pub vault: PermissionVaultMeta,
 }
 
-/// What is asked, in the vault's own terms.
+/// The request in the vault's terms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionVaultMeta {
-    /// The question's number: `_vault/diff` has all of its texts, `_vault/approvals/answer` takes it.
+    /// Number of the request: `_vault/diff` returns all its texts, `_vault/approvals/answer` takes it.
     #[serde(default)]
     pub question: i64,
-    /// The tool.
     pub tool: String,
-    /// The name the caller gave of itself.
+    /// The caller's name for itself.
     pub caller: String,
-    /// What kind of caller it is.
+    /// The caller's scope.
     pub scope: String,
-    /// Why a person is asked.
+    /// Why approval is needed.
     pub reasons: Vec<String>,
-    /// What would be done; of a plan its first 50 changes.
+    /// The changes; of a plan the first 50.
     pub changes: Vec<PermissionChange>,
-    /// Of a plan, all of it in a few lines.
+    /// For a plan, a short outline of all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub outline: Option<String>,
-    /// The folder for which `allow_always` would hold.
+    /// The folder to which `allow_always` would apply.
     pub folder: Option<String>,
 }
 
-/// One change.
+/// A change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionChange {
     /// `write`, `create_folder`, `move`, `delete` or `restore`.
     pub action: String,
-    /// To what, from the vault's root; for a move, its path afterwards.
+    /// Path from the vault's root; for a move, the destination.
     pub path: String,
-    /// For a move, its path before.
+    /// For a move, the source.
     pub from: Option<String>,
-    /// The change of its text as a unified diff; `more` says whether that is all of it.
+    /// Unified diff of the text; `more` says whether it is complete.
     pub diff: String,
-    /// Lines that it adds.
+    /// Number of added lines.
     #[serde(default)]
     pub added: u64,
-    /// Lines that it takes away.
+    /// Number of removed lines.
     #[serde(default)]
     pub removed: u64,
-    /// Lines of the diff that are not here, or not to their end: `_vault/diff` has them.
+    /// Number of lines of the diff that are left out or cut: `_vault/diff` returns them.
     #[serde(default)]
     pub more: u64,
 }
@@ -135,26 +126,23 @@ pub struct PermissionChange {
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct RequestPermissionResult {
-    /// The answer.
     pub outcome: PermissionOutcome,
-    /// What ACP has no place for.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub meta: Option<PermissionAnswerMeta>,
 }
 
-/// What ACP has no place for.
+/// The extension member `_meta`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionAnswerMeta {
-    /// Ours.
     #[serde(default)]
     pub vault: PermissionAnswerVaultMeta,
 }
 
-/// What goes with an answer.
+/// A comment on the answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionAnswerVaultMeta {
-    /// What the person said with it, such as why not; the caller hears it with a refusal.
+    /// The person's comment, such as why not; the caller gets it with a refusal.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[ts(optional, as = "Option<String>")]
     pub words: String,
@@ -164,12 +152,9 @@ pub struct PermissionAnswerVaultMeta {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum PermissionOutcome {
-    /// None was given here; others may still give one.
+    /// No answer from this client; others may still answer.
     Cancelled,
     /// One of the options.
     #[serde(rename_all = "camelCase")]
-    Selected {
-        /// Which.
-        option_id: String,
-    },
+    Selected { option_id: String },
 }

@@ -1,13 +1,13 @@
-//! `_vault/ping`: is anybody there.
+//! `_vault/ping`: checks the connection.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Nothing to say.
+/// No params.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PingParams {}
 
-/// Where the events stand, so that a client notices a gap after a sleep.
+/// The last event, so that a client notices a gap after a sleep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PingResult {
     /// This run of the daemon.

@@ -1,5 +1,5 @@
-//! `_vault/mode`, `_vault/approvals` with what is below it, `_vault/audit`: what may run and what ran. For
-//! a person's own programs alone. `_vault/mode_changed`: another mode holds.
+//! `_vault/mode`, `_vault/approvals`, `_vault/approvals/*`, `_vault/audit`: what may run and what ran. Only for
+//! a person's own programs. `_vault/mode_changed`: the mode changed.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -7,150 +7,141 @@ use ts_rs::TS;
 use super::events::EventMeta;
 use super::permission::RequestPermissionParams;
 
-/// Asks for the mode, or sets it.
+/// Gets or sets the mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModeParams {
-    /// `ask`, `auto` or `read-only`; `settings` goes back to what the settings say. Left out: it
-    /// is only asked for.
+    /// `ask`, `auto` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
+    /// not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<String>,
 }
 
-/// The mode that holds.
+/// The mode in effect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeResult {
     /// `ask`, `auto` or `read-only`.
     pub mode: String,
-    /// Whether a person set it while the steward ran; else it is the settings'.
+    /// Whether a person set it while the steward ran; else it is from the settings.
     pub set_live: bool,
 }
 
-/// Another mode holds, whoever set it: by `_vault/mode`, or in the settings.
+/// The mode changed, by `_vault/mode` or in the settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModeChangedParams {
-    /// The one that holds now.
     #[serde(flatten)]
     pub mode: ModeResult,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// Asks for what was agreed to for good, or takes one of it back.
+/// Lists standing approvals, or revokes one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ApprovalsParams {
-    /// The one to take back first.
+    /// Number of the approval to revoke first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub revoke: Option<i64>,
 }
 
-/// What was agreed to for good.
+/// The standing approvals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ApprovalsResult {
     /// Oldest first.
     pub approvals: Vec<Approval>,
-    /// Whether the one to take back was there.
+    /// Whether the approval to revoke existed.
     pub revoked: bool,
 }
 
-/// A tool that needs no further agreement in a folder.
+/// A standing approval: a tool that needs no further approval in a folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
-    /// Its number.
     pub id: i64,
-    /// The tool.
     pub tool: String,
-    /// The folder.
     pub folder: String,
-    /// The name of the program in which a person agreed.
+    /// The program in which the person agreed.
     pub agreed_by: String,
-    /// When, as local time.
+    /// Local time.
     pub time: String,
 }
 
-/// Asks for the questions that wait for a person.
+/// Lists the pending approval requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PendingParams {
-    /// Only this one, with all that a person is shown of it.
+    /// Only this one, with everything that a person is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub id: Option<i64>,
 }
 
-/// The questions that wait for a person.
+/// The pending approval requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PendingResult {
     /// Oldest first.
     pub pending: Vec<PendingQuestion>,
 }
 
-/// A question that waits for a person.
+/// A pending approval request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingQuestion {
-    /// Its number: that of the call in the audit, until it is answered.
+    /// The number of the call in the audit, until it is answered.
     pub id: i64,
-    /// Since when, as local time.
+    /// Local time.
     pub since: String,
     /// The conversation; `direct` for a call outside of one.
     pub session_id: String,
-    /// What would be done.
+    /// The changes, for people.
     pub title: String,
-    /// The tool.
     pub tool: String,
-    /// The name the caller gave of itself.
+    /// The caller's name for itself.
     pub caller: String,
-    /// What kind of caller it is.
+    /// The caller's scope.
     pub scope: String,
-    /// Why a person is asked.
+    /// Why approval is needed.
     pub reasons: Vec<String>,
-    /// How many changes it would make.
+    /// Number of changes.
     pub changes: u32,
-    /// Whether a connected program shows it; then it waits for as long as one is there.
+    /// Whether a connected program shows it; it waits as long as one does.
     pub shown: bool,
-    /// Whether its call still waits; else a yes is kept for the call to be repeated.
+    /// Whether its call still waits; else an approval is stored until the call is repeated.
     pub waits: bool,
-    /// All of it, where it was asked for by its number.
+    /// The whole request, if it was asked for by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub asked: Option<RequestPermissionParams>,
 }
 
-/// Answers a question that waits for a person.
+/// Answers a pending approval request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerParams {
-    /// The question.
     pub id: i64,
-    /// `allow_once`, `allow_always` where it is offered, or `reject_once`.
+    /// `allow_once`, `allow_always` if it is offered, or `reject_once`.
     pub option_id: String,
-    /// What the person says with it, such as why not; the caller hears it with a refusal.
+    /// The person's comment, such as why not; the caller gets it with a refusal.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[ts(optional, as = "Option<String>")]
     pub words: String,
 }
 
-/// A question that was answered.
+/// The request was answered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct AnswerResult {
-    /// What was asked about.
+    /// The changes, for people.
     pub title: String,
-    /// Whether its call waited for the answer; else the answer is kept for the call to be repeated.
+    /// Whether its call waited for the answer; else the answer is stored until the call is repeated.
     pub waited: bool,
 }
 
-/// Which calls are asked for; all conditions hold together.
+/// A filter of audited calls; all conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct AuditParams {
-    /// Of this tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub tool: Option<String>,
-    /// Of this caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub caller: Option<String>,
@@ -162,55 +153,51 @@ pub struct AuditParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub since: Option<i64>,
-    /// After this number: to follow.
+    /// With a higher number than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub after: Option<i64>,
-    /// At most so many, up to 1000; 100 where it is left out.
+    /// Maximum number, up to 1000; 100 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub limit: Option<u32>,
 }
 
-/// Calls and what was decided on them.
+/// The audited calls.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct AuditResult {
     /// Oldest first.
     pub calls: Vec<AuditedCall>,
 }
 
-/// A call and what was decided on it. Never what a note says.
+/// An audited call. Never contains text of notes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditedCall {
-    /// Its number.
     pub id: i64,
-    /// When it came, as local time.
+    /// Local time of the call.
     pub time: String,
-    /// The name the caller gave of itself.
+    /// The caller's name for itself.
     pub caller: String,
-    /// What kind of caller it is.
+    /// The caller's scope.
     pub scope: String,
-    /// The conversation it belongs to.
     pub conversation: Option<String>,
-    /// The tool.
     pub tool: String,
-    /// The paths it was about.
+    /// The paths that the call names.
     pub paths: Vec<String>,
     /// `allowed`, `refused`, `dry_run` or `asked`.
     pub decision: String,
     /// The layer that refused.
     pub layer: Option<String>,
-    /// Why.
     pub reason: Option<String>,
-    /// Who agreed or refused, where somebody was asked.
+    /// Who answered the approval request, if there was one.
     pub answered_by: Option<String>,
-    /// `ok`, or the word for its failure; none while a person is asked.
+    /// `ok`, or the error kind; none while it waits for approval.
     pub outcome: Option<String>,
-    /// How long it took.
+    /// Duration.
     pub microseconds: i64,
-    /// Bytes written, or of the answer.
+    /// Bytes written or returned.
     pub bytes: i64,
-    /// The change set it made.
+    /// The change set that the call made.
     pub change_set: Option<i64>,
 }

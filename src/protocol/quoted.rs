@@ -1,10 +1,10 @@
-//! A text as JSON has it: in quotes, what must not stand in them escaped.
+//! Writing a text as a JSON string.
 
-/// Bytes that are looked at together, which the compiler makes one step of.
+/// Bytes that the compiler can check with one vector instruction.
 const STEP: usize = 16;
 
-/// Writes `text` in quotes behind what `json` holds, byte for byte as serde_json writes it. Most of a
-/// note needs no escaping, so what is between two line breaks is copied as one piece.
+/// Appends `text` as a JSON string to `json`, byte for byte as serde_json does. Text without characters to
+/// escape, which is most of a note, is copied in one piece.
 pub fn write(text: &str, json: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     json.push(b'"');
@@ -18,7 +18,7 @@ pub fn write(text: &str, json: &mut Vec<u8>) {
     json.push(b'"');
 }
 
-/// How many bytes come before the first one that has to be escaped.
+/// Number of bytes before the first one that must be escaped.
 fn plain(bytes: &[u8]) -> usize {
     let (steps, _) = bytes.as_chunks::<STEP>();
     let is_plain =
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sign_is_written_as_serde_json_writes_it() {
+    fn each_character_is_written_as_serde_json_writes_it() {
         let all: String = (0..=0x100).filter_map(char::from_u32).collect();
         let mut json = Vec::new();
         write(&all, &mut json);

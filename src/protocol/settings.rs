@@ -1,4 +1,4 @@
-//! Settings: `_vault/settings/get`, `_vault/settings/set`, and what is told when the file changes.
+//! Settings: `_vault/settings/get`, `_vault/settings/set`, and the events when the file changes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,19 +6,19 @@ use ts_rs::TS;
 
 use super::events::EventMeta;
 
-/// Nothing to say.
+/// No params.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SettingsGetParams {}
 
-/// Every setting as it holds in the daemon. A file that has changed and is right is taken first.
+/// All settings in effect. A settings file that has changed and is valid is loaded first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsGetResult {
-    /// The file.
+    /// The settings file.
     pub file: String,
-    /// Whether it is there; it need not be.
+    /// Whether the file exists; it need not.
     pub exists: bool,
-    /// Why the file as it is now does not hold.
+    /// Why the file is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub problem: Option<ConfigProblem>,
@@ -30,86 +30,82 @@ pub struct SettingsGetResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Setting {
-    /// Its section and its name: `server.port`.
+    /// Section and name: `server.port`.
     pub key: String,
-    /// The value that holds; null where there is none.
+    /// The value in effect; null if there is none.
     pub value: Value,
     /// The value without file, environment and flags.
     pub default: Value,
-    /// Where the value comes from.
     pub source: SettingSource,
-    /// The variable or the flag it comes from; the file cannot change it then.
+    /// The variable or flag that sets the value, which the file cannot change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
-    /// From when on a new value holds.
     pub takes_effect: TakesEffect,
-    /// The value from the next start on, where that is another.
+    /// The value after the next start, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub after_restart: Option<Value>,
-    /// Whether `_vault/settings/set` can change it: what loosens security is for the file alone, and the
-    /// daemon has to be able to write that.
+    /// Whether `_vault/settings/set` can change it: settings that weaken security can only be changed in the
+    /// file, and the daemon must be able to write to the file.
     pub settable: bool,
-    /// What it is for.
+    /// What the setting is for.
     pub doc: String,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingSource {
-    /// Nothing says otherwise.
+    /// The default.
     Default,
     /// The settings file.
     File,
-    /// A variable of the environment.
+    /// An environment variable.
     Environment,
-    /// A flag of the command line.
+    /// A command-line flag.
     Flag,
 }
 
-/// From when on a new value holds.
+/// When a new value takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum TakesEffect {
-    /// From the next call on.
     NextCall,
-    /// From the next connection on.
     NextConnection,
-    /// From the next start of the daemon on.
+    /// At the next start of the daemon.
     Restart,
 }
 
-/// What to change.
+/// The setting to change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct SettingsSetParams {
-    /// Its section and its name: `server.port`.
+    /// Section and name: `server.port`.
     pub key: String,
-    /// Its new value; null takes it out of the file.
+    /// The new value; null removes it from the file.
     pub value: Value,
 }
 
-/// What came of it; the file is written and read again.
+/// The effect of the change; the file was written and loaded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsSetResult {
-    /// Settings that have another value now.
+    /// Settings whose value in effect changed.
     pub changed: Vec<String>,
-    /// Settings that the file gives another value from the next start on.
+    /// Settings whose new value takes effect at the next start.
     pub needs_restart: Vec<String>,
-    /// The variable or flag that is stronger than the file and keeps the value as it is.
+    /// The variable or flag that overrides the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub overridden_by: Option<String>,
 }
 
-/// Why the settings file does not hold.
+/// Why the settings file is invalid.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ConfigProblem {
-    /// The file.
+    /// The settings file.
     pub file: String,
-    /// The line, from 1, where the problem has a place.
+    /// Line number, from 1, if the problem has a position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub line: Option<u32>,
@@ -125,26 +121,24 @@ pub struct ConfigProblem {
     pub hint: Option<String>,
 }
 
-/// New settings hold.
+/// New settings are in effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReloadedParams {
-    /// Settings that have another value now.
+    /// Settings whose value in effect changed.
     pub changed: Vec<String>,
-    /// Settings that the file gives another value from the next start on.
+    /// Settings whose new value takes effect at the next start.
     pub needs_restart: Vec<String>,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }
 
-/// The settings file is wrong; the old settings hold.
+/// The settings file is invalid; the old settings stay in effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ConfigRejectedParams {
     /// What is wrong, and where.
     #[serde(flatten)]
     pub problem: ConfigProblem,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }

@@ -1,4 +1,4 @@
-//! `_vault/status`: what the daemon knows of the vault and of itself.
+//! `_vault/status`: the state of the daemon and the vault.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -8,7 +8,7 @@ use super::inbox::SmartHoleState;
 use super::policy::ModeResult;
 use super::settings::ConfigProblem;
 
-/// Nothing to say.
+/// No params.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct StatusParams {}
 
@@ -22,129 +22,121 @@ pub struct StatusResult {
     pub pid: u32,
     /// How long it has been running, in seconds.
     pub uptime_seconds: u64,
-    /// Connections at the moment, this one included.
+    /// Current connections, including this one.
     pub connections: u32,
     /// This run of the daemon.
     pub epoch: String,
     /// The number of the last event so far.
     pub seq: u64,
-    /// How the settings file stands.
     pub settings: SettingsState,
-    /// What holds the daemon in, should a fault of its own be turned against its user.
+    /// How far the operating system confines the daemon, should a bug be exploited.
     pub confinement: Confinement,
-    /// The connection to SmartHole, which hears what is spoken.
+    /// The connection to SmartHole, which receives voice messages.
     pub smarthole: SmartHoleState,
-    /// How far callers are trusted with changes; null while that cannot be read, and nothing is
-    /// changed then.
+    /// How far callers are trusted with changes; null if it cannot be read: then nothing is changed.
     pub mode: Option<ModeResult>,
-    /// The client that has the vault open, which is asked to open notes; null where none is
-    /// connected.
+    /// The client that has the vault open, which is asked to open notes; null if none is connected.
     pub host: Option<HostState>,
-    /// Where the daemon's memory goes.
     pub memory: MemoryState,
-    /// The vault.
     pub vault: VaultState,
 }
 
-/// Bytes of memory by part. What a part says of itself leaves the allocator's losses out.
+/// Memory use in bytes, by part. A part's own figure does not include the allocator's overhead.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryState {
-    /// All that the process holds; null where the system does not say.
+    /// All memory of the process; null if the system does not tell.
     pub total: Option<u64>,
-    /// What is in memory of the program's file, and of other files that are mapped: the system
-    /// shares it between processes and can let go of it; null where it does not say.
+    /// Mapped files, such as the program's, which the system shares between processes and can evict; null
+    /// if it does not tell.
     pub program: Option<u64>,
-    /// What is known of each file: its path, size and times.
+    /// The catalogue: path, size and times of each file.
     pub catalogue: u64,
-    /// Links and tags of all notes; nothing before they are first asked for.
+    /// Links and tags of all notes; 0 before they are first needed.
     pub links: u64,
-    /// What the search knows of each note's text.
+    /// The text index.
     pub text_index: u64,
-    /// Texts of notes that are kept to be searched sooner.
+    /// Texts of notes that are cached for searching.
     pub resident_text: u64,
-    /// Pages of the database that are kept, at most.
+    /// The database's page cache, at most.
     pub store: u64,
-    /// The rest of it all: compiled patterns, stacks, what is under way, and what the allocator keeps
-    /// of what was; null where that is not known.
+    /// Everything else: compiled patterns, stacks, requests in flight, and memory that the allocator
+    /// keeps; null if it is not known.
     pub other: Option<u64>,
 }
 
-/// How the settings file stands.
+/// State of the settings file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsState {
-    /// The file; it need not exist.
+    /// The file's path; it need not exist.
     pub file: String,
-    /// Why the file as it is now does not hold.
+    /// Why the file is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub problem: Option<ConfigProblem>,
-    /// Settings that the file gives another value from the next start on.
+    /// Settings whose new value takes effect at the next start.
     pub needs_restart: Vec<String>,
 }
 
-/// What holds the daemon in.
+/// How far the daemon is confined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct Confinement {
-    /// How far.
     pub state: ConfinementState,
-    /// What it lacks, or why there is none; a line each.
+    /// What is missing, or why it is not confined; a line each.
     pub lacks: Vec<String>,
 }
 
-/// How far the daemon is held in.
+/// How far the daemon is confined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfinementState {
-    /// It writes to its vault and its own folders only, and opens no connections.
+    /// It can write only to its vault and its own folders, and open no connections.
     Full,
-    /// The same but for what is listed.
+    /// The same, except for what is listed.
     Partial,
     /// Switched off in the settings.
     Off,
-    /// The system knows no such thing.
+    /// The system does not support it.
     #[default]
     NotPossible,
 }
 
-/// What is known of the vault.
+/// State of the vault.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct VaultState {
-    /// Its name: the name of its folder.
+    /// The name of its folder.
     pub name: String,
-    /// Where it lies on this machine.
+    /// Its absolute path.
     pub path: String,
-    /// Markdown files.
+    /// Number of Markdown files.
     pub notes: u64,
-    /// Files of all kinds, notes included.
+    /// Number of all files, including notes.
     pub files: u64,
-    /// Folders.
     pub folders: u64,
-    /// Symbolic links that lead out of the vault or nowhere; listed, never followed.
+    /// Symbolic links that lead out of the vault or nowhere; listed, not followed.
     pub links: u64,
-    /// Conflict copies that sync programs left, by their names; `list_files` marks them.
+    /// Conflict copies of sync programs, by their names; `list_files` marks them.
     pub conflicts: u64,
-    /// How long the last scan took, in milliseconds.
+    /// Duration of the last scan in milliseconds.
     pub scanned_ms: u64,
-    /// How changes from outside are noticed.
     pub watching: Watching,
     /// What a person should know, one line each.
     pub warnings: Vec<String>,
 }
 
-/// How changes from outside are noticed.
+/// How changes by other programs are noticed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum Watching {
-    /// The system tells.
+    /// By the system's notifications.
     Events,
-    /// By looking now and then.
+    /// By periodic scans.
     Polling {
-        /// How often, in seconds.
+        /// The interval in seconds.
         seconds: u32,
-        /// Why the system does not tell.
+        /// Why the system's notifications are not used.
         reason: String,
     },
     /// Not at all.

@@ -1,18 +1,17 @@
-//! JSON without surprises: what two readers could understand differently is an error.
+//! A JSON parser that refuses ambiguous documents.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one JSON text.
+/// Parses a JSON text.
 ///
-/// Beyond what serde_json refuses by itself (nesting over 127 levels, numbers out of range, lone
-/// surrogates, a byte order mark, anything after the value) a key that occurs twice in one object
-/// is an error: which of the two counts would otherwise depend on the reader.
+/// Refuses what serde_json refuses (nesting over 127 levels, numbers out of range, lone surrogates, a byte
+/// order mark, anything after the value), and duplicate keys, of which parsers use either.
 ///
 /// # Errors
-/// What is wrong and where, as serde_json words it.
+/// serde_json's message.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut deserializer)?;
@@ -95,14 +94,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_serde_json_reads() {
+    fn parses_what_serde_json_parses() {
         for text in ["null", "[1,-2,3.5,true,\"a\\u00e9\"]", r#"{"a":{"b":[]},"c":""}"#] {
             assert_eq!(parse(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         }
     }
 
     #[test]
-    fn refuses_what_readers_would_disagree_on() {
+    fn refuses_ambiguous_documents() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         for text in [
             r#"{"a":1,"a":2}"#,

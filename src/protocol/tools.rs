@@ -1,4 +1,4 @@
-//! `tools/list` and `tools/call`, in MCP's own shapes.
+//! `tools/list` and `tools/call`, in MCP's form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,26 +6,24 @@ use ts_rs::TS;
 
 use super::quoted;
 
-/// Nothing to say. The list is short and comes whole.
+/// No params. The list is short and has no pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ToolsListParams {}
 
 /// The tools, sorted by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ToolsListResult {
-    /// One entry a tool.
     pub tools: Vec<Tool>,
 }
 
-/// One tool, as MCP describes it.
+/// A tool, as in MCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// The name to call it by.
     pub name: String,
-    /// Its name for people.
+    /// Display name.
     pub title: String,
-    /// What a model reads.
+    /// The description for models.
     pub description: String,
     /// The JSON Schema of its arguments.
     #[ts(type = "JsonSchema")]
@@ -33,17 +31,15 @@ pub struct Tool {
     /// The JSON Schema of `structuredContent`.
     #[ts(type = "JsonSchema")]
     pub output_schema: Value,
-    /// What a client may assume of it.
     pub annotations: ToolAnnotations,
 }
 
-/// MCP's hints about a tool. Hints: what is allowed is decided by the daemon.
+/// MCP's hints about a tool. What is allowed is decided by the daemon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
-    /// Its name for people, once more where MCP looks for it.
+    /// Display name, where MCP expects it.
     pub title: String,
-    /// It changes nothing.
     pub read_only_hint: bool,
     /// It may move or delete what exists, or change much at once.
     pub destructive_hint: bool,
@@ -53,49 +49,46 @@ pub struct ToolAnnotations {
     pub open_world_hint: bool,
 }
 
-/// Which tool to run, on what.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ToolsCallParams {
-    /// The tool's name.
     pub name: String,
-    /// Its arguments, checked against its schema.
+    /// The arguments, validated against the tool's schema.
     #[serde(default)]
     #[ts(optional, as = "Option<Map<String, Value>>")]
     pub arguments: Map<String, Value>,
-    /// What goes with the call and is none of the tool's arguments.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub meta: Option<CallMeta>,
 }
 
-/// What goes with a call.
+/// The extension member `_meta`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct CallMeta {
-    /// Ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub vault: Option<CallVaultMeta>,
 }
 
-/// What only the program that calls can say, never the model whose words the arguments are.
+/// What only the calling program can say, never the model that wrote the arguments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CallVaultMeta {
-    /// A person has seen what the call does and agreed. Only a person's own program can say so.
+    /// A person has approved the call. Only a person's own program may set it.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub confirmed: bool,
-    /// With `confirmed`: the `identity` of what that person was shown. Where the call comes to anything
-    /// else by now, nothing is done and they are asked anew.
+    /// With `confirmed`: the `identity` of what the person was shown. If the call would change anything else
+    /// by now, nothing is done and approval is requested again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub agreed: Option<String>,
-    /// Only say what the call would do.
+    /// Only preview the call.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub dry_run: bool,
-    /// The turn it belongs to, any name of at most 100 characters. What the calls of one turn of
-    /// one connection change is one change set, and the limits of a turn count them together.
+    /// The turn it belongs to, any text of at most 100 characters. The changes of one turn of one
+    /// connection make one change set and share the limits of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
@@ -105,38 +98,35 @@ pub struct CallVaultMeta {
     pub conversation: Option<String>,
 }
 
-/// What the tool has to say. A tool that could not do its work answers too, with `isError`.
+/// The result of a tool. A failed tool returns one, too, with `isError`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsCallResult {
-    /// The answer as text, sized for a model's context.
+    /// The result as text, sized for a model's context.
     pub content: Vec<Content>,
-    /// The same facts for programs; of an error `{code, message, hint?, data?}`.
+    /// The result as data; for an error `{code, message, hint?, data?}`.
     #[ts(type = "unknown")]
     pub structured_content: Value,
-    /// Whether the tool failed.
     pub is_error: bool,
 }
 
-/// An answer whose facts have been written: on the wire it is a [`ToolsCallResult`] with one text.
+/// A [`ToolsCallResult`] with one text and serialized data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsCallWritten {
-    /// The answer as text.
     pub text: String,
-    /// The facts: JSON, which is sent as it stands.
+    /// The data: JSON, which is sent as it is.
     pub facts: String,
-    /// Whether the tool failed.
     pub is_error: bool,
 }
 
 impl ToolsCallWritten {
-    /// Bytes it takes as JSON, or somewhat more, unless most of the text has to be escaped.
+    /// An estimate of its size as JSON, in bytes; too small only if most of the text must be escaped.
     #[must_use]
     pub fn room(&self) -> usize {
         self.text.len() + self.text.len() / 16 + self.facts.len() + 128
     }
 
-    /// Writes it behind what `json` holds.
+    /// Appends it to `json`.
     pub fn write(&self, json: &mut Vec<u8>) {
         json.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
         quoted::write(&self.text, json);
@@ -149,15 +139,11 @@ impl ToolsCallWritten {
     }
 }
 
-/// One piece of an answer.
+/// A part of a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Content {
-    /// Text.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Writes the protocol as TypeScript, for the plugin: `plugin-shim/src/protocol.ts`.
+//! Generates the protocol's TypeScript, for the plugin: `plugin-shim/src/protocol.ts`.
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::error::ErrorObject;
 use super::http::ChallengeAnswer;
 use super::page::{ExchangeAnswer, ExchangeBody};
 
-/// One line of the `Methods` interface, and the types it needs.
+/// A line of the `Methods` interface, and the types it needs.
 pub(crate) struct Method {
     name: &'static str,
     docs: &'static [&'static str],
@@ -34,7 +34,7 @@ impl Method {
     }
 }
 
-/// Declarations by name, each once.
+/// Declarations by name.
 #[derive(Default)]
 struct Types {
     seen: Vec<TypeId>,
@@ -59,12 +59,11 @@ impl TypeVisitor for Types {
 }
 
 fn config() -> Config {
-    // Every number of this protocol is far below 2^53, and JSON.parse makes no bigint.
+    // All numbers are far below 2^53, and JSON.parse makes no bigint.
     Config::new().with_large_int("number")
 }
 
-/// Sets a declaration as a person would: members indented, short comments on one line, no blanks
-/// at the ends of lines.
+/// Formats a declaration: members indented, short comments on one line, no trailing spaces.
 fn tidy(declaration: &str) -> String {
     let text = declaration.replace(", };", ",\n};");
     let mut out = String::new();
@@ -98,7 +97,7 @@ fn tidy(declaration: &str) -> String {
     out.trim_end().to_owned()
 }
 
-/// The whole file. The same protocol always gives the same text.
+/// The whole file. It depends on nothing but the protocol.
 #[must_use]
 pub fn generate() -> String {
     let lists = [
@@ -114,7 +113,7 @@ pub fn generate() -> String {
     let mut shared = Types::default();
     shared.visit::<RequestId>();
     shared.visit::<ErrorObject>();
-    // What crosses HTTP.
+    // Types of HTTP bodies.
     shared.visit::<ChallengeAnswer>();
     shared.visit::<ExchangeBody>();
     shared.visit::<ExchangeAnswer>();

@@ -8,28 +8,28 @@ use ts_rs::TS;
 
 use super::events::EventMeta;
 
-/// A workflow to run.
+/// Runs a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowRunParams {
-    /// Its definition, as YAML or JSON.
+    /// The definition, as YAML or JSON.
     pub text: String,
-    /// What errors call it: the name of its file.
+    /// The file name, for error messages.
     #[serde(default = "unnamed")]
     #[ts(optional, as = "Option<String>")]
     pub source: String,
-    /// Its inputs, by name.
+    /// By name.
     #[serde(default)]
     #[ts(optional, as = "Option<BTreeMap<String, Value>>")]
     pub inputs: Map<String, Value>,
-    /// Make changes. Without it nothing is changed, and what would be is shown.
+    /// Make changes. By default they are only previewed.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub apply: bool,
-    /// A person agreed beforehand to all that needs it.
+    /// A person has approved all changes beforehand.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub confirmed: bool,
-    /// Answers to questions that its steps ask, by step.
+    /// Answers to the questions of its steps, by step.
     #[serde(default)]
     #[ts(optional, as = "Option<BTreeMap<String, String>>")]
     pub answers: BTreeMap<String, String>,
@@ -39,40 +39,39 @@ fn unnamed() -> String {
     "workflow".to_owned()
 }
 
-/// A run to go on with: one that waits, was cut short, or failed.
+/// Resumes a run that waits, was interrupted, or failed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowResumeParams {
-    /// Its number.
     pub run: u64,
-    /// A person agreed beforehand to all that needs it.
+    /// A person has approved all changes beforehand.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub confirmed: bool,
-    /// Answers by step: `ask`, or `ask[2]` for the third element of a list. To a change that waits for agreement it
-    /// is `yes`, which holds for just what was shown, or `no`.
+    /// Answers by step: `ask`, or `ask[2]` for the third element of a list. For a change that waits for approval `yes`,
+    /// which is valid for exactly what was shown, or `no`.
     #[serde(default)]
     #[ts(optional, as = "Option<BTreeMap<String, String>>")]
     pub answers: BTreeMap<String, String>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowResult {
-    /// Its number; none for a dry run, which is not recorded.
+    /// The run's number; none for a dry run, which is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub run: Option<u64>,
-    /// The workflow's own name.
+    /// The workflow's name.
     pub workflow: String,
     /// `shown` after a dry run, `done`, `failed`, `waiting` for a person, or `interrupted`.
     pub state: String,
-    /// The values it ran with, by name.
+    /// The inputs, by name.
     pub inputs: Value,
-    /// What `now()` gave: milliseconds since 1970.
+    /// The value of `now()`: milliseconds since 1970.
     pub now: i64,
-    /// Seconds east of Greenwich, then and there.
+    /// Offset of local time from UTC in seconds.
     pub offset: i32,
-    /// Its steps, in the order in which they ended.
+    /// In the order in which they ended.
     pub steps: Vec<WorkflowStep>,
     /// Whether inputs and data were left out, since the answer would have been too long.
     #[serde(default)]
@@ -80,29 +79,28 @@ pub struct WorkflowResult {
     pub cut: bool,
 }
 
-/// A step, or of one with `for_each` one element.
+/// A step, or one element of a step with `for_each`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowStep {
-    /// Its name.
     pub step: String,
-    /// The place of the element, from 0.
+    /// Index of the element, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub item: Option<u64>,
     /// The tool, `model` or `ask`.
     pub does: String,
-    /// `done`, `failed`, `skipped`, `shown` for a change that a dry run shows, `unknown` for what a dry run cannot
-    /// tell, `waiting`, or `not_run`.
+    /// `done`, `failed`, `skipped`, `shown` for a previewed change, `unknown` if a dry run cannot tell, `waiting`, or
+    /// `not_run`.
     pub state: String,
-    /// What it was given.
+    /// The step's input.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     #[ts(optional, as = "Option<Value>")]
     pub input: Value,
-    /// What it answered.
+    /// The result, for programs.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     #[ts(optional, as = "Option<Value>")]
     pub data: Value,
-    /// The same for people.
+    /// The result, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[ts(optional, as = "Option<String>")]
     pub text: String,
@@ -110,7 +108,7 @@ pub struct WorkflowStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub error: Option<WorkflowFault>,
-    /// What a person has to answer.
+    /// What a person must answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub waits: Option<WorkflowWaits>,
@@ -129,88 +127,83 @@ pub struct WorkflowFault {
     pub hint: Option<String>,
 }
 
-/// What a person has to answer.
+/// A question to a person.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowWaits {
-    /// The question.
     pub question: String,
-    /// The answers there are; none for any text.
+    /// The possible answers; empty for any text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub choices: Vec<String>,
-    /// Where a change needs agreement: the changes and the reasons, as in the error `approval_needed`.
+    /// For a change that needs approval: the changes and reasons, as in the error `approval_needed`.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     #[ts(optional, as = "Option<Value>")]
     pub approval: Value,
 }
 
-/// How many runs to list.
+/// Lists runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowListParams {
-    /// At most so many; 20 if it is left out.
+    /// Maximum number; 20 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub limit: Option<u32>,
 }
 
-/// Runs that made changes or were to.
+/// The stored runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowListResult {
-    /// They, the newest first.
+    /// Newest first.
     pub runs: Vec<WorkflowInfo>,
 }
 
-/// A run.
+/// A run of a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowInfo {
-    /// Its number.
     pub run: u64,
-    /// The workflow's own name.
+    /// The workflow's name.
     pub workflow: String,
-    /// What its definition is called: a file.
+    /// The file of its definition.
     pub source: String,
     /// `running`, or as in [`WorkflowResult`].
     pub state: String,
-    /// When it was started, local time.
+    /// Local time.
     pub began: String,
-    /// When it ended, local time.
+    /// Local time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub ended: Option<String>,
-    /// The steps that wait for a person.
+    /// Steps that wait for a person.
     pub waiting: Vec<String>,
 }
 
-/// A step of a workflow begins, or has ended.
+/// Progress of a workflow: a step began or ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct WorkflowProgress {
-    /// The run; none for a dry run.
+    /// The run's number; none for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub run: Option<u64>,
-    /// The workflow's own name.
+    /// The workflow's name.
     pub workflow: String,
-    /// The step's name.
     pub step: String,
-    /// The place of the element, from 0.
+    /// Index of the element, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub item: Option<u64>,
-    /// `begun`, or how it ended.
+    /// `begun`, or the result.
     pub state: String,
-    /// Steps that have ended.
+    /// Number of steps that have ended.
     pub done: u64,
-    /// Steps there are.
+    /// Number of all steps.
     pub total: u64,
 }
 
-/// How far a workflow is.
+/// The event of a workflow's progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct WorkflowParams {
-    /// The step that begins or has ended.
     #[serde(flatten)]
     pub progress: WorkflowProgress,
-    /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
 }

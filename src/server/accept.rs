@@ -28,44 +28,43 @@ use super::{Shared, challenge, connection, mcp, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
-/// How long a client may take for the head of its request, and how long a connection that is kept open waits
-/// for its next one.
+/// Timeout for the head of a request, and for the next request on a connection that is kept open.
 pub const HEAD_DEADLINE: Duration = Duration::from_secs(1);
 
-/// How long the whole of a handshake may take, slowed-down refusals included.
+/// Timeout of the whole handshake, including delayed refusals.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a client may take to read its answer, or a piece of it, once it is there.
+/// Timeout for a client to read its answer, or a chunk of it.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
-/// The head of a request, in bytes. Ours is far below 1 KiB.
+/// Maximum size of a request's head, in bytes. Our clients' are far below 1 KiB.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 
-/// Headers in a request.
+/// Maximum number of headers in a request.
 const MAX_HEADERS: usize = 64;
 
-/// Takes connections until dropped.
+/// Accepts connections until dropped.
 pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let router = router(shared);
-    let mut waiting: VecDeque<Weak<Notify>> = VecDeque::new();
+    let mut pending: VecDeque<Weak<Notify>> = VecDeque::new();
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 let most = shared.settings.load().max_pending_handshakes as usize;
-                // All peers are this machine, so that none can be told from the owner: the oldest goes.
-                waiting.retain(|one| one.strong_count() > 0);
-                if waiting.len() >= most {
-                    let oldest = waiting.pop_front();
+                // All peers are on this machine and the owner cannot be told apart: the oldest is ended.
+                pending.retain(|one| one.strong_count() > 0);
+                if pending.len() >= most {
+                    let oldest = pending.pop_front();
                     if let Some(oldest) = oldest.and_then(|one| one.upgrade()) {
                         tracing::warn!("too many unfinished handshakes: the oldest is ended");
                         oldest.notify_one();
                     }
                 }
-                // It leaves its place a moment later.
+                // It frees its place a moment later.
                 match shared.handshakes.begin_below(2 * most) {
                     Some(place) => {
                         let ends = Arc::new(Notify::new());
-                        waiting.push_back(Arc::downgrade(&ends));
+                        pending.push_back(Arc::downgrade(&ends));
                         let place = Pending { _place: place, ends };
                         tokio::spawn(handshake(stream, peer, router.clone(), place));
                     }
@@ -73,7 +72,7 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
                 }
             }
             Err(error) => {
-                // Out of file handles, most likely: wait for connections to end.
+                // Most likely out of file handles: wait for connections to end.
                 tracing::warn!(%error, "could not accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
@@ -81,13 +80,13 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// A place among the handshakes that are not finished, and the way to end it.
+/// A place among the pending handshakes, and the signal to end it.
 struct Pending {
     _place: Guard,
     ends: Arc<Notify>,
 }
 
-/// Too many half-open connections: one short word, without waiting for the peer to take it.
+/// Refuses a connection without waiting for the peer to read the answer.
 fn turn_away(stream: &TcpStream) {
     tracing::warn!("turned a connection away: too many unfinished handshakes");
     let _ = stream.try_write(
@@ -107,32 +106,32 @@ fn router(shared: &Arc<Shared>) -> Router {
         .with_state(Arc::clone(shared))
 }
 
-/// The HTTP requests of one connection: one, but for MCP clients and behind a challenge, where the next one has
-/// to begin within [`HEAD_DEADLINE`]. Holds its place among the pending handshakes until the first one has been answered, upgraded
-/// or let in.
+/// Serves the HTTP requests of a connection: one, except for MCP clients and after a challenge, whose next
+/// request must begin within [`HEAD_DEADLINE`]. Holds its place among the pending handshakes until the first
+/// request has been answered, upgraded or authorized.
 async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: Pending) {
-    // Answers are small and wanted now.
+    // Answers are small and must not be delayed.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "could not set TCP_NODELAY");
     }
     let router = TowerToHyperService::new(router);
     let let_in = LetIn::default();
-    let told = let_in.clone();
+    let signal = let_in.clone();
     let unread = Unread::default();
     let answered = unread.clone();
     let admitted = Admitted::default();
     let service = hyper::service::service_fn(move |mut request: hyper::Request<_>| {
         request.extensions_mut().insert(Peer(peer));
-        request.extensions_mut().insert(told.clone());
+        request.extensions_mut().insert(signal.clone());
         request.extensions_mut().insert(answered.clone());
         request.extensions_mut().insert(admitted.clone());
         let response = router.call(request);
         let answered = answered.clone();
-        // Who asks for more has read what there was.
+        // The next request shows that the last answer was read.
         answered.taken();
         async move {
             let response = response.await.into_response();
-            // One that comes piece by piece says for itself what there is to read.
+            // A streamed answer reports its chunks itself.
             if response.extensions().get::<Lasting>().is_none() {
                 answered.given();
             }
@@ -150,7 +149,7 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
     let ended = tokio::select! {
         ended = &mut connection => ended,
         () = let_in.0.notified() => {
-            // It has its place among the connections now, and its answer may take minutes.
+            // It counts as a connection now, and its answer may take minutes.
             drop(place);
             tokio::select! {
                 ended = &mut connection => ended,
@@ -171,7 +170,7 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
     }
 }
 
-/// `GET /healthz`: alive, and which one.
+/// `GET /healthz`: the version, without a token.
 async fn health(State(shared): State<Arc<Shared>>) -> Response {
     Json(serde_json::json!({
         "status": "ok",
@@ -181,7 +180,7 @@ async fn health(State(shared): State<Arc<Shared>>) -> Response {
     .into_response()
 }
 
-/// `GET /v1`: the way in.
+/// `GET /v1`: the upgrade to a WebSocket.
 async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
     let entry = match gate::authorize(&shared, request.headers(), request.uri(), None).await {
         Ok(entry) => entry,
@@ -218,7 +217,7 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     response
 }
 
-/// The answer to the client's key, where the request is a WebSocket handshake.
+/// The value of `Sec-WebSocket-Accept`, if the request is a WebSocket handshake.
 fn websocket_accept(request: &Request) -> Option<HeaderValue> {
     let headers = request.headers();
     let fits = request.method() == Method::GET
@@ -231,7 +230,7 @@ fn websocket_accept(request: &Request) -> Option<HeaderValue> {
     (fits && key.len() == 24).then(|| HeaderValue::from_str(&derive_accept_key(key)).ok()).flatten()
 }
 
-/// Whether a comma-separated header holds `word`, in any case.
+/// Whether a comma-separated header contains `word`, in any case.
 fn lists(headers: &HeaderMap, name: axum::http::HeaderName, word: &str) -> bool {
     headers
         .get_all(name)

@@ -209,7 +209,7 @@ mod tests {
     use crate::protocol::session::{ToolCallContent, ToolCallStatus};
 
     #[test]
-    fn what_acp_has_no_message_for_is_told_in_one_that_it_has() {
+    fn extensions_are_translated_into_acp_messages() {
         let notice = SessionUpdate::Notice {
             severity: "info".to_owned(),
             title: "stopped".to_owned(),

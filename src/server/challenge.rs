@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nonce_lets_in_once_and_for_ten_seconds() {
+    fn a_nonce_is_valid_once_and_for_ten_seconds() {
         let start = Instant::now();
         let challenges = Challenges::new([7; 32], start);
         let second = Duration::from_secs(1);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn used_ones_are_forgotten_when_they_hold_no_longer() {
+    fn used_nonces_are_dropped_when_they_expire() {
         let start = Instant::now();
         let challenges = Challenges::new([7; 32], start);
         for random in 0..MOST_USED as u128 {

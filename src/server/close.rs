@@ -1,4 +1,4 @@
-//! Why a connection is closed, as the client is told.
+//! Close codes and reasons.
 
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -15,25 +15,25 @@ pub struct Closing {
 }
 
 impl Closing {
-    /// The daemon stops.
+    /// The daemon is stopping.
     pub const SHUTDOWN: Self = Self { code: 1001, reason: "the daemon is stopping" };
-    /// The frames break the WebSocket protocol.
+    /// The frames violate the WebSocket protocol.
     pub const PROTOCOL: Self = Self { code: 1002, reason: "protocol error" };
     /// A binary frame.
     pub const BINARY: Self = Self { code: 1003, reason: "only text frames are taken" };
-    /// Text that is no UTF-8.
+    /// Text that is not UTF-8.
     pub const NOT_UTF8: Self = Self { code: 1007, reason: "the text is not UTF-8" };
     /// `initialize` did not come in time.
     pub const UNINITIALIZED: Self =
         Self { code: 1008, reason: "`initialize` did not come in time" };
-    /// The token that let it in was rotated.
+    /// The client's token was rotated.
     pub const ROTATED: Self =
         Self { code: 1008, reason: "the token was rotated; connect with the new one" };
     /// More control frames than the rate allows.
     pub const FLOOD: Self = Self { code: 1008, reason: "too many control frames" };
     /// A frame or message over the limit.
     pub const TOO_BIG: Self = Self { code: 1009, reason: "the message is too big" };
-    /// The client is gone. Never sent: there is no one to tell.
+    /// The client is gone. Never sent.
     pub const GONE: Self = Self { code: 1006, reason: "the client is gone" };
     /// The client does not read what it is sent.
     pub const SLOW: Self = Self { code: 4408, reason: "too slow; connect and subscribe again" };
@@ -44,7 +44,7 @@ impl Closing {
         CloseFrame { code: CloseCode::from(self.code), reason: Utf8Bytes::from_static(self.reason) }
     }
 
-    /// What to tell a client whose frames could not be read; `None` where it is gone.
+    /// The close reason for an error in reading; `None` if the client is gone.
     #[must_use]
     pub fn for_error(error: &Error) -> Option<Self> {
         match error {

@@ -43,10 +43,10 @@ const MAX_UNINITIALIZED_BYTES: usize = 64 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
 
 /// The interval at which an active connection checks whether its token is still valid.
-const LOOK: Duration = Duration::from_secs(1);
+const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
 /// How long calls may occupy a connection's task before it yields.
-const MAX_HELD: Duration = Duration::from_millis(1);
+const MAX_BUSY: Duration = Duration::from_millis(1);
 
 /// The unanswered pings after which a client is dropped.
 const MAX_MISSED_PINGS: u32 = 2;
@@ -97,10 +97,10 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
         missed: &missed,
         unfinished,
         shared: &shared,
-        looked: Instant::now(),
+        token_checked: Instant::now(),
         token,
         handing_over: &handing_over,
-        held: Duration::ZERO,
+        busy: Duration::ZERO,
     };
     let mut writer = Writer {
         sink,
@@ -166,7 +166,7 @@ async fn say_goodbye(mut socket: Socket, closing: Closing) {
     .await;
 }
 
-/// The half that takes frames.
+/// The half that reads frames.
 struct Reader<'a> {
     session: Session,
     stream: SplitStream<Socket>,
@@ -174,14 +174,14 @@ struct Reader<'a> {
     missed: &'a AtomicU32,
     unfinished: Unfinished,
     shared: &'a Shared,
-    /// The token that let it in, until there is another.
+    /// The client's token; changes when it is rotated.
     token: watch::Receiver<Token>,
-    /// When the token was looked at last.
-    looked: Instant,
-    /// Whether it rests only so that the writer has its turn.
+    /// When the token was checked last.
+    token_checked: Instant,
+    /// Set while the reader pauses for the writer.
     handing_over: &'a AtomicBool,
-    /// How long calls have kept this task since others had their turn.
-    held: Duration,
+    /// How long calls have occupied this task since it last yielded.
+    busy: Duration,
 }
 
 impl Reader<'_> {
@@ -198,7 +198,7 @@ impl Reader<'_> {
         std::future::pending().await
     }
 
-    /// Takes frames until there is a reason to stop: to close, or (`None`) that the client left.
+    /// Handles frames until the connection must be closed, or (`None`) the client has left.
     async fn frames(&mut self) -> ControlFlow<Option<Closing>> {
         let mut stopping = pin!(self.shared.backend.runner.closed());
         let initialize_by = Instant::now() + INITIALIZE_DEADLINE;
@@ -206,7 +206,7 @@ impl Reader<'_> {
             if timeout(STUCK_DEADLINE, self.outbox.room()).await.is_err() {
                 return ControlFlow::Break(Some(Closing::SLOW));
             }
-            // A client that sends without pause must not keep its neighbours from their turn.
+            // A client that sends without pause must not starve other tasks.
             tokio::task::consume_budget().await;
             let frame = tokio::select! {
                 frame = self.stream.next() => frame,
@@ -222,19 +222,19 @@ impl Reader<'_> {
             };
             self.missed.store(0, Ordering::Relaxed);
             self.take(frame).await?;
-            let held = self.session.take_held();
-            if !held.is_zero() {
-                self.hand_over(held).await;
+            let busy = self.session.take_busy();
+            if !busy.is_zero() {
+                self.hand_over(busy).await;
             }
         }
     }
 
-    /// After a call that kept this task for so long: its answer goes out before the next frame is
-    /// taken, and other tasks have their turn now and then.
-    async fn hand_over(&mut self, held: Duration) {
-        self.held += held;
-        if self.held >= MAX_HELD {
-            self.held = Duration::ZERO;
+    /// Lets the writer send the answer of a call that occupied this task, before the next frame is read; yields to
+    /// other tasks from time to time.
+    async fn hand_over(&mut self, busy: Duration) {
+        self.busy += busy;
+        if self.busy >= MAX_BUSY {
+            self.busy = Duration::ZERO;
             return tokio::task::yield_now().await;
         }
         let mut is_back = false;
@@ -258,8 +258,8 @@ impl Reader<'_> {
                 if !self.session.is_open() && text.len() > MAX_UNINITIALIZED_BYTES {
                     return ControlFlow::Break(Some(Closing::TOO_BIG));
                 }
-                if self.looked.elapsed() >= LOOK {
-                    self.looked = Instant::now();
+                if self.token_checked.elapsed() >= TOKEN_CHECK {
+                    self.token_checked = Instant::now();
                     let _ = self.shared.token.current();
                     if self.token.has_changed().is_ok_and(|changed| changed) {
                         return ControlFlow::Break(Some(Closing::ROTATED));
@@ -271,7 +271,7 @@ impl Reader<'_> {
             Some(Ok(Message::Binary(_))) => ControlFlow::Break(Some(Closing::BINARY)),
             Some(Ok(frame @ (Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => {
                 self.unfinished.control(frame.len());
-                // Pings are answered below us; a flood of them is as costly as one of messages.
+                // The WebSocket library answers pings; they count against the rate limit, too.
                 if self.session.pace() {
                     ControlFlow::Continue(())
                 } else {
@@ -315,7 +315,7 @@ impl Writer<'_> {
                     }
                 },
                 _ = pings.tick() => {
-                    // For whoever only listens: the reader hears of another one.
+                    // Reloads the token for clients that only listen; the reader is notified of a change.
                     let _ = self.shared.token.current();
                     if self.missed.fetch_add(1, Ordering::Relaxed) >= MAX_MISSED_PINGS {
                         return Ending::Gone;
@@ -329,7 +329,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes one text; what comes without waiting goes out in one piece.
+    /// Writes a message, without flushing if more follow.
     async fn send(&mut self, text: Utf8Bytes, more: bool) -> Result<(), Ending> {
         let sink = &mut self.sink;
         let write = async {

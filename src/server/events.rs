@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_gap_is_filled_when_it_can_be_and_told_when_not() {
+    async fn a_gap_is_replayed_or_reported() {
         let events = Events::new("e".into());
         let total = RING_EVENTS as u64 + 10;
         for n in 1..=total {
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_sees_another_part_from_now_on_hears_nothing_of_before() {
+    async fn a_changed_view_hides_earlier_events() {
         let events = Events::new("e".into());
         let view = |folder: &str| View::of(VaultPath::from_disk(folder).into_iter().collect());
         events.limit(view("Open"));
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_said_is_for_persons_and_the_numbers_are_for_all() {
+    async fn conversation_events_are_for_persons_and_numbers_for_all() {
         let events = Events::new("e".into());
         let told = || SessionTold::Message {
             id: "m".into(),
@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_loads_a_conversation_in_the_middle_of_an_answer_hears_all_of_it_once() {
+    async fn loading_a_conversation_during_an_answer_gives_all_of_it_once() {
         let whole = |id: &str| Event::Session {
             session: "1".into(),
             turn: None,

@@ -1,9 +1,8 @@
-//! Who may come in. Decided on the HTTP request alone, before any frame is read; a refusal says
-//! nothing about its reason to the outside.
+//! Access control, on the HTTP request alone, before any frame is read; a refusal does not tell its reason.
 //!
-//! Order: the peer is this machine, `Host` names this server (against DNS rebinding), `Origin` is
-//! absent or known (against web pages), then the token. The first three hold for every request,
-//! `/healthz` too.
+//! In order: the peer is on this machine, `Host` names this server (against DNS rebinding), `Origin` is absent
+//! or allowed (against web pages), then the token. The first three apply to every request, `/healthz`
+//! included.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -25,11 +24,11 @@ use super::{Shared, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 
-/// Where a request came from; put into its extensions by the accept loop.
+/// A request's peer address; added to its extensions by the accept loop.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Who proved to know a token on a connection; one belongs to each connection.
+/// Who has authenticated on a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Admitted(Arc<Mutex<Option<Entry>>>);
 
@@ -38,7 +37,7 @@ impl Admitted {
         *lock(&self.0) = Some(entry.clone());
     }
 
-    /// Who did, if the token still holds.
+    /// Who has authenticated, if the token is still valid.
     fn entry(&self, shared: &Shared) -> Option<Entry> {
         let entry = lock(&self.0).clone()?;
         let now = shared.token.current().scoped(entry.scope);
@@ -46,9 +45,9 @@ impl Admitted {
     }
 }
 
-/// The middleware for every request. One connection carries one request: what is not upgraded is
-/// closed, so that no one holds a place with requests that lead nowhere. An MCP client that was let in may send
-/// its next one, and so may who asked for a challenge ([`KeptOpen`]).
+/// The middleware of every request. A connection carries one request: what is not upgraded is closed, so that
+/// useless requests do not hold a place. An MCP client may send its next request after authorization, and any
+/// client after a challenge ([`KeptOpen`]).
 pub async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     *lock(&shared.last_came) = Instant::now();
     let mut response = pass_or_refuse(&shared, request, next).await;
@@ -75,7 +74,7 @@ async fn pass_or_refuse(shared: &Shared, request: Request, next: Next) -> Respon
     StatusCode::FORBIDDEN.into_response()
 }
 
-/// Exactly one `Host`, and it is this server; a target in absolute form too.
+/// Whether there is exactly one `Host` and it is this server, also in the target of absolute form.
 fn host_is_ours(headers: &HeaderMap, target: &Uri, port: u16) -> bool {
     let ours = |authority: &[u8]| {
         ["127.0.0.1", "localhost", "[::1]"]
@@ -87,8 +86,8 @@ fn host_is_ours(headers: &HeaderMap, target: &Uri, port: u16) -> bool {
     one && target.authority().is_none_or(|authority| ours(authority.as_str().as_bytes()))
 }
 
-/// No `Origin`, or exactly one that is in the list or our own page's, byte for byte. `null` never
-/// is: every sandboxed frame of every page sends it.
+/// Whether there is no `Origin`, or exactly one that is allowed or our own page's, byte for byte. `null` is
+/// never allowed: all sandboxed frames send it.
 fn origin_is_allowed(headers: &HeaderMap, allowed: &[String], port: u16) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     match (origins.next(), origins.next()) {
@@ -102,16 +101,16 @@ fn origin_is_allowed(headers: &HeaderMap, allowed: &[String], port: u16) -> bool
     }
 }
 
-/// What the subprotocols of a request offer.
+/// What a request offers in its subprotocols.
 #[derive(Debug, Default, PartialEq)]
 pub struct Offered<'a> {
-    /// [`SUBPROTOCOL`] is among them.
+    /// [`SUBPROTOCOL`] is offered.
     pub ours: bool,
     tokens: Vec<&'a [u8]>,
     tickets: Vec<&'a [u8]>,
 }
 
-/// Reads `Sec-WebSocket-Protocol`, however many headers it is spread over.
+/// Parses `Sec-WebSocket-Protocol`, of one header or many.
 #[must_use]
 pub fn offered(headers: &HeaderMap) -> Offered<'_> {
     let mut offered = Offered::default();
@@ -131,12 +130,12 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
     offered
 }
 
-/// Whether the request shows the token, in a header and nowhere else, or a ticket in its place
-/// ([`challenge`]), and which kind of caller the token makes of it. A ticket lets its connection in:
-/// what comes later on the same one needs nothing more, until the token is rotated.
+/// Authenticates a request by a token in a header, or by a ticket ([`challenge`]), and returns the kind of
+/// caller. A ticket authenticates its connection: later requests on it need nothing more, until the
+/// token is rotated.
 ///
 /// # Errors
-/// The refusal, after a wait where there were many before.
+/// The refusal, delayed after repeated failures.
 pub async fn authorize(
     shared: &Shared,
     headers: &HeaderMap,
@@ -153,7 +152,7 @@ pub async fn authorize(
             _ => readable = false,
         }
     }
-    // A URL ends up in logs and histories; a client that puts its token there must learn not to.
+    // URLs end up in logs and histories: a client must not put its token there.
     if readable && target.query().is_none() {
         let entry = match (&shown[..], &tickets[..]) {
             ([token], []) => entry_of(token, &shared.token.current()),
@@ -177,9 +176,9 @@ pub async fn authorize(
     Err((StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")]).into_response())
 }
 
-/// What a token that is shown lets in as.
+/// The scope that belongs to a token.
 fn entry_of(shown: &[u8], main: &Token) -> Option<Entry> {
-    // Every kind is compared, whichever fits, so that the time says nothing.
+    // All scopes are compared, so that the time does not depend on the result.
     Scope::ALL
         .into_iter()
         .map(|scope| Entry { scope, token: main.scoped(scope) })

@@ -1,8 +1,8 @@
-//! The clients that have the vault open, Obsidian with the plugin, and what is asked of them: of the
-//! one that had the focus last, never of several.
+//! The clients that have the vault open, Obsidian with the plugin, and requests to them: always to the one
+//! that had the focus last.
 //!
-//! An answer that does not come says nothing about what was done: whoever asked for a change looks
-//! at the disk. Nothing is asked twice.
+//! A missing answer says nothing about what was done: whoever requested a change checks the disk. No request
+//! is repeated.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -21,63 +21,47 @@ use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::host::{HostCall, HostOperation, HostState};
 use crate::vault::Cancel;
 
-/// What every id of such a request begins with.
+/// Prefix of the ids of requests to hosts.
 const PREFIX: &str = "host-";
 
-/// Bytes of a path that a client tells.
+/// Maximum bytes of a path that a client reports.
 const MAX_PATH_BYTES: usize = 4096;
 
-/// How often a wait looks whether its answer is still wanted.
-const GLANCE: Duration = Duration::from_millis(50);
+/// How often a waiting thread checks whether it was cancelled.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// Why a host did not do what was asked.
+/// Why a host did not do what was requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// Nobody is there who could.
+    /// No connected client supports the operation.
     #[error("Obsidian is not connected, or cannot do `{}`", .operation.word())]
-    Unavailable {
-        /// What was asked for.
-        operation: HostOperation,
-    },
-    /// It said no.
+    Unavailable { operation: HostOperation },
+    /// The client answered with an error.
     #[error("`{client}` could not do it: {message}")]
-    Refused {
-        /// The name it gave of itself.
-        client: String,
-        /// Why.
-        message: String,
-    },
-    /// It answered with something else than an answer.
+    Refused { client: String, message: String },
+    /// The client's answer has the wrong form.
     #[error("`{client}` gave an answer that does not fit: {message}")]
-    Nonsense {
-        /// The name it gave of itself.
-        client: String,
-        /// What does not fit.
-        message: String,
-    },
-    /// It went away, or did not answer in time: nobody knows whether it was done.
+    Nonsense { client: String, message: String },
+    /// The client disconnected, or did not answer in time: it is not known whether the operation was done.
     #[error("`{client}` did not answer")]
-    Unknown {
-        /// The name it gave of itself.
-        client: String,
-    },
-    /// Whoever asked does not want it any more.
+    Unknown { client: String },
+    /// The request was cancelled.
     #[error("the request was given up")]
     Cancelled,
 }
 
-/// What a client answers: a result, or what its error says. One comes, or none.
+/// Receives the client's answer, a result or an error message, at most once.
 type Answers = Receiver<Result<Value, String>>;
 
-/// The clients that have the vault open. A clone is the same.
+/// The clients that have the vault open. Clones share them.
 #[derive(Clone, Default)]
 pub struct Hosts(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// Names requests and operations.
+    /// Number of the last request, which is also its operation's id.
     last: u64,
-    /// Orders what was focused when.
+    /// Counts changes of the focus.
     focused: u64,
     clients: HashMap<u64, Client>,
     waiting: BTreeMap<u64, Waiting>,
@@ -87,16 +71,16 @@ struct Client {
     outbox: Arc<Outbox>,
     name: String,
     operations: Vec<HostOperation>,
-    /// When it had the focus last, as a place in that order; 0 if never.
+    /// Value of [`State::focused`] when the client got the focus last; 0 if never.
     focused: u64,
     active_note: Option<String>,
-    /// Whether it has told what is open: before that nothing is known.
-    has_told: bool,
+    /// Whether the client has reported its active note.
+    has_reported: bool,
 }
 
 struct Waiting {
     connection: u64,
-    tell: SyncSender<Result<Value, String>>,
+    sender: SyncSender<Result<Value, String>>,
 }
 
 impl std::fmt::Debug for Hosts {
@@ -106,7 +90,7 @@ impl std::fmt::Debug for Hosts {
 }
 
 impl Hosts {
-    /// From now on this client can be asked for these operations.
+    /// Adds a client with its operations.
     pub fn join(
         &self,
         connection: u64,
@@ -122,7 +106,7 @@ impl Hosts {
             operations: operations.iter().filter(known).copied().collect(),
             focused: 0,
             active_note: None,
-            has_told: false,
+            has_reported: false,
         };
         if !client.operations.is_empty() {
             lock(&self.0).clients.insert(connection, client);
@@ -130,16 +114,16 @@ impl Hosts {
         }
     }
 
-    /// The client is gone; what it was asked for may have been done.
+    /// Removes a client. What was requested of it may have been done.
     pub fn leave(&self, connection: u64) {
         let mut state = lock(&self.0);
         if state.clients.remove(&connection).is_some() {
-            // Whoever waits hears of it, since nobody can tell them more.
+            // Dropping the senders wakes the waiting threads.
             state.waiting.retain(|_, waiting| waiting.connection != connection);
         }
     }
 
-    /// The client has the focus, or has it no longer: then it is the last that had it.
+    /// The client got the focus, or lost it: then it is still the last that had it.
     pub fn focus(&self, connection: u64, focused: bool) {
         let mut state = lock(&self.0);
         if !focused || !state.clients.contains_key(&connection) {
@@ -152,16 +136,16 @@ impl Hosts {
         }
     }
 
-    /// The client tells which note is open in it.
+    /// The client reports its active note.
     pub fn open_in(&self, connection: u64, path: Option<String>) {
         let path = path.filter(|path| path.len() <= MAX_PATH_BYTES);
         if let Some(client) = lock(&self.0).clients.get_mut(&connection) {
             client.active_note = path;
-            client.has_told = true;
+            client.has_reported = true;
         }
     }
 
-    /// The client that would be asked, and what is open in it as far as it told.
+    /// The client that requests would go to, and its active note if it reported one.
     #[must_use]
     pub fn state(&self) -> Option<HostState> {
         let state = lock(&self.0);
@@ -173,23 +157,23 @@ impl Hosts {
         })
     }
 
-    /// Whether somebody can be asked for this.
+    /// Whether a client supports the operation.
     #[must_use]
     pub fn can(&self, operation: HostOperation) -> bool {
         lock(&self.0).chosen(Some(operation)).is_some()
     }
 
-    /// What is open, as the client told that would be asked; none where none has told. The path is
-    /// the client's own and may lead anywhere.
+    /// The active note as reported by the client that requests would go to; `None` if it has not reported
+    /// it. The path is the client's and may lead anywhere.
     #[must_use]
     pub fn open_note(&self) -> Option<Option<String>> {
         let state = lock(&self.0);
         let (_, client) = state.chosen(Some(HostOperation::ActiveNote))?;
-        client.has_told.then(|| client.active_note.clone())
+        client.has_reported.then(|| client.active_note.clone())
     }
 
-    /// Asks one client, and waits for its answer at most `patience`, on a thread that may block; its
-    /// name and its answer.
+    /// Sends a request to a client and waits for its answer for at most `patience`, on a thread that may
+    /// block. Returns the client's name and the answer.
     pub fn ask<P: ServerRequestParams, R: DeserializeOwned>(
         &self,
         operation: HostOperation,
@@ -197,9 +181,9 @@ impl Hosts {
         cancel: &Cancel,
         params: impl FnOnce(HostCall) -> P,
     ) -> Result<(String, R), HostError> {
-        let (number, client, answer) = self.put(operation, patience, params)?;
+        let (number, client, answer) = self.send(operation, patience, params)?;
         let waited = wait(&answer, patience, cancel);
-        let was_waiting = self.give_up(number);
+        let was_waiting = self.cancel(number);
         let unknown = || HostError::Unknown { client: client.clone() };
         match waited {
             Wait::Answered(Ok(value)) => match serde_json::from_value(value) {
@@ -212,7 +196,7 @@ impl Hosts {
         }
     }
 
-    fn put<P: ServerRequestParams>(
+    fn send<P: ServerRequestParams>(
         &self,
         operation: HostOperation,
         patience: Duration,
@@ -228,13 +212,13 @@ impl Hosts {
         let params = params(HostCall { op_id: number.to_string(), deadline_ms });
         client.outbox.push(Utf8Bytes::from(envelope::request(&id(number), &params)));
         let name = client.name.clone();
-        let (tell, answer) = sync_channel(1);
-        state.waiting.insert(number, Waiting { connection, tell });
+        let (sender, answer) = sync_channel(1);
+        state.waiting.insert(number, Waiting { connection, sender });
         Ok((number, name, answer))
     }
 
-    /// Nobody waits for this answer any more; whether somebody did.
-    fn give_up(&self, number: u64) -> bool {
+    /// Cancels a request that was not answered. Returns whether there was one.
+    fn cancel(&self, number: u64) -> bool {
         let mut state = lock(&self.0);
         let Some(waiting) = state.waiting.remove(&number) else { return false };
         if let Some(client) = state.clients.get(&waiting.connection) {
@@ -244,7 +228,7 @@ impl Hosts {
         true
     }
 
-    /// Takes a client's answer; one to a question that nobody asked it counts for nothing.
+    /// Handles a client's answer. One without a request to this client is ignored.
     pub fn answer(&self, connection: u64, id: &RequestId, answer: Result<Value, String>) {
         let RequestId::Text(id) = id else { return };
         let number = id.strip_prefix(PREFIX).and_then(|number| number.parse::<u64>().ok());
@@ -253,14 +237,14 @@ impl Hosts {
         if state.waiting.get(&number).is_some_and(|waiting| waiting.connection == connection)
             && let Some(waiting) = state.waiting.remove(&number)
         {
-            // There is room for one answer, and no other will come.
-            let _ = waiting.tell.try_send(answer);
+            // The channel has room for the only answer.
+            let _ = waiting.sender.try_send(answer);
         }
     }
 }
 
 impl State {
-    /// Of those who can do this the one that had the focus last; of equals the newest.
+    /// Of the clients that support the operation, the one that had the focus last; of equals the newest.
     fn chosen(&self, operation: Option<HostOperation>) -> Option<(u64, &Client)> {
         let can = |client: &Client| {
             operation.is_none_or(|operation| client.operations.contains(&operation))
@@ -281,7 +265,7 @@ fn wait(answer: &Answers, patience: Duration, cancel: &Cancel) -> Wait {
     let deadline = Instant::now() + patience;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        match answer.recv_timeout(left.min(GLANCE)) {
+        match answer.recv_timeout(left.min(CHECK_EVERY)) {
             Ok(answer) => return Wait::Answered(answer),
             Err(RecvTimeoutError::Disconnected) => return Wait::Lost,
             Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => return Wait::Cancelled,

@@ -313,7 +313,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_takes_no_more_pieces_is_noticed() {
+    async fn a_client_that_stops_reading_is_noticed() {
         let unread = Unread::default();
         let mut pieces = Box::pin(unread.clone().watch(stream::repeat(1).take(3)));
         let is_left = async |seconds| {
@@ -322,7 +322,7 @@ mod tests {
         assert!(!is_left(3_600).await, "nothing is there yet");
         for _ in 0..3 {
             assert_eq!(pieces.next().await, Some(1));
-            assert!(!is_left(29).await, "it may take its time");
+            assert!(!is_left(29).await, "within the limit");
         }
         assert!(is_left(2).await);
         // The end is an answer, too.

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_holds_once_and_for_a_minute() {
+    fn a_code_is_valid_once_and_for_a_minute() {
         let (pages, start) = (Pages::default(), Instant::now());
         let second = Duration::from_secs(1);
         let take = |code: &str, at| pages.take(code.as_bytes(), at);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_codes_are_kept() {
+    fn the_number_of_codes_is_limited() {
         let (pages, start) = (Pages::default(), Instant::now());
         let codes: Vec<String> = (0..=MOST_CODES).map(|_| pages.code(start).unwrap()).collect();
         assert!(!pages.take(codes[0].as_bytes(), start));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_known_by_its_name_until_its_time_or_another_token() {
+    fn a_page_token_is_valid_until_it_expires_or_the_token_rotates() {
         let (main, now) = (Token::generate().unwrap(), SystemTime::now());
         let day = Duration::from_secs(24 * 60 * 60);
         let token = page_token(&main, now).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_keeps_is_worth_nothing_to_the_next_daemon() {
+    fn a_token_left_in_the_browser_is_worthless_to_the_next_daemon() {
         let (main, now) = (Token::generate().unwrap(), SystemTime::now());
         let token = page_token(&main, now).unwrap();
         let (name, key) = token.split_once('.').unwrap();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_code_is_shown() {
+    fn debug_output_hides_codes() {
         let (pages, now) = (Pages::default(), Instant::now());
         let code = pages.code(now).unwrap();
         let shown = format!("{pages:?}");

@@ -52,12 +52,12 @@ pub struct Session {
     open: bool,
     /// The name that the client gave.
     client: String,
-    /// How long calls have kept the connection's own task since that was last asked.
-    held: Duration,
+    /// How long calls have occupied the connection's task since [`Session::take_busy`].
+    busy: Duration,
 }
 
 impl Session {
-    /// A client that has not introduced itself.
+    /// A client before `initialize`.
     #[must_use]
     pub fn new(
         shared: Arc<Shared>,
@@ -75,7 +75,7 @@ impl Session {
             attached.clone(),
         );
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        let (client, held) = (String::new(), Duration::ZERO);
+        let (client, busy) = (String::new(), Duration::ZERO);
         Self {
             shared,
             settings,
@@ -88,13 +88,13 @@ impl Session {
             token,
             open: false,
             client,
-            held,
+            busy,
         }
     }
 
-    /// How long calls have kept the connection's own task since this was last asked.
-    pub fn take_held(&mut self) -> Duration {
-        std::mem::take(&mut self.held)
+    /// How long calls have occupied the connection's task since the last call.
+    pub fn take_busy(&mut self) -> Duration {
+        std::mem::take(&mut self.busy)
     }
 
     /// Whether `initialize` has been answered.
@@ -197,7 +197,7 @@ impl Session {
             Prepared::Queued(work, write) => self.calls.begin(id, self.client(), work, write)?,
             Prepared::Later(begin) => self.calls.wait(id, self.client(), begin)?,
             Prepared::Tool(params) => {
-                self.held += self.calls.start(id, params, &self.client())?;
+                self.busy += self.calls.start(id, params, &self.client())?;
             }
         }
         Ok(())

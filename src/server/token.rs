@@ -375,7 +375,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_file_is_for_its_owner_alone_and_traps_are_refused() {
+    fn the_file_must_be_private() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/token");

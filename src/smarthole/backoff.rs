@@ -1,13 +1,12 @@
-//! How long to wait before the next attempt.
+//! Exponential backoff between connection attempts.
 
 use std::time::Duration;
 
-/// The longest pause, and the shortest.
 const LONGEST: Duration = Duration::from_secs(30);
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// The pause after so many attempts in a row that came to nothing: it doubles from one second to
-/// thirty, less up to a quarter by `spread` (0 to 1), so that several stewards do not come at once.
+/// The pause after this many failed attempts in a row: doubles from one second to thirty. `spread`
+/// (0 to 1) shortens it by up to a quarter, so that several stewards do not reconnect at once.
 pub(super) fn pause(attempts: u32, spread: f64) -> Duration {
     let doubled = SHORTEST.saturating_mul(1 << attempts.saturating_sub(1).min(5)).min(LONGEST);
     doubled.mul_f64(1.0 - 0.25 * spread.clamp(0.0, 1.0)).max(SHORTEST)

@@ -1,4 +1,4 @@
-//! The connection at work: found, registered, listened to, lost and found again, for ever.
+//! The client: connects, registers, receives messages, and reconnects.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,101 +12,98 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::backoff;
 use super::dial::{Dial, Loopback, Stream};
-use super::frames::{self, Heard, Incoming};
+use super::frames::{self, Incoming, ReceivedMessage};
 use super::name;
 use super::notification::Notification;
 use super::outbox::{Outbox, Sent};
 use super::settings::Settings;
-use super::standing::{Standing, State};
+use super::status::{ConnectionState, ConnectionStatus};
 use crate::llm::clock::Clock;
 
-/// The largest message taken, in bytes. SmartHole's own texts are of one mebibyte at most; what JSON
-/// makes of one may be more.
+/// The largest frame, in bytes. SmartHole's texts have at most one mebibyte; JSON escapes may
+/// lengthen it.
 const MAX_MESSAGE: usize = 4 << 20;
 
-/// How long SmartHole may take to greet, and to answer a registration.
+/// Timeout of the handshake, and of the answer to the registration.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// SmartHole pings every thirty seconds; one that is silent for so long is not there any more.
+/// SmartHole pings every thirty seconds; after this long without a frame it counts as gone.
 const SILENCE: Duration = Duration::from_secs(75);
 
-/// How long a frame may take to be written.
+/// Timeout of writing a frame.
 const WRITING: Duration = Duration::from_secs(10);
 
-/// How long a good-bye may take.
+/// Timeout of the closing handshake.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// Where messages go.
+/// Stores received messages.
 pub trait Inbox: Send + Sync + 'static {
-    /// Keeps a message; it is durable when this returns, and may block until then. One that is kept
-    /// already is not kept again.
+    /// Stores a message durably, unless it is stored already. May block.
     ///
     /// # Errors
-    /// Why it cannot be kept, for the person who said it.
-    fn keep(&self, heard: &Heard) -> Result<(), String>;
+    /// Why it cannot be stored, for the person who said it.
+    fn keep(&self, message: &ReceivedMessage) -> Result<(), String>;
 
-    /// Whether a message of this name is kept, with this text where one is given: then it was
-    /// acknowledged, or is to be. May block.
+    /// Whether a message with this id, and with this text if one is given, is stored: then it was
+    /// or will be acknowledged. May block.
     fn has(&self, id: &str, text: Option<&str>) -> bool;
 }
 
-/// Told how the connection stands.
-type Subscriber = Box<dyn Fn(&Standing) + Send + Sync>;
+type Subscriber = Box<dyn Fn(&ConnectionStatus) + Send + Sync>;
 
-/// The door to SmartHole. Clones are the same.
+/// The client. Clones share the connection.
 #[derive(Clone)]
 pub struct SmartHole(Arc<Inner>);
 
 struct Inner {
     settings: watch::Sender<Settings>,
     stopping: watch::Sender<bool>,
-    standing: Mutex<Standing>,
-    told: Mutex<Vec<Subscriber>>,
+    status: Mutex<ConnectionStatus>,
+    subscribers: Mutex<Vec<Subscriber>>,
     inbox: Arc<dyn Inbox>,
     clock: Arc<dyn Clock>,
     dial: Arc<dyn Dial>,
     outbox: Mutex<Outbox>,
-    /// Woken when there is something more to show.
+    /// Woken when a notification is queued.
     more: Notify,
-    /// Messages that are kept, and whose acknowledgement did not go out.
+    /// Ids of stored messages whose acknowledgement could not be sent.
     unacknowledged: Mutex<Vec<String>>,
 }
 
 /// How a connection ended.
 enum End {
-    /// Other settings, or the end of the steward.
+    /// The settings changed, or the steward stops.
     Asked,
-    /// Nobody listens.
-    Nobody,
-    /// It was lost; whether the registration had held.
+    /// It failed or broke.
     Lost { reason: String, was_registered: bool },
-    /// SmartHole does not want us, and trying again as we are is of no use, or may be.
+    /// SmartHole refused the registration; `for_good`: a retry needs other settings.
     Refused { reason: String, for_good: bool },
 }
 
 type Socket = WebSocketStream<Box<dyn Stream>>;
 
 impl SmartHole {
-    /// A door that is not open yet.
+    /// A client that connects once [`Self::run`].
     pub fn new(settings: Settings, inbox: Arc<dyn Inbox>, clock: Arc<dyn Clock>) -> Self {
         Self::by(settings, inbox, clock, Arc::new(Loopback))
     }
 
-    /// A door that is not open yet, to what `dial` connects to.
+    /// As [`Self::new`], connecting through `dial`.
     pub fn by(
         settings: Settings,
         inbox: Arc<dyn Inbox>,
         clock: Arc<dyn Clock>,
         dial: Arc<dyn Dial>,
     ) -> Self {
-        let state = if settings.enabled { State::Connecting } else { State::Disabled };
+        let state =
+            if settings.enabled { ConnectionState::Connecting } else { ConnectionState::Disabled };
         let name = registered(&settings);
-        let standing = Mutex::new(Standing { state, name, reason: String::new() });
+        let status = Mutex::new(ConnectionStatus { state, name, reason: String::new() });
         Self(Arc::new(Inner {
             settings: watch::Sender::new(settings),
             stopping: watch::Sender::new(false),
-            standing,
-            told: Mutex::default(),
+            status,
+            subscribers: Mutex::default(),
             inbox,
             clock,
             dial,
@@ -116,7 +113,7 @@ impl SmartHole {
         }))
     }
 
-    /// Gives other settings, from now on.
+    /// Reconnects if the settings differ.
     pub fn set_settings(&self, settings: Settings) {
         self.0.settings.send_if_modified(|held| {
             let differs = *held != settings;
@@ -125,28 +122,27 @@ impl SmartHole {
         });
     }
 
-    /// How the connection stands.
-    pub fn standing(&self) -> Standing {
-        lock(&self.0.standing).clone()
+    pub fn status(&self) -> ConnectionStatus {
+        lock(&self.0.status).clone()
     }
 
-    /// Has `hear` told each time it stands otherwise. It must be quick.
-    pub fn subscribe(&self, hear: Box<dyn Fn(&Standing) + Send + Sync>) {
-        lock(&self.0.told).push(hear);
+    /// Calls `subscriber` with each new status. It must be quick.
+    pub fn subscribe(&self, subscriber: Box<dyn Fn(&ConnectionStatus) + Send + Sync>) {
+        lock(&self.0.subscribers).push(subscriber);
     }
 
-    /// Shows something to the person, as soon as it can be; `sent` is told once it went out.
+    /// Queues a notification; `sent` is called once it was sent.
     pub fn notify(&self, notification: Notification, sent: Option<Sent>) {
         lock(&self.0.outbox).push(notification, sent);
         self.0.more.notify_one();
     }
 
-    /// Takes no more messages, and says good-bye.
+    /// Rejects further messages, and closes the connection.
     pub fn stop(&self) {
         self.0.stopping.send_replace(true);
     }
 
-    /// Keeps the connection until it is stopped.
+    /// Connects and reconnects until [`Self::stop`].
     pub async fn run(self) {
         let mut settings = self.0.settings.subscribe();
         let mut stopping = self.0.stopping.subscribe();
@@ -157,12 +153,12 @@ impl SmartHole {
             if *stopping.borrow() {
                 return;
             }
-            if std::mem::take(&mut is_first) || registered(&held) != self.standing().name {
-                say_name(&held);
+            if std::mem::take(&mut is_first) || registered(&held) != self.status().name {
+                log_name(&held);
             }
             let end = match held.enabled {
                 false => {
-                    self.stands(&held, State::Disabled, String::new());
+                    self.set_status(&held, ConnectionState::Disabled, String::new());
                     None
                 }
                 true => Some(self.connection(&held, &mut settings, &mut stopping).await),
@@ -174,19 +170,12 @@ impl SmartHole {
                     continue;
                 }
                 Some(End::Refused { reason, for_good }) => {
-                    self.stands(&held, State::Refused, reason);
+                    self.set_status(&held, ConnectionState::Refused, reason);
                     attempts += 1;
                     (!for_good).then(|| backoff::pause(attempts, self.0.clock.spread()))
                 }
-                Some(End::Nobody) => {
-                    let reason =
-                        format!("SmartHole does not run: nobody listens on port {}", held.port);
-                    self.stands(&held, State::Disconnected, reason);
-                    attempts += 1;
-                    Some(backoff::pause(attempts, self.0.clock.spread()))
-                }
                 Some(End::Lost { reason, was_registered }) => {
-                    self.stands(&held, State::Disconnected, reason);
+                    self.set_status(&held, ConnectionState::Disconnected, reason);
                     attempts = if was_registered { 1 } else { attempts + 1 };
                     Some(backoff::pause(attempts, self.0.clock.spread()))
                 }
@@ -205,7 +194,7 @@ impl SmartHole {
         }
     }
 
-    /// One connection, from the first try to its end.
+    /// One connection, from dialling to its end.
     async fn connection(
         &self,
         held: &Settings,
@@ -214,9 +203,9 @@ impl SmartHole {
     ) -> End {
         let lost = |reason: String| End::Lost { reason, was_registered: false };
         let Ok(stream) = self.0.dial.dial(held.port).await else {
-            return End::Nobody;
+            return lost(format!("SmartHole does not run: nobody listens on port {}", held.port));
         };
-        self.stands(held, State::Connecting, String::new());
+        self.set_status(held, ConnectionState::Connecting, String::new());
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE))
             .max_frame_size(Some(MAX_MESSAGE))
@@ -225,7 +214,7 @@ impl SmartHole {
         let greeted = tokio::select! {
             greeted = client_async_with_config(url, stream, Some(config)) => greeted,
             () = self.0.clock.sleep(GREETING) => {
-                return lost("what listens there does not greet as SmartHole does".to_owned());
+                return lost("the program on that port does not answer as SmartHole does".to_owned());
             }
             _ = settings.changed() => return End::Asked,
             () = stopped(stopping) => return End::Asked,
@@ -234,10 +223,10 @@ impl SmartHole {
             Ok((socket, _)) => socket,
             Err(SocketError::Http(answer)) => {
                 let status = answer.status().as_u16();
-                let why = if status == 503 { ": it has as many clients as it takes" } else { "" };
+                let why = if status == 503 { ": it has too many clients" } else { "" };
                 return lost(format!("SmartHole refused the connection ({status}){why}"));
             }
-            Err(error) => return lost(format!("it could not be greeted: {error}")),
+            Err(error) => return lost(format!("the WebSocket handshake failed: {error}")),
         };
         let version = env!("CARGO_PKG_VERSION");
         let frame = frames::registration(&registered(held), &held.description, version);
@@ -269,7 +258,7 @@ impl SmartHole {
                 }
                 () = &mut silence => {
                     return lost(match is_registered {
-                        true => "SmartHole is silent; it is connected to anew".to_owned(),
+                        true => "SmartHole is silent; reconnecting".to_owned(),
                         false => "SmartHole does not answer the registration".to_owned(),
                     }, is_registered);
                 }
@@ -283,15 +272,17 @@ impl SmartHole {
                 }
             };
             let frame = match frame {
-                Some(Ok(frame)) => frame,
                 Some(Err(SocketError::Capacity(error))) => {
                     return lost(
-                        format!("SmartHole sent more than is taken: {error}"),
+                        format!("SmartHole sent a frame over the size limit: {error}"),
                         is_registered,
                     );
                 }
-                // 1001 and a connection that just breaks are the same: it has gone.
-                Some(Err(_)) | None => return lost("SmartHole has gone".to_owned(), is_registered),
+                // A close frame 1001 and a broken connection are treated alike.
+                Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                    return lost("SmartHole closed the connection".to_owned(), is_registered);
+                }
+                Some(Ok(frame)) => frame,
             };
             if is_registered {
                 silence = self.0.clock.sleep(SILENCE);
@@ -299,14 +290,13 @@ impl SmartHole {
             let text = match &frame {
                 Message::Text(text) => text.as_str(),
                 Message::Binary(bytes) => std::str::from_utf8(bytes).unwrap_or_default(),
-                Message::Close(_) => return lost("SmartHole has gone".to_owned(), is_registered),
                 _ => continue,
             };
             match frames::read(text) {
                 Some(Incoming::Registered) if !is_registered => {
                     is_registered = true;
                     silence = self.0.clock.sleep(SILENCE);
-                    self.stands(held, State::Connected, String::new());
+                    self.set_status(held, ConnectionState::Connected, String::new());
                     if let Err(reason) = self.acknowledge_again(socket).await {
                         return lost(reason, true);
                     }
@@ -315,8 +305,8 @@ impl SmartHole {
                     self.part(socket).await;
                     return refused(&code, &message);
                 }
-                Some(Incoming::Message(heard)) if is_registered => {
-                    if let Err(reason) = self.take(socket, heard).await {
+                Some(Incoming::Message(message)) if is_registered => {
+                    if let Err(reason) = self.receive(socket, message).await {
                         return lost(reason, true);
                     }
                 }
@@ -327,24 +317,24 @@ impl SmartHole {
                         return lost(reason, true);
                     }
                 }
-                _ => tracing::debug!("SmartHole sent what is not understood"),
+                _ => tracing::debug!("SmartHole sent an unknown frame"),
             }
         }
     }
 
-    /// Keeps a message, then acknowledges it.
-    async fn take(&self, socket: &mut Socket, heard: Heard) -> Result<(), String> {
-        let (id, text) = (heard.id.clone(), heard.text.clone());
+    /// Stores a message, then acknowledges it.
+    async fn receive(&self, socket: &mut Socket, message: ReceivedMessage) -> Result<(), String> {
+        let (id, text) = (message.id.clone(), message.text.clone());
         let is_stopping = *self.0.stopping.borrow();
-        let kept = match is_stopping {
+        let stored = match is_stopping {
             true => Err("the steward is shutting down".to_owned()),
             false => {
                 let inbox = Arc::clone(&self.0.inbox);
-                let keep = tokio::task::spawn_blocking(move || inbox.keep(&heard));
+                let keep = tokio::task::spawn_blocking(move || inbox.keep(&message));
                 keep.await.unwrap_or_else(|_| Err("the steward could not keep it".to_owned()))
             }
         };
-        match kept {
+        match stored {
             Ok(()) => {
                 let sent = self.send(socket, frames::ack(&id)).await;
                 if sent.is_err() {
@@ -356,8 +346,8 @@ impl SmartHole {
         }
     }
 
-    /// Says that a message is not taken. One that is kept is taken, whatever is so by now: who is
-    /// told otherwise after an acknowledgement gives it to somebody else, who does it again.
+    /// Rejects a message; one that is already stored is acknowledged instead. SmartHole would route
+    /// a rejected message to another program, and it would be done twice.
     async fn refuse(
         &self,
         socket: &mut Socket,
@@ -370,7 +360,7 @@ impl SmartHole {
         if has.await.unwrap_or(false) {
             return self.send(socket, frames::ack(id)).await;
         }
-        tracing::warn!(reason, "a message of SmartHole's is not taken");
+        tracing::warn!(reason, "a message from SmartHole was rejected");
         self.send(socket, frames::reject(id, reason)).await
     }
 
@@ -382,7 +372,7 @@ impl SmartHole {
         }
     }
 
-    /// Waits until a notification may go out.
+    /// Waits until the next notification may be sent.
     async fn next_notification(&self, is_registered: bool) {
         if !is_registered {
             return std::future::pending().await;
@@ -393,7 +383,7 @@ impl SmartHole {
             match pause {
                 None => more.await,
                 Some(Duration::ZERO) => return,
-                // One that is more urgent goes in the place of the next, not before its time.
+                // An urgent one takes the next slot, but is not sent earlier.
                 Some(pause) => self.0.clock.sleep(pause).await,
             }
         }
@@ -419,7 +409,7 @@ impl SmartHole {
     async fn send(&self, socket: &mut Socket, frame: String) -> Result<(), String> {
         tokio::select! {
             sent = socket.send(Message::text(frame)) => {
-                sent.map_err(|error| format!("SmartHole has gone: {error}"))
+                sent.map_err(|error| format!("SmartHole closed the connection: {error}"))
             }
             () = self.0.clock.sleep(WRITING) => Err("SmartHole does not read".to_owned()),
         }
@@ -429,46 +419,45 @@ impl SmartHole {
         let _ = tokio::time::timeout(CLOSING, socket.close(None)).await;
     }
 
-    /// Notes how it stands, and tells of it where that is new.
-    fn stands(&self, held: &Settings, state: State, reason: String) {
-        let standing = Standing { state, name: registered(held), reason };
-        // A try that comes to nothing again is no news.
-        if state == State::Connecting && matches!(self.standing().state, State::Refused) {
+    /// Sets the status and notifies subscribers if it changed.
+    fn set_status(&self, held: &Settings, state: ConnectionState, reason: String) {
+        let status = ConnectionStatus { state, name: registered(held), reason };
+        // A retry after a refusal is not reported.
+        if state == ConnectionState::Connecting && self.status().state == ConnectionState::Refused {
             return;
         }
-        let before = std::mem::replace(&mut *lock(&self.0.standing), standing.clone());
-        if before == standing {
+        let before = std::mem::replace(&mut *lock(&self.0.status), status.clone());
+        if before == status {
             return;
         }
-        let Standing { state, name, reason } = &standing;
+        let ConnectionStatus { state, name, reason } = &status;
         match state {
-            State::Refused => tracing::warn!(reason, "SmartHole refuses the steward"),
-            State::Connected => tracing::info!(name, "connected to SmartHole"),
-            State::Disconnected if before.state == State::Connected => {
+            ConnectionState::Refused => tracing::warn!(reason, "SmartHole refuses the steward"),
+            ConnectionState::Connected => tracing::info!(name, "connected to SmartHole"),
+            ConnectionState::Disconnected if before.state == ConnectionState::Connected => {
                 tracing::info!(reason, "disconnected from SmartHole");
             }
             state => tracing::debug!(state = state.word(), reason, "SmartHole"),
         }
-        lock(&self.0.told).iter().for_each(|hear| hear(&standing));
+        lock(&self.0.subscribers).iter().for_each(|subscriber| subscriber(&status));
     }
 }
 
-/// Waits for the end of the steward.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // It ends as well where nobody is left to say so.
+    // A dropped sender counts as a stop.
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
 
-/// The name that the settings come to; they hold none that comes to none.
+/// The registered form of the configured name, which the settings have validated.
 fn registered(settings: &Settings) -> String {
     name::registered(&settings.name).unwrap_or_else(|| "obsidian".to_owned())
 }
 
-fn say_name(settings: &Settings) {
+fn log_name(settings: &Settings) {
     let name = registered(settings);
     if settings.enabled && name != settings.name {
         tracing::info!(
-            "SmartHole takes no name such as `{}`, so the steward is called `{name}` there",
+            "SmartHole does not accept the name `{}`; the steward is registered as `{name}`",
             settings.name
         );
     }
@@ -477,7 +466,7 @@ fn say_name(settings: &Settings) {
 fn refused(code: &str, message: &str) -> End {
     let said: String = message.chars().filter(|c| !c.is_control()).collect();
     let (advice, for_good) = match code {
-        // A connection that broke holds its name for up to a minute.
+        // SmartHole reserves the name of a broken connection for up to a minute.
         "DUPLICATE_NAME" => {
             ("it is tried again; if another program has that name, change `smarthole.name`", false)
         }

@@ -1,4 +1,4 @@
-//! The way to SmartHole: a port of this machine.
+//! Connecting to SmartHole's port on this machine.
 
 use std::future::Future;
 use std::io;
@@ -8,21 +8,18 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// What is read from and written to.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// A connection that is made.
 pub type Dialled = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
 
-/// Makes connections. The simulations hand in one that needs no machine.
+/// Makes connections; simulations implement it in memory.
 pub trait Dial: Send + Sync + 'static {
-    /// Connects to whoever listens on this port of this machine.
     fn dial(&self, port: u16) -> Dialled;
 }
 
-/// 127.0.0.1, and nothing else.
+/// Connects to 127.0.0.1.
 #[derive(Debug, Clone, Copy)]
 pub struct Loopback;
 

@@ -1,63 +1,61 @@
-//! What SmartHole sends and takes: one JSON object a frame.
+//! SmartHole's wire format: one JSON object a frame.
 //!
-//! Its own description of the protocol and what it does differ in places; this is what it does.
-//! Whatever is not understood is ignored, as it ignores what it does not understand.
+//! This follows its behaviour, which differs from its protocol document in places. Unknown frames
+//! are ignored, as SmartHole does.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::notification::{Notification, Priority};
 
-/// Characters of the router's reason that are kept.
+/// In characters; longer reasons are cut.
 const MAX_REASON: usize = 1_000;
 
-/// Bytes of a message's id that are kept; one that is longer is none.
+/// In bytes; messages with a longer id are ignored.
 const MAX_ID: usize = 1_000;
 
-/// A message, as it was heard.
+/// A message from a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
-    /// SmartHole's name for it: data, whatever stands in it, and not always one that is new.
+pub struct ReceivedMessage {
+    /// SmartHole's id: an arbitrary text, and not always unique.
     pub id: String,
-    /// What was said, as it was understood.
+    /// The recognised or typed text.
     pub text: String,
-    /// How it came.
-    pub how: How,
+    pub how: Delivery,
 }
 
-/// How a message came.
+/// How a message arrived.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct How {
-    /// Whether it was typed, not spoken.
+pub struct Delivery {
+    /// Typed instead of spoken.
     pub typed: bool,
-    /// Whether the person called the steward by its name; else SmartHole's router chose it.
+    /// Whether the person named the steward; else SmartHole's router chose it.
     pub direct: bool,
     /// Why the router chose it.
     pub reason: Option<String>,
-    /// When, as SmartHole's clock says: a text, never gone by.
+    /// By SmartHole's clock; for display only.
     pub timestamp: Option<String>,
 }
 
-/// What came in.
+/// A frame from SmartHole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
-    /// The registration holds.
     Registered,
-    /// It does not.
+    /// The registration failed.
     Refused {
-        /// The kind, one of SmartHole's words.
+        /// SmartHole's error code.
         code: String,
-        /// SmartHole's own words.
         message: String,
     },
-    /// A person said something.
-    Message(Heard),
-    /// A message without a text: there is nothing to keep.
-    Empty { id: String },
+    Message(ReceivedMessage),
+    /// A message without text.
+    Empty {
+        id: String,
+    },
 }
 
-/// Reads a frame; none where it is nothing that is known.
+/// Parses a frame; `None` if it is unknown.
 pub fn read(text: &str) -> Option<Incoming> {
     let frame: Map<String, Value> = serde_json::from_str(text).ok()?;
     let payload = frame.get("payload")?.as_object()?;
@@ -85,36 +83,32 @@ pub fn read(text: &str) -> Option<Incoming> {
             }
             let empty = Map::new();
             let more = payload.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
-            let how = How {
+            let how = Delivery {
                 typed: more.get("inputMethod").and_then(Value::as_str) == Some("text"),
                 direct: more.get("directRouted").and_then(Value::as_bool).unwrap_or(false),
                 reason: text(more, "routingReason", MAX_REASON)
                     .filter(|why| !why.trim().is_empty()),
                 timestamp: text(payload, "timestamp", 100),
             };
-            Some(Incoming::Message(Heard { id, text: said.trim().to_owned(), how }))
+            Some(Incoming::Message(ReceivedMessage { id, text: said.trim().to_owned(), how }))
         }
         _ => None,
     }
 }
 
-/// The frame that registers.
 pub fn registration(name: &str, description: &str, version: &str) -> String {
     let payload = json!({ "name": name, "description": description, "version": version });
     json!({ "type": "registration", "payload": payload }).to_string()
 }
 
-/// The frame that acknowledges a message.
 pub fn ack(id: &str) -> String {
     response(id, "ack", &json!({}))
 }
 
-/// The frame that says that a message is not taken.
 pub fn reject(id: &str, reason: &str) -> String {
     response(id, "reject", &json!({ "reason": reason }))
 }
 
-/// The frame that has a person shown something.
 pub fn notification(notification: &Notification) -> String {
     let priority = match notification.priority {
         Priority::Normal => "normal",
@@ -147,7 +141,7 @@ mod tests {
         assert!(!heard.how.typed && !heard.how.direct);
         let bare = json!({"type": "message", "payload": {"id": "1", "text": "x"}}).to_string();
         assert!(
-            matches!(read(&bare), Some(Incoming::Message(heard)) if heard.how == How::default())
+            matches!(read(&bare), Some(Incoming::Message(heard)) if heard.how == Delivery::default())
         );
     }
 

@@ -1,18 +1,16 @@
-//! The door to SmartHole, a desktop program that hears what a person says and hands it to whoever it
-//! is for: a WebSocket client of a program on this machine.
+//! The WebSocket client of SmartHole, a desktop program that recognises speech and routes messages
+//! to other programs on this machine.
 //!
-//! Floor 7: imports `llm` for its clock, nothing else of ours; what is heard goes to whoever
-//! implements [`Inbox`], what is to be shown comes in by [`SmartHole::notify`]. The composition root
-//! puts the two ends together.
+//! Floor 7: imports the clock of `llm`, nothing else of ours. Received messages go to an [`Inbox`];
+//! notifications come in by [`SmartHole::notify`]. The composition root connects both.
 //!
-//! Invariants: it connects to 127.0.0.1 alone; a message is acknowledged once it is kept, never
-//! before, and never rejected afterwards; no `null` is ever sent (SmartHole dies of one); nothing that
-//! the other end sends can do more than put a text into the inbox, since any program may sit on
-//! that port.
+//! Invariants: it connects to 127.0.0.1 alone; a message is acknowledged only after it is stored,
+//! and never rejected afterwards; it never sends `null`, which crashes SmartHole; since any program
+//! may listen on that port, the other end can do no more than put a text into the inbox.
 //!
-//! In reading order: [`settings`], [`name`] (what it is registered as), [`frames`] (the wire),
-//! [`standing`] (how the connection stands), `backoff`, [`notification`] (what a person is shown),
-//! `outbox` (when), [`dial`] (the way there), [`connection`] (all of it at work).
+//! In reading order: [`settings`], [`name`] (the registered name), [`frames`] (the wire),
+//! [`status`], `backoff`, [`notification`], `outbox` (rate limits), [`dial`] (connecting),
+//! [`connection`] (the client).
 
 mod backoff;
 pub mod connection;
@@ -22,11 +20,11 @@ pub mod name;
 pub mod notification;
 mod outbox;
 pub mod settings;
-pub mod standing;
+pub mod status;
 
 pub use connection::{Inbox, SmartHole};
-pub use frames::Heard;
+pub use frames::ReceivedMessage;
 pub use notification::{Notification, Priority};
 pub use outbox::Sent;
 pub use settings::Settings;
-pub use standing::{Standing, State};
+pub use status::{ConnectionState, ConnectionStatus};

@@ -1,13 +1,13 @@
-//! The name that a steward is registered by.
+//! The name under which a steward is registered.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// The longest name that SmartHole takes, in characters.
+/// SmartHole's limit, in characters.
 const MAX: usize = 64;
 
-/// The name that SmartHole takes for this one: a letter, then letters, digits, `-` and `_`, at most 64
-/// in all. Accents go, what stands between words becomes `-`. None where no letter is left.
+/// Converts a name to what SmartHole accepts: a letter, then letters, digits, `-` and `_`, at most
+/// 64 in all. Removes accents, and replaces other characters by `-`. `None` if no letter is left.
 pub fn registered(name: &str) -> Option<String> {
     let mut taken = String::new();
     for letter in name.nfd().filter(|letter| !is_combining_mark(*letter)) {

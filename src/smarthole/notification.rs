@@ -1,13 +1,13 @@
-//! What a person is shown of an answer: a title and a few plain lines.
+//! Desktop notifications made from answers: a title and a short plain text.
 
-/// The longest title and the longest text, in characters; systems cut what is longer, where they like.
+/// In characters; systems cut longer ones anywhere.
 const MAX_TITLE: usize = 60;
 const MAX_BODY: usize = 240;
 
-/// Something to be shown to the person who said something.
+/// A notification that answers a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// SmartHole's name for the message that it belongs to.
+    /// SmartHole's id of the message.
     pub message: String,
     /// One line.
     pub title: String,
@@ -15,18 +15,15 @@ pub struct Notification {
     pub priority: Priority,
 }
 
-/// How urgent a notification is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// As any.
     Normal,
-    /// The person is waited for.
+    /// The agent waits for the person.
     High,
 }
 
 impl Notification {
-    /// What is shown of `text`, an answer in Markdown to what was `said`; none where there is nothing
-    /// to show.
+    /// From `text`, an answer in Markdown to the message `said`; `None` if nothing is left to show.
     pub fn of(message: &str, said: &str, text: &str, priority: Priority) -> Option<Self> {
         let body = cut(&plain(text), MAX_BODY);
         let title = match cut(&plain(said), MAX_TITLE) {
@@ -38,8 +35,7 @@ impl Notification {
     }
 }
 
-/// The text without what only a reader of Markdown understands, on one line. No angle brackets are
-/// left: SmartHole takes what stands in them for HTML.
+/// Removes Markdown syntax and line breaks. Replaces angle brackets, since SmartHole renders HTML.
 fn plain(text: &str) -> String {
     let mut words = String::new();
     for line in text.lines() {
@@ -68,7 +64,7 @@ fn plain(text: &str) -> String {
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// At most so many characters, ended at a word where one ends near.
+/// At most `most` characters, cut at the end of a word if one is near.
 fn cut(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let last = text.char_indices().nth(most - 1).map_or(end, |(at, _)| at);

@@ -1,5 +1,5 @@
-//! What waits to be shown, and when the next of it may be: SmartHole shows ten notifications a minute,
-//! one a second, lets twenty wait, and loses one whose title was shown within five seconds.
+//! The queue of notifications, within SmartHole's limits: ten a minute, one a second, twenty
+//! queued. It also drops one with a title that was shown within the last five seconds.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,25 +7,23 @@ use std::time::Duration;
 
 use super::notification::{Notification, Priority};
 
-/// At least this long between two.
+/// The minimum time between two.
 const APART: Duration = Duration::from_secs(1);
-/// So many may go one after another; then one in this time.
+/// The size of a burst; after it, one per `EVERY`.
 const AT_ONCE: usize = 10;
 const EVERY: Duration = Duration::from_secs(6);
-/// For so long no title is used twice; SmartHole forgets one after half of it.
+/// For this long no title is reused: twice SmartHole's time.
 const TITLES: Duration = Duration::from_secs(10);
-/// The most that wait while SmartHole is away. Beyond, the oldest goes that is not urgent and that nobody
-/// is told of.
+/// The queue's length. Beyond it the oldest is dropped that is not urgent and has no [`Sent`].
 const MOST: usize = 1_000;
 
-/// Told once a notification has gone out.
+/// Called once a notification was sent.
 pub type Sent = Box<dyn FnOnce() + Send>;
 
-/// What waits to be shown.
 #[derive(Default)]
 pub(super) struct Outbox {
     waiting: VecDeque<(Notification, Option<Sent>)>,
-    /// When the last ones went, the oldest first.
+    /// Time and title of the last ones, oldest first.
     sent: VecDeque<(Duration, String)>,
 }
 
@@ -36,7 +34,7 @@ impl fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// Puts one behind those of its urgency.
+    /// Queues one behind those of its priority.
     pub(super) fn push(&mut self, notification: Notification, sent: Option<Sent>) {
         let is_least = |(one, sent): &(Notification, Option<Sent>)| {
             one.priority == Priority::Normal && sent.is_none()
@@ -56,7 +54,7 @@ impl Outbox {
         self.waiting.insert(at, (notification, sent));
     }
 
-    /// How long until the next may go; none where none waits.
+    /// The time until the next may be sent; `None` if the queue is empty.
     pub(super) fn pause(&self, now: Duration) -> Option<Duration> {
         self.waiting.front()?;
         let after_last = self.sent.back().map(|(at, _)| *at + APART);
@@ -66,7 +64,7 @@ impl Outbox {
         Some(next.saturating_sub(now))
     }
 
-    /// Takes the next one, as it goes out now: its title is one that none of the last ones had.
+    /// Takes the next one to send it now; makes its title unique among the last ones.
     pub(super) fn take(&mut self, now: Duration) -> Option<(Notification, Option<Sent>)> {
         let (mut notification, sent) = self.waiting.pop_front()?;
         let used = |title: &str| {
@@ -83,7 +81,7 @@ impl Outbox {
         Some((notification, sent))
     }
 
-    /// Puts one back that did not go out.
+    /// Puts one back that could not be sent.
     pub(super) fn put_back(&mut self, notification: Notification, sent: Option<Sent>) {
         self.waiting.push_front((notification, sent));
     }

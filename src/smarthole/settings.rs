@@ -1,33 +1,30 @@
-//! What can be set about SmartHole.
+//! The `[smarthole]` section of the configuration file.
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::name;
 
-/// The longest routing description that SmartHole takes, in UTF-16 units.
+/// SmartHole's limit for the routing description, in UTF-16 units.
 pub const MAX_DESCRIPTION: usize = 1024;
 
 const DESCRIPTION: &str = "The user's notes in Obsidian. Takes everything to be remembered, noted, \
     written down or put on a list: ideas, tasks, shopping, meetings, diary. Finds, reads, edits, \
     moves and tidies notes, and answers questions about what is in them.";
 
-/// The `[smarthole]` section. The address is not among them: it is 127.0.0.1.
+/// The `[smarthole]` section. The address is always 127.0.0.1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Whether to connect.
     pub enabled: bool,
-    /// The port that SmartHole listens on.
     #[serde(deserialize_with = "port")]
     pub port: u16,
-    /// What SmartHole is to call this vault's steward; best one word that can be spoken.
+    /// The steward's name in SmartHole; best one word that can be spoken.
     #[serde(deserialize_with = "registrable")]
     pub name: String,
-    /// What SmartHole's router goes by when it decides what is for the steward.
+    /// By which SmartHole's router decides what is for the steward.
     #[serde(deserialize_with = "description")]
     pub description: String,
-    /// Seconds before a message that came to nothing is tried again; after the second time twice as
-    /// long.
+    /// Seconds before a failed message is retried; twice as long after the second failure.
     pub retry_seconds: u32,
 }
 

@@ -1,67 +1,64 @@
-//! The rows of the audit, of what a person agreed to for good, and of what a person set.
+//! The audit log, a person's standing approvals, and settings that a person changed.
 
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Row, Transaction, params};
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::all;
 
-/// One call and what was decided on it.
+/// A tool call and the decision on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditRow {
-    /// Its number; 0 before it is stored.
+    /// 0 before it is stored.
     pub id: i64,
-    /// When it came, in milliseconds since the Unix epoch.
+    /// When the call was made, in milliseconds since the Unix epoch.
     pub time: i64,
-    /// The name the caller gave of itself.
+    /// The caller's name for itself.
     pub caller: String,
-    /// What kind of caller it is.
+    /// The caller's scope.
     pub scope: String,
-    /// The conversation it belongs to.
     pub conversation: Option<String>,
     pub tool: String,
-    /// The paths it was about, one a line.
+    /// The paths that the call names, one a line.
     pub paths: String,
     /// `allowed`, `refused`, `dry_run`, `asked`.
     pub decision: String,
     /// The layer that refused or asked.
     pub layer: Option<String>,
-    /// Why.
     pub reason: Option<String>,
-    /// Who agreed or refused, where somebody was asked.
+    /// Who answered the approval request, if there was one.
     pub answered_by: Option<String>,
-    /// `ok`, or the word for its failure.
+    /// `ok`, or the error kind.
     pub outcome: Option<String>,
-    /// How long it took, in microseconds.
+    /// Duration in microseconds.
     pub microseconds: i64,
-    /// Bytes of the answer, or written.
+    /// Bytes returned or written.
     pub bytes: i64,
-    /// The change set it made.
+    /// The change set that the call made.
     pub change_set: Option<i64>,
 }
 
-/// Which rows are asked for; all conditions hold together.
+/// A filter of audit rows; all conditions must hold.
 #[derive(Debug, Clone, Default)]
-pub struct AuditWanted {
+pub struct AuditFilter {
     pub tool: Option<String>,
     pub caller: Option<String>,
     pub decision: Option<String>,
     /// At or after this time, in milliseconds since the Unix epoch.
     pub since: Option<i64>,
-    /// After this number.
+    /// With a higher number than this.
     pub after: Option<i64>,
-    /// At most so many: the oldest with `after`, else the newest.
+    /// Maximum number of rows: the oldest with `after`, else the newest.
     pub limit: u32,
 }
 
-/// What a person agreed to for good.
+/// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
     pub id: i64,
     pub tool: String,
-    /// The folder in which it needs no further agreement.
+    /// The folder in which the tool needs no further approval.
     pub folder: String,
-    /// The name of the program in which the person agreed.
+    /// The program in which the person agreed.
     pub agreed_by: String,
     /// When, in milliseconds since the Unix epoch.
     pub time: i64,
@@ -115,22 +112,22 @@ fn insert(change: &Transaction, row: &AuditRow) -> Result<i64, StoreError> {
     Ok(change.last_insert_rowid())
 }
 
-/// The rows of the audit.
+/// The audit log.
 #[derive(Debug, Clone)]
 pub struct Audit(pub(super) Database);
 
 impl Audit {
-    /// Writes rows of the audit in one step; the number of the last.
+    /// Writes rows in one transaction. Returns the number of the last.
     ///
     /// # Errors
-    /// [`StoreError`]: none is written then.
+    /// [`StoreError`]: no row is written.
     pub fn write(&self, rows: &[AuditRow]) -> Result<i64, StoreError> {
         self.0.change("write the audit", |change| {
             rows.iter().try_fold(0, |_, row| insert(change, row))
         })
     }
 
-    /// Puts what became of a call in the place of the row that says that a person was asked.
+    /// Replaces the row of a pending approval request by the call's result.
     pub fn settle(&self, row: &AuditRow) -> Result<(), StoreError> {
         self.0.change("settle a question", |change| {
             change.execute("DELETE FROM audit WHERE id = ?1 AND decision = 'asked'", [row.id])?;
@@ -138,53 +135,41 @@ impl Audit {
         })
     }
 
-    /// Counts as refused what was asked and never answered, because the steward ended first.
+    /// Marks approval requests that nobody answered before the steward ended as refused.
     pub fn refuse_unanswered(&self, reason: &str) -> Result<usize, StoreError> {
-        // Usually there is none, and who only reads waits for nobody.
-        let waits = self.0.read(|connection| {
-            let query = "SELECT EXISTS (SELECT 1 FROM audit WHERE decision = 'asked')";
-            Ok(connection.query_row(query, [], |row| row.get::<_, bool>(0))?)
-        })?;
-        if !waits {
+        // Usually there is none; then no write lock is needed.
+        let pending = "SELECT 1 FROM audit WHERE decision = 'asked' LIMIT 1";
+        if self.0.first(pending, [], |_| Ok(()))?.is_none() {
             return Ok(0);
         }
-        self.0.change("refuse the unanswered", |change| {
-            Ok(change.execute(
-                "UPDATE audit SET decision = 'refused', reason = ?1, outcome = 'denied'
+        self.0.execute(
+            "refuse the unanswered",
+            "UPDATE audit SET decision = 'refused', reason = ?1, outcome = 'denied'
                  WHERE decision = 'asked'",
-                [reason],
-            )?)
-        })
+            [reason],
+        )
     }
 
-    /// Rows of the audit, oldest first.
-    pub fn rows(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
-        self.0.read(|connection| {
-            let order = if wanted.after.is_some() { "ASC" } else { "DESC" };
-            let query = format!(
-                "SELECT {COLUMNS} FROM audit
-                 WHERE (?1 IS NULL OR tool = ?1) AND (?2 IS NULL OR caller = ?2)
-                   AND (?3 IS NULL OR decision = ?3) AND (?4 IS NULL OR time >= ?4)
-                   AND (?5 IS NULL OR id > ?5)
-                 ORDER BY id {order} LIMIT ?6"
-            );
-            let given = params![
-                wanted.tool,
-                wanted.caller,
-                wanted.decision,
-                wanted.since,
-                wanted.after,
-                wanted.limit
-            ];
-            let mut rows = all(connection, &query, given, read)?;
-            if wanted.after.is_none() {
-                rows.reverse();
-            }
-            Ok(rows)
-        })
+    /// The rows that match the filter, oldest first.
+    pub fn rows(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+        let order = if filter.after.is_some() { "ASC" } else { "DESC" };
+        let query = format!(
+            "SELECT {COLUMNS} FROM audit
+             WHERE (?1 IS NULL OR tool = ?1) AND (?2 IS NULL OR caller = ?2)
+               AND (?3 IS NULL OR decision = ?3) AND (?4 IS NULL OR time >= ?4)
+               AND (?5 IS NULL OR id > ?5)
+             ORDER BY id {order} LIMIT ?6"
+        );
+        let AuditFilter { tool, caller, decision, since, after, limit } = filter;
+        let values = params![tool, caller, decision, since, after, limit];
+        let mut rows = self.0.all(&query, values, read)?;
+        if after.is_none() {
+            rows.reverse();
+        }
+        Ok(rows)
     }
 
-    /// Lets go of rows from before `time`, and of the oldest beyond `most`; how many.
+    /// Deletes rows from before `time`, and the oldest beyond `most`. Returns how many.
     pub fn trim(&self, time: i64, most: u32) -> Result<usize, StoreError> {
         self.0.change("trim the audit", |change| {
             let old = change.execute("DELETE FROM audit WHERE time < ?1", [time])?;
@@ -198,28 +183,26 @@ impl Audit {
     }
 }
 
-/// What a person agreed to for good.
+/// A person's standing approvals.
 #[derive(Debug, Clone)]
 pub struct Approvals(pub(super) Database);
 
 impl Approvals {
-    /// All of it, oldest first.
+    /// All approvals, oldest first.
     pub fn list(&self) -> Result<Vec<ApprovalRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT id, tool, folder, agreed_by, time FROM approval ORDER BY id";
-            all(connection, query, [], |row| {
-                Ok(ApprovalRow {
-                    id: row.get(0)?,
-                    tool: row.get(1)?,
-                    folder: row.get(2)?,
-                    agreed_by: row.get(3)?,
-                    time: row.get(4)?,
-                })
+        let query = "SELECT id, tool, folder, agreed_by, time FROM approval ORDER BY id";
+        self.0.all(query, [], |row| {
+            Ok(ApprovalRow {
+                id: row.get(0)?,
+                tool: row.get(1)?,
+                folder: row.get(2)?,
+                agreed_by: row.get(3)?,
+                time: row.get(4)?,
             })
         })
     }
 
-    /// Keeps what a person agreed to for good; durable when this returns.
+    /// Stores an approval; durable when this returns.
     pub fn add(
         &self,
         tool: &str,
@@ -227,49 +210,40 @@ impl Approvals {
         agreed_by: &str,
         time: i64,
     ) -> Result<(), StoreError> {
-        self.0.change("keep an approval", |change| {
-            change.execute(
-                "INSERT OR IGNORE INTO approval (tool, folder, agreed_by, time)
-                 VALUES (?1, ?2, ?3, ?4)",
-                params![tool, folder, agreed_by, time],
-            )?;
-            Ok(())
-        })
+        let insert = "INSERT OR IGNORE INTO approval (tool, folder, agreed_by, time)
+                          VALUES (?1, ?2, ?3, ?4)";
+        let values = params![tool, folder, agreed_by, time];
+        self.0.execute("keep an approval", insert, values).map(|_| ())
     }
 
-    /// Takes an agreement back; whether there was one.
+    /// Deletes an approval. Returns whether there was one.
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
-        self.0.change("revoke an approval", |change| {
-            Ok(change.execute("DELETE FROM approval WHERE id = ?1", [id])? > 0)
-        })
+        let delete = "DELETE FROM approval WHERE id = ?1";
+        Ok(self.0.execute("revoke an approval", delete, [id])? > 0)
     }
 }
 
-/// What a person set while the steward ran.
+/// Settings that a person changed while the steward ran, by name.
 #[derive(Debug, Clone)]
 pub struct SetValues(pub(super) Database);
 
 impl SetValues {
-    /// What a person set under this name.
+    /// The value of a setting.
     pub fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT value FROM setting WHERE name = ?1";
-            Ok(connection.query_row(query, [name], |row| row.get(0)).optional()?)
-        })
+        let query = "SELECT value FROM setting WHERE name = ?1";
+        self.0.first(query, [name], |row| Ok(row.get(0)?))
     }
 
-    /// Keeps what a person set, or with `None` forgets it; durable when this returns.
+    /// Stores a setting, or deletes it with `None`; durable when this returns.
     pub fn set(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
-        self.0.change("keep a setting", |change| {
-            match value {
-                Some(value) => change.execute(
-                    "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)",
-                    params![name, value],
-                )?,
-                None => change.execute("DELETE FROM setting WHERE name = ?1", [name])?,
-            };
-            Ok(())
-        })
+        const NAME: &str = "keep a setting";
+        let insert = "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)";
+        let delete = "DELETE FROM setting WHERE name = ?1";
+        let changed = match value {
+            Some(value) => self.0.execute(NAME, insert, [name, value]),
+            None => self.0.execute(NAME, delete, [name]),
+        };
+        changed.map(|_| ())
     }
 }
 
@@ -282,58 +256,58 @@ mod tests {
         AuditRow { time, tool: tool.into(), decision: decision.into(), ..AuditRow::default() }
     }
 
-    fn times(store: &Store, wanted: AuditWanted) -> Vec<i64> {
-        let limit = if wanted.limit == 0 { 100 } else { wanted.limit };
-        let rows = store.audit.rows(&AuditWanted { limit, ..wanted }).unwrap();
+    fn times(store: &Store, filter: AuditFilter) -> Vec<i64> {
+        let limit = if filter.limit == 0 { 100 } else { filter.limit };
+        let rows = store.audit.rows(&AuditFilter { limit, ..filter }).unwrap();
         rows.into_iter().map(|row| row.time).collect()
     }
 
     #[test]
-    fn the_audit_is_asked_followed_and_trimmed() {
+    fn the_audit_is_filtered_followed_and_trimmed() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
         let rows: Vec<AuditRow> =
             (1..=6).map(|n| row(n, if n % 2 == 0 { "move" } else { "undo" }, "allowed")).collect();
         let last = store.audit.write(&rows).unwrap();
-        let all = AuditWanted::default;
+        let all = AuditFilter::default;
         assert_eq!(times(&store, all()), [1, 2, 3, 4, 5, 6]);
-        assert_eq!(times(&store, AuditWanted { limit: 2, ..all() }), [5, 6], "the newest");
-        assert_eq!(times(&store, AuditWanted { tool: Some("move".into()), ..all() }), [2, 4, 6]);
-        assert_eq!(times(&store, AuditWanted { since: Some(5), ..all() }), [5, 6]);
+        assert_eq!(times(&store, AuditFilter { limit: 2, ..all() }), [5, 6], "the newest");
+        assert_eq!(times(&store, AuditFilter { tool: Some("move".into()), ..all() }), [2, 4, 6]);
+        assert_eq!(times(&store, AuditFilter { since: Some(5), ..all() }), [5, 6]);
         let after = Some(last - 3);
-        assert_eq!(times(&store, AuditWanted { after, limit: 2, ..all() }), [4, 5], "in order");
+        assert_eq!(times(&store, AuditFilter { after, limit: 2, ..all() }), [4, 5], "in order");
         assert_eq!(store.audit.trim(3, 3).unwrap(), 3);
         assert_eq!(times(&store, all()), [4, 5, 6]);
     }
 
     #[test]
-    fn who_only_adds_keeps_little_of_what_was_written() {
+    fn a_connection_for_appending_has_a_small_cache() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
-        let adding = store.another_to_add();
+        let adding = store.append_connection();
         let rows: Vec<AuditRow> = (0..20_000).map(|n| row(n, "undo", "allowed")).collect();
         adding.audit.write(&rows).unwrap();
         assert_eq!(adding.database.cache_bytes(), 256 << 10);
         store.database.check().unwrap();
-        assert!(store.database.cache_bytes() > 1 << 20, "of a database that is larger than that");
-        assert_eq!(times(&adding, AuditWanted { limit: 1, ..AuditWanted::default() }), [19_999]);
+        assert!(store.database.cache_bytes() > 1 << 20, "the database is larger than that");
+        assert_eq!(times(&adding, AuditFilter { limit: 1, ..AuditFilter::default() }), [19_999]);
     }
 
     #[test]
-    fn what_was_asked_is_settled_or_counts_as_refused() {
+    fn a_pending_approval_is_settled_or_refused() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
         let first = store.audit.write(&[row(1, "move", "asked")]).unwrap();
         store.audit.write(&[row(2, "move", "asked")]).unwrap();
         store.audit.settle(&AuditRow { id: first, ..row(1, "move", "allowed") }).unwrap();
         assert_eq!(store.audit.refuse_unanswered("gone").unwrap(), 1);
-        let rows = store.audit.rows(&AuditWanted { limit: 9, ..AuditWanted::default() }).unwrap();
-        let said: Vec<_> = rows.iter().map(|row| (row.time, row.decision.as_str())).collect();
-        assert_eq!(said, [(2, "refused"), (1, "allowed")]);
+        let rows = store.audit.rows(&AuditFilter { limit: 9, ..AuditFilter::default() }).unwrap();
+        let decisions: Vec<_> = rows.iter().map(|row| (row.time, row.decision.as_str())).collect();
+        assert_eq!(decisions, [(2, "refused"), (1, "allowed")]);
     }
 
     #[test]
-    fn agreements_and_settings_are_kept_and_taken_back() {
+    fn approvals_and_settings_are_stored_and_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
         store.approvals.add("move", "Inbox", "chat", 1).unwrap();

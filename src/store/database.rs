@@ -1,21 +1,22 @@
-//! The connection that all parts of the store share: opened at the first use, looked after from the
-//! start of a run to its end.
+//! The database connection that all parts of the store share. It is opened at first use and
+//! integrity-checked once per run.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, Params, Row, Transaction};
 
+use super::clean_shutdown;
 use super::error::StoreError;
 use super::file::{DATABASE, DatabaseFile};
 use super::owner::Owner;
+use super::query;
 use super::repair::{self, Prepared};
-use super::sound;
 
-/// How a warning begins where no daily copy could be made.
-const NOT_COPIED: &str = "the daily copy of the journal failed";
+/// Prefix of the warning for a failed daily backup.
+const BACKUP_FAILED: &str = "the daily copy of the journal failed";
 
 /// The database of one vault. Clones share one connection.
 #[derive(Debug, Clone)]
@@ -24,79 +25,77 @@ pub struct Database(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     folder: PathBuf,
-    /// The vault that it has to be of.
+    /// The vault that the database must belong to.
     owner: Option<Owner>,
-    /// Opened at the first use: who only reads notes waits for no database.
+    /// Opened at first use: a client that only reads notes does not wait for the database.
     database: Mutex<Option<DatabaseFile>>,
-    /// Whether its connection is for who adds rows and reads hardly any.
-    only_adds: bool,
-    soundness: Arc<Soundness>,
+    /// Whether this connection mostly inserts and can do with a small page cache.
+    small_cache: bool,
+    health: Arc<Health>,
 }
 
-/// What is known of the database, by all that [`Database::another`] gave.
+/// State of the database, shared by all its connections.
 #[derive(Debug, Default)]
-struct Soundness {
-    /// Whether it was looked through in this run, and nothing was found since.
+struct Health {
+    /// Whether the database passed its check in this run and no damage was seen since.
     is_sound: AtomicBool,
-    /// The look through the database, which a start after a clean end leaves for later.
-    look: Mutex<Look>,
-    /// What that look found, one sentence each.
-    found: Mutex<Vec<String>>,
-    /// Whether it found what could not be repaired: nothing is written from then on.
+    /// The integrity check. After a clean shutdown it runs after startup.
+    check: Mutex<Check>,
+    /// Warnings of that check, one sentence each.
+    warnings: Mutex<Vec<String>>,
+    /// Whether the check found damage that could not be repaired: all writes fail from then on.
     is_beyond_repair: AtomicBool,
-    /// Whether it could not be made sound at the start: it is before anything is written.
+    /// Whether [`Database::prepare`] failed: it is repeated before the next write.
     is_unprepared: AtomicBool,
-    /// All connections there are. Before the database is moved aside each has to be closed: one that is
-    /// closed later takes away the log by its name, which is another's then.
-    all: Mutex<Vec<Weak<Inner>>>,
+    /// All connections. Each must be closed before the database file is moved: a connection that is closed
+    /// later would delete the write-ahead log of its successor by name.
+    connections: Mutex<Vec<Weak<Inner>>>,
 }
 
-/// How far the look through the database has come that a start left for later.
+/// Progress of an integrity check that was postponed until after startup.
 #[derive(Debug, Default)]
-enum Look {
-    /// None is left, as far as anybody has to wait for it.
+enum Check {
+    /// Nothing to wait for.
     #[default]
-    Over,
-    /// Nobody has begun it.
+    Done,
+    /// Not started.
     Due,
-    /// It ends when the other end of this is dropped.
-    Begun(Receiver<()>),
+    /// Done when the sender is dropped.
+    Running(Receiver<()>),
 }
 
 impl Database {
-    /// The database in this state folder. Touches nothing yet.
+    /// The database in this state folder. Does no I/O.
     pub(super) fn at(folder: &Path, owner: Option<Owner>) -> Self {
         Self::with_connection(folder.to_owned(), owner, false, Arc::default())
     }
 
-    /// The same database with a connection of its own; `only_adds` is for who adds rows and reads
-    /// hardly any.
-    pub(super) fn another(&self, only_adds: bool) -> Self {
-        let soundness = Arc::clone(&self.0.soundness);
-        Self::with_connection(self.0.folder.clone(), self.0.owner.clone(), only_adds, soundness)
+    /// The same database with another connection.
+    pub(super) fn new_connection(&self, small_cache: bool) -> Self {
+        let health = Arc::clone(&self.0.health);
+        Self::with_connection(self.0.folder.clone(), self.0.owner.clone(), small_cache, health)
     }
 
     fn with_connection(
         folder: PathBuf,
         owner: Option<Owner>,
-        only_adds: bool,
-        soundness: Arc<Soundness>,
+        small_cache: bool,
+        health: Arc<Health>,
     ) -> Self {
-        let inner = Inner { folder, owner, database: Mutex::default(), only_adds, soundness };
+        let inner = Inner { folder, owner, database: Mutex::default(), small_cache, health };
         let inner = Arc::new(inner);
-        let mut all = inner.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|one| one.strong_count() > 0);
-        all.push(Arc::downgrade(&inner));
-        drop(all);
+        let mut connections = lock(&inner.health.connections);
+        connections.retain(|one| one.strong_count() > 0);
+        connections.push(Arc::downgrade(&inner));
+        drop(connections);
         Self(inner)
     }
 
-    /// Has `work` done while no connection is open and none can be opened here: those that there are
-    /// wait, and no other is made meanwhile.
-    fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
-        let listed = self.0.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: Vec<Arc<Inner>> = listed.iter().filter_map(Weak::upgrade).collect();
-        let mut open: Vec<_> = all.iter().map(|one| database(one)).collect();
+    /// Runs `work` with all connections closed. Opening or creating a connection blocks until it returns.
+    fn with_all_closed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let connections = lock(&self.0.health.connections);
+        let all: Vec<Arc<Inner>> = connections.iter().filter_map(Weak::upgrade).collect();
+        let mut open: Vec<_> = all.iter().map(|one| lock(&one.database)).collect();
         open.iter_mut().for_each(|one| **one = None);
         work()
     }
@@ -106,78 +105,76 @@ impl Database {
         &self.0.folder
     }
 
-    /// Makes it sound, for whoever holds the vault alone: a damaged database is moved aside
-    /// and the last good copy takes its place, and once a day a copy is made.
+    /// Checks and repairs the database at startup. The caller must hold the vault's lock. A damaged
+    /// database is moved aside and replaced by the last good backup; a backup is made once a day.
     ///
-    /// After a clean end, from which on nobody has written to it, the look through the database is left for
-    /// later ([`Self::look_through`]): who reads is served at once, who writes begins it and waits until the
-    /// database is known to be sound, so that nothing is ever written to a damaged one. What that finds is
-    /// told by [`Self::found_later`].
+    /// After a clean shutdown the integrity check is postponed ([`Self::start_check`]): reads are served
+    /// at once, and the first write starts the check and waits for it, so that nothing is ever written
+    /// to a damaged database. [`Self::check_warnings`] returns what it found.
     ///
     /// # Errors
-    /// [`StoreError::Newer`] and [`StoreError::Foreign`] with nothing touched; [`StoreError`] where it
-    /// cannot be used.
+    /// [`StoreError::Newer`] and [`StoreError::Foreign`], with nothing changed; [`StoreError`] if the
+    /// database cannot be used.
     pub fn prepare(&self) -> Result<Prepared, StoreError> {
-        self.0.soundness.is_unprepared.store(false, Ordering::Relaxed);
+        self.0.health.is_unprepared.store(false, Ordering::Relaxed);
         let prepared = self.prepare_now();
-        self.0.soundness.is_unprepared.store(prepared.is_err(), Ordering::Relaxed);
+        self.0.health.is_unprepared.store(prepared.is_err(), Ordering::Relaxed);
         prepared
     }
 
     fn prepare_now(&self) -> Result<Prepared, StoreError> {
-        self.wait_for_look();
-        self.0.soundness.is_sound.store(false, Ordering::Relaxed);
-        self.0.soundness.is_beyond_repair.store(false, Ordering::Relaxed);
-        // One that cannot be opened is for the thorough look, as any other.
-        let ended =
-            sound::take(&self.0.folder).then(|| DatabaseFile::open_if_there(&self.0.folder));
-        let ended = ended.and_then(Result::ok).flatten();
-        let look_later = ended.is_some();
-        let (mut prepared, database) = match ended {
+        self.wait_for_check();
+        self.0.health.is_sound.store(false, Ordering::Relaxed);
+        self.0.health.is_beyond_repair.store(false, Ordering::Relaxed);
+        // A database that fails to open goes through the full check.
+        let clean = clean_shutdown::take_marker(&self.0.folder)
+            .then(|| DatabaseFile::open_if_there(&self.0.folder));
+        let clean = clean.and_then(Result::ok).flatten();
+        let check_later = clean.is_some();
+        let (mut prepared, database) = match clean {
             Some(database) => (Prepared::default(), Some(database)),
-            None => self.closed(|| repair::make_sound(&self.0.folder))?,
+            None => self.with_all_closed(|| repair::check_and_repair(&self.0.folder))?,
         };
         let database = match database {
             Some(database) => database,
             None => DatabaseFile::open(&self.0.folder)?,
         };
-        let says_so = self.check_owner(&database)?;
-        // Never of one that may be damaged: it would take the place of a good one.
-        if !look_later && let Err(error) = repair::back_up(&database, &self.0.folder) {
-            prepared.warnings.push(format!("{NOT_COPIED}: {error}"));
+        let is_marked = self.check_owner(&database)?;
+        // No backup of a database that may be damaged: it would replace a good one.
+        if !check_later && let Err(error) = repair::back_up(&database, &self.0.folder) {
+            prepared.warnings.push(format!("{BACKUP_FAILED}: {error}"));
         }
-        *self.database() = Some(database);
-        match look_later {
-            true => *self.look_state() = Look::Due,
-            false => self.0.soundness.is_sound.store(true, Ordering::Relaxed),
+        *lock(&self.0.database) = Some(database);
+        match check_later {
+            true => *lock(&self.0.health.check) = Check::Due,
+            false => self.0.health.is_sound.store(true, Ordering::Relaxed),
         }
-        if let (false, Some(owner)) = (says_so, &self.0.owner) {
-            // After the look, as anything that is written.
+        if let (false, Some(owner)) = (is_marked, &self.0.owner) {
+            // A write, so it waits for the check.
             self.set_owner(owner)?;
         }
         Ok(prepared)
     }
 
-    /// Whether the database is of our vault and says so.
+    /// Whether the database already names our vault as its owner.
     fn check_owner(&self, database: &DatabaseFile) -> Result<bool, StoreError> {
-        let place = self.0.folder.join(DATABASE);
-        self.0.owner.as_ref().map_or(Ok(true), |owner| owner.check(database.read(), &place))
+        let path = self.0.folder.join(DATABASE);
+        self.0.owner.as_ref().map_or(Ok(true), |owner| owner.check(database.read(), &path))
     }
 
-    /// Has the database say whose memory it is, whatever it said.
+    /// Records the vault that the database belongs to, whatever it said before.
     pub fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
-        self.change("say whose memory it is", |change| owner.note(change))
+        self.change("say whose memory it is", |change| owner.store(change))
     }
 
-    /// Closes this connection at the end of a run, after everything else. With the last one of them a
-    /// sound database is marked as such for the next start; what uses it after this opens it
-    /// again, and the mark is void.
+    /// Closes this connection at shutdown. The last connection to close marks a sound database as cleanly
+    /// shut down; opening the database again invalidates the marker.
     pub fn end(&self) {
-        let Some(database) = self.database().take() else { return };
+        let Some(database) = lock(&self.0.database).take() else { return };
         match database.close() {
-            Ok(()) if self.0.soundness.is_sound.load(Ordering::Relaxed) => {
-                if let Err(error) = sound::leave(&self.0.folder) {
-                    tracing::info!(%error, "the next start looks through the journal first");
+            Ok(()) if self.0.health.is_sound.load(Ordering::Relaxed) => {
+                if let Err(error) = clean_shutdown::write_marker(&self.0.folder) {
+                    tracing::info!(%error, "the next start checks the journal's database first");
                 }
             }
             Ok(()) => {}
@@ -185,103 +182,95 @@ impl Database {
         }
     }
 
-    /// What a person should hear of the look through the database after the start, one sentence each.
-    pub fn found_later(&self) -> Vec<String> {
-        self.found().clone()
+    /// Warnings of the integrity check that ran after startup, one sentence each.
+    pub fn check_warnings(&self) -> Vec<String> {
+        lock(&self.0.health.warnings).clone()
     }
 
-    fn found(&self) -> MutexGuard<'_, Vec<String>> {
-        self.0.soundness.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes room for what is going to be written, so that each commit takes less time: worth its few
-    /// milliseconds for whoever is going to write often. Nothing depends on it.
-    pub fn make_room(&self) {
+    /// Preallocates the write-ahead log, which makes each commit faster. Takes a few milliseconds; nothing
+    /// depends on it.
+    pub fn preallocate_log(&self) {
         let lengthened = self.with_own(DatabaseFile::lengthen_log);
         let synced = lengthened.map(|log| log.sync_all());
         if !matches!(synced, Ok(Ok(()))) {
-            tracing::debug!(?synced, "the log of the journal's database is as short as it was");
+            tracing::debug!(?synced, "the write-ahead log was not preallocated");
         }
     }
 
-    /// Begins the look through the database that [`Self::prepare`] left for later, in the background, unless
-    /// somebody who writes has.
-    pub fn look_through(&self) {
-        // Who holds it has begun it, and may wait for its end.
-        let Ok(mut state) = self.0.soundness.look.try_lock() else { return };
-        if matches!(*state, Look::Due) {
-            *state = self.begin_look();
+    /// Starts the integrity check that [`Self::prepare`] postponed, in the background, unless a write has
+    /// started it.
+    pub fn start_check(&self) {
+        // Whoever holds the lock has started it, and may be waiting for its end.
+        let Ok(mut check) = self.0.health.check.try_lock() else { return };
+        if matches!(*check, Check::Due) {
+            *check = self.spawn_check();
         }
     }
 
-    fn begin_look(&self) -> Look {
-        let (ends, look) = mpsc::channel();
+    fn spawn_check(&self) -> Check {
+        let (sender, done) = mpsc::channel();
         let database = self.clone();
         let thread = std::thread::Builder::new().name("store".to_owned());
-        let begun = thread.spawn(move || {
-            database.look();
-            drop(ends);
+        let spawned = thread.spawn(move || {
+            database.run_check();
+            drop(sender);
             if let Err(error) = database.back_up() {
-                tracing::warn!(%error, "{NOT_COPIED}");
-                database.found().push(format!("{NOT_COPIED}: {error}"));
+                tracing::warn!(%error, "{BACKUP_FAILED}");
+                lock(&database.0.health.warnings).push(format!("{BACKUP_FAILED}: {error}"));
             }
         });
-        if begun.is_ok() {
-            return Look::Begun(look);
+        if spawned.is_ok() {
+            return Check::Running(done);
         }
-        self.look();
-        Look::Over
+        self.run_check();
+        Check::Done
     }
-
-    fn look_state(&self) -> MutexGuard<'_, Look> {
-        self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Looks through the database beside those who read it, on a connection of its own.
-    fn look(&self) {
-        let fault = match repair::looked_through(&self.0.folder) {
-            Ok(Ok(_)) => return self.0.soundness.is_sound.store(true, Ordering::Relaxed),
+    /// Checks the database on a connection of its own, and repairs it.
+    fn run_check(&self) {
+        let fault = match repair::checked(&self.0.folder) {
+            Ok(Ok(_)) => return self.0.health.is_sound.store(true, Ordering::Relaxed),
             Ok(Err(reason)) => reason,
             Err(error) => error.to_string(),
         };
-        tracing::error!("the journal's database is made sound after the start: {fault}");
-        match self.closed(|| repair::make_sound(&self.0.folder)) {
+        tracing::error!("the journal's database is repaired after the start: {fault}");
+        match self.with_all_closed(|| repair::check_and_repair(&self.0.folder)) {
             Ok((prepared, _)) => {
-                self.found().extend(prepared.warnings);
-                self.0.soundness.is_sound.store(true, Ordering::Relaxed);
+                lock(&self.0.health.warnings).extend(prepared.warnings);
+                self.0.health.is_sound.store(true, Ordering::Relaxed);
             }
             Err(error) => {
-                self.0.soundness.is_beyond_repair.store(true, Ordering::Relaxed);
-                self.found().push(format!("the journal's database cannot be used: {error}"));
+                self.0.health.is_beyond_repair.store(true, Ordering::Relaxed);
+                lock(&self.0.health.warnings)
+                    .push(format!("the journal's database cannot be used: {error}"));
             }
         }
     }
 
-    /// Waits until it is known whether the database is sound: for whoever decides by it what may be changed.
-    /// Writing does so by itself.
-    pub fn wait_for_look(&self) {
-        let mut state = self.look_state();
-        if matches!(*state, Look::Due) {
-            *state = self.begin_look();
+    /// Waits for the integrity check, starting it if need be. Writes do so by themselves; call it before a
+    /// decision that depends on what the database says is allowed.
+    pub fn wait_for_check(&self) {
+        let mut check = lock(&self.0.health.check);
+        if matches!(*check, Check::Due) {
+            *check = self.spawn_check();
         }
-        if let Look::Begun(look) = std::mem::take(&mut *state) {
-            // It ends by being dropped.
-            let _ = look.recv();
+        if let Check::Running(done) = std::mem::take(&mut *check) {
+            // The sender is dropped without sending.
+            let _ = done.recv();
         }
     }
 
-    /// Makes today's copy of the database if there is none yet.
+    /// Makes today's backup of the database if there is none yet.
     pub fn back_up(&self) -> Result<(), StoreError> {
         self.with_own(|database| repair::back_up(database, &self.0.folder))
     }
 
-    /// Whether the database is there and usable, opening it if need be. Ask before a change: what
+    /// Fails if the database cannot be used, and opens it if need be. Call it before a change: what
     /// cannot be recorded must not be done.
     pub fn check(&self) -> Result<(), StoreError> {
         self.with_own(|_| Ok(()))
     }
 
-    /// Whether a database that could not be used lies beside: what it names may still be wanted.
+    /// Whether an unusable database was moved aside: the blobs that it names may still be wanted.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -289,38 +278,32 @@ impl Database {
         repair::has_moved_aside(&self.0.folder)
     }
 
-    /// Bytes of the database's pages that SQLite keeps in memory, at most; 0 while it is closed, or
-    /// while it is being written, which is not waited for.
+    /// Maximum bytes of SQLite's page cache; 0 while the database is closed or being written.
     pub fn cache_bytes(&self) -> u64 {
         let Ok(open) = self.0.database.try_lock() else { return 0 };
         open.as_ref().and_then(|database| database.cache_bytes().ok()).unwrap_or(0)
     }
 
-    fn database(&self) -> MutexGuard<'_, Option<DatabaseFile>> {
-        database(&self.0)
-    }
-
-    /// Reads, after a look whether the file is still the one at its name. Where there is none,
-    /// nothing is recorded, and none is made: an empty one would keep the next start from taking
-    /// the last good copy.
+    /// Reads, after checking that the file was not replaced. If there is no database, reads an empty one
+    /// in memory; creating a file would keep the next start from restoring the last good backup.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut open = self.database();
+        let mut open = lock(&self.0.database);
         if open.is_none() {
-            *open = self.opened(DatabaseFile::open_if_there(&self.0.folder)?)?;
+            *open = self.configure(DatabaseFile::open_if_there(&self.0.folder)?)?;
         }
         match open.as_ref() {
             Some(database) => {
                 database.check_there()?;
-                self.noted(work(database.read()))
+                self.note_damage(work(database.read()))
             }
             None => work(DatabaseFile::empty()?.read()),
         }
     }
 
-    /// One change, in one transaction: durable when this returns, or not made.
+    /// Runs one transaction: durable when this returns, or not made.
     pub(super) fn change<T>(
         &self,
         name: &'static str,
@@ -329,60 +312,92 @@ impl Database {
         self.with_own(|database| database.change(name, work))
     }
 
-    /// Writes; a database that is not there is made, unless it should be: then [`Self::prepare`]
-    /// has to take the last good copy first. Reading calls write their audit without it.
+    /// Executes one statement in a transaction of its own. Returns the number of changed rows.
+    pub(super) fn execute(
+        &self,
+        name: &'static str,
+        sql: &str,
+        values: impl Params,
+    ) -> Result<usize, StoreError> {
+        self.change(name, |change| Ok(change.prepare_cached(sql)?.execute(values)?))
+    }
+
+    /// Returns the first row of a query.
+    pub(super) fn first<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl Fn(&Row) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.read(|connection| query::first(connection, sql, values, read))
+    }
+
+    /// Returns all rows of a query.
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl Fn(&Row) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.read(|connection| query::all(connection, sql, values, read))
+    }
+    /// Opens the database for writing, and creates it unless it is missing: then [`Self::prepare`] must
+    /// restore the last good backup first. Reading calls write their audit without `prepare`.
     fn with_own<T>(
         &self,
         work: impl FnOnce(&mut DatabaseFile) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.wait_for_look();
-        if self.0.soundness.is_unprepared.load(Ordering::Relaxed) {
+        self.wait_for_check();
+        if self.0.health.is_unprepared.load(Ordering::Relaxed) {
             let prepared = self.prepare()?;
-            self.found().extend(prepared.warnings);
+            lock(&self.0.health.warnings).extend(prepared.warnings);
         }
-        let mut open = self.database();
-        if self.0.soundness.is_beyond_repair.load(Ordering::Relaxed) {
-            let place = self.0.folder.join(DATABASE);
+        let mut open = lock(&self.0.database);
+        if self.0.health.is_beyond_repair.load(Ordering::Relaxed) {
+            let path = self.0.folder.join(DATABASE);
             let reason = "it could not be made sound after the start".to_owned();
-            return Err(StoreError::Damaged { place, reason });
+            return Err(StoreError::Damaged { path, reason });
         }
         if open.is_none() {
             let opened = match DatabaseFile::open_if_there(&self.0.folder)? {
-                None if repair::is_missed(&self.0.folder)? => {
-                    return Err(StoreError::Missing { place: self.0.folder.join(DATABASE) });
+                None if repair::is_missing(&self.0.folder)? => {
+                    return Err(StoreError::Missing { path: self.0.folder.join(DATABASE) });
                 }
                 None => Some(DatabaseFile::open(&self.0.folder)?),
                 there => there,
             };
-            *open = self.opened(opened)?;
+            *open = self.configure(opened)?;
         }
         let database = open.as_mut().expect("it was opened above");
         database.check_there()?;
-        self.noted(work(database))
+        self.note_damage(work(database))
     }
 
-    /// One that was just opened: of our vault, keeping as much in memory as it is for.
-    fn opened(&self, database: Option<DatabaseFile>) -> Result<Option<DatabaseFile>, StoreError> {
+    /// Checks the owner of a database that was just opened, and sets its cache size.
+    fn configure(
+        &self,
+        database: Option<DatabaseFile>,
+    ) -> Result<Option<DatabaseFile>, StoreError> {
         if let Some(database) = &database {
             self.check_owner(database)?;
-        }
-        if let (Some(database), true) = (&database, self.0.only_adds) {
-            database.keep_little()?;
+            if self.0.small_cache {
+                database.use_small_cache()?;
+            }
         }
         Ok(database)
     }
 
-    /// Remembers that something was damaged, so that the next start looks for it first.
-    fn noted<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Clears `is_sound` if `done` failed from damage, so that the next start checks the database first.
+    fn note_damage<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         if done.as_ref().is_err_and(StoreError::is_damage) {
-            self.0.soundness.is_sound.store(false, Ordering::Relaxed);
+            self.0.health.is_sound.store(false, Ordering::Relaxed);
         }
         done
     }
 }
 
-fn database(of: &Inner) -> MutexGuard<'_, Option<DatabaseFile>> {
-    of.database.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -390,16 +405,16 @@ fn database(of: &Inner) -> MutexGuard<'_, Option<DatabaseFile>> {
 mod tests {
     use super::super::Store;
     use super::super::file::log_of;
-    use super::sound::{leave, place};
+    use super::clean_shutdown::{marker_path, write_marker};
     use super::*;
 
-    /// A store with one setting and today's copy, cleanly ended.
-    fn ended() -> (tempfile::TempDir, std::path::PathBuf) {
+    /// A store with one setting and today's backup, cleanly shut down.
+    fn cleanly_closed() -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
         store.database.prepare().unwrap();
         store.settings.set("kept", Some("early")).unwrap();
-        // The daily copy has it.
+        // Make the daily backup anew, so that it has the setting.
         std::fs::remove_dir_all(folder.path().join("backups")).unwrap();
         store.database.back_up().unwrap();
         store.settings.set("kept", Some("late")).unwrap();
@@ -412,15 +427,15 @@ mod tests {
         Arc::strong_count(&store.database.0)
     }
 
-    /// Waits for the thread that looks through the database and copies it: at work in a folder while
-    /// that is taken away it leaves some of it behind.
+    /// Waits for the thread that checks and backs up the database: it would recreate parts of a folder
+    /// that is being deleted.
     fn wait_for_thread(store: &Store) {
         while handles(store) > handles(&Store::at(store.database.folder())) {
             std::thread::yield_now();
         }
     }
 
-    /// Damages a page that opening does not read, as a disk does: no time of the file says so.
+    /// Overwrites a page that opening does not read, and keeps the clean shutdown marker valid.
     fn damage(folder: &Path, database: &Path) {
         let connection = rusqlite::Connection::open(database).unwrap();
         let query = "SELECT rootpage FROM sqlite_schema WHERE name = 'audit_asked'";
@@ -430,48 +445,48 @@ mod tests {
         let end = page as usize * 4_096;
         bytes[end - 4_096..end].fill(0xff);
         std::fs::write(database, bytes).unwrap();
-        leave(folder).unwrap();
+        write_marker(folder).unwrap();
     }
 
     #[test]
-    fn after_a_clean_end_the_look_is_later_and_all_is_there() {
-        let (folder, database) = ended();
-        assert!(!log_of(&database).exists() && place(folder.path()).is_file());
+    fn after_a_clean_shutdown_the_check_is_postponed_and_all_is_there() {
+        let (folder, database) = cleanly_closed();
+        assert!(!log_of(&database).exists() && marker_path(folder.path()).is_file());
         let store = Store::at(folder.path());
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0]);
-        assert!(!place(folder.path()).exists(), "the mark holds for one start");
+        assert!(!marker_path(folder.path()).exists(), "the marker is valid for one start");
         assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("late"));
         store.settings.set("more", Some("x")).unwrap();
-        assert_eq!(store.database.found_later(), [""; 0]);
+        assert_eq!(store.database.check_warnings(), [""; 0]);
         wait_for_thread(&store);
-        // Without an end there is no mark.
+        // Without a clean shutdown there is no marker.
         drop(store);
-        assert!(!place(folder.path()).exists());
+        assert!(!marker_path(folder.path()).exists());
     }
 
     #[test]
-    fn damage_after_a_clean_end_is_repaired_before_anything_is_written() {
-        let (folder, database) = ended();
+    fn damage_after_a_clean_shutdown_is_repaired_before_a_write() {
+        let (folder, database) = cleanly_closed();
         damage(folder.path(), &database);
         let store = Store::at(folder.path());
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0], "it does not show at once");
-        // Others that read meanwhile; what they are told is of the damaged one, if anything.
-        let others = [store.another(), store.another()];
+        // Other connections read the damaged database meanwhile.
+        let others = [store.new_connection(), store.new_connection()];
         let _ = others.each_ref().map(|other| other.settings.get("kept"));
         store.settings.set("written", Some("after")).unwrap();
         for other in &others {
             assert_eq!(other.settings.get("written").unwrap().as_deref(), Some("after"));
             other.settings.set("by another", Some("too")).unwrap();
         }
-        let told = store.database.found_later();
-        assert!(told.len() == 1 && told[0].contains("took its place"), "{told:?}");
-        assert!(store.database.has_moved_aside().unwrap(), "what was there is kept");
+        let warnings = store.database.check_warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains("took its place"), "{warnings:?}");
+        assert!(store.database.has_moved_aside().unwrap(), "the damaged file is kept");
         assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("early"), "from the copy");
         wait_for_thread(&store);
         store.database.end();
-        assert!(!place(folder.path()).exists(), "others are not at their end");
+        assert!(!marker_path(folder.path()).exists(), "others are still open");
         others.iter().for_each(|other| other.database.end());
-        assert!(place(folder.path()).is_file());
+        assert!(marker_path(folder.path()).is_file());
         let store = Store::at(folder.path());
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0]);
         assert_eq!(store.settings.get("written").unwrap().as_deref(), Some("after"));
@@ -479,80 +494,85 @@ mod tests {
     }
 
     #[test]
-    fn who_decides_what_may_be_changed_hears_of_damage_first() {
-        let (folder, database) = ended();
+    fn wait_for_check_reports_damage_before_a_decision() {
+        let (folder, database) = cleanly_closed();
         damage(folder.path(), &database);
         let store = Store::at(folder.path());
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0]);
-        let other = store.another();
-        assert_eq!(other.settings.get(repair::REPLACED).unwrap(), None, "nobody has looked yet");
-        other.database.wait_for_look();
+        let other = store.new_connection();
+        assert_eq!(other.settings.get(repair::REPLACED).unwrap(), None, "not checked yet");
+        other.database.wait_for_check();
         assert!(other.settings.get(repair::REPLACED).unwrap().is_some());
         wait_for_thread(&store);
     }
 
     #[test]
-    fn the_look_is_begun_once_by_whoever_comes_first() {
-        let (folder, _) = ended();
+    fn the_check_is_started_once() {
+        let (folder, _) = cleanly_closed();
         let store = Store::at(folder.path());
         store.database.prepare().unwrap();
         let handles_before = handles(&store);
-        store.database.look_through();
-        store.database.look_through();
+        store.database.start_check();
+        store.database.start_check();
         assert!(handles(&store) <= handles_before + 1, "one thread");
         wait_for_thread(&store);
-        assert!(store.database.0.soundness.is_sound.load(Ordering::Relaxed));
+        assert!(store.database.0.health.is_sound.load(Ordering::Relaxed));
         store.settings.set("kept", Some("later")).unwrap();
         store.database.end();
-        assert!(place(folder.path()).is_file(), "the next start may leave it for later again");
+        assert!(
+            marker_path(folder.path()).is_file(),
+            "the next start may postpone the check again"
+        );
     }
 
-    /// One that is made while the database changes places would open the old one, and find it gone.
     #[test]
-    fn while_it_is_closed_nobody_comes_to_it() {
-        let (folder, _) = ended();
+    fn no_connection_opens_while_all_are_closed() {
+        let (folder, _) = cleanly_closed();
         let store = Store::at(folder.path());
-        let others = [store.another(), store.another()];
+        let others = [store.new_connection(), store.new_connection()];
         others.iter().for_each(|other| drop(other.settings.get("kept").unwrap()));
-        store.database.closed(|| {
-            assert!(store.database.0.soundness.all.try_lock().is_err(), "another could be made");
+        store.database.with_all_closed(|| {
+            assert!(
+                store.database.0.health.connections.try_lock().is_err(),
+                "one could be created"
+            );
             for there in [&store, &others[0], &others[1]] {
                 assert!(there.database.0.database.try_lock().is_err(), "one could be opened");
             }
         });
-        assert_eq!(store.another().settings.get("kept").unwrap().as_deref(), Some("late"));
+        assert_eq!(store.new_connection().settings.get("kept").unwrap().as_deref(), Some("late"));
     }
 
     #[test]
-    fn a_store_that_was_not_looked_through_leaves_no_mark() {
+    fn an_unchecked_store_leaves_no_marker() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
         store.settings.set("kept", Some("early")).unwrap();
         store.database.end();
-        assert!(!place(folder.path()).exists());
+        assert!(!marker_path(folder.path()).exists());
         assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("early"), "it opens again");
     }
 
     #[test]
-    fn nothing_is_written_where_damage_cannot_be_repaired() {
-        let (folder, database) = ended();
+    fn writes_fail_if_damage_cannot_be_repaired() {
+        let (folder, database) = cleanly_closed();
         damage(folder.path(), &database);
-        // The good copy cannot be put in its place: where it would be copied to, a folder lies.
+        // A folder lies where the backup would be copied to.
         std::fs::create_dir_all(folder.path().join(format!("{DATABASE}.restored/full"))).unwrap();
         let store = Store::at(folder.path());
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0], "it does not show at once");
         let refused = store.settings.set("written", Some("after")).unwrap_err();
         assert!(refused.is_damage(), "{refused}");
         assert!(
-            store.database.found_later()[0].contains("cannot be used"),
+            store.database.check_warnings()[0].contains("cannot be used"),
             "{:?}",
-            store.database.found_later()
+            store.database.check_warnings()
         );
         // Another start repairs it once that is possible.
         std::fs::remove_dir_all(folder.path().join(format!("{DATABASE}.restored"))).unwrap();
         assert_eq!(store.database.prepare().unwrap().warnings.len(), 1);
         assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("early"), "from the copy");
-        assert!(store.database.has_moved_aside().unwrap(), "what was there is kept");
+        assert!(store.database.has_moved_aside().unwrap(), "the damaged file is kept");
         wait_for_thread(&store);
     }
 }

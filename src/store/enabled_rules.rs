@@ -1,69 +1,69 @@
-//! Rules that a person enabled, and what they did by themselves.
+//! Rules that a person enabled, and what they changed.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Row, params};
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::{all, column, first};
+use super::query::column;
 
-/// How long it is known what a rule did, in milliseconds.
-const KEPT: i64 = 366 * 24 * 60 * 60 * 1000;
+/// How long hits are stored, in milliseconds.
+const STORED_FOR: i64 = 366 * 24 * 60 * 60 * 1000;
 
-/// A rule that a person enabled.
+/// An enabled rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnabledRule {
     /// 0 before it is stored.
     pub id: i64,
     /// The rule file: a path in the vault, or an absolute one.
     pub source: String,
-    /// One name is enabled once.
+    /// At most one rule of this name is enabled.
     pub name: String,
-    /// The hash of what the rule means.
+    /// The hash of the rule's meaning.
     pub hash: String,
-    /// The text of its file when it was enabled.
+    /// The text of its file when the rule was enabled.
     pub definition: String,
-    /// What it does, as a sentence.
+    /// A description of the rule, as a sentence.
     pub sentence: String,
-    /// The folders that it may touch, as a JSON list.
+    /// The folders that the rule may touch, as a JSON list.
     pub folders: String,
-    /// The words for what it does, as a JSON list.
+    /// Its kinds of actions, as a JSON list.
     pub actions: String,
-    /// Whether it may put files into the trash by itself.
+    /// Whether the rule may move files to the trash.
     pub with_trash: bool,
     /// `automatic`, `ask`, `stopped` or `off`.
     pub state: String,
-    /// Why it is stopped.
+    /// Why the rule is stopped.
     pub reason: Option<String>,
-    /// When, in milliseconds since the Unix epoch.
+    /// When it was enabled, in milliseconds since the Unix epoch.
     pub enabled: i64,
-    /// The program of the person.
+    /// The program in which it was enabled.
     pub enabled_by: String,
-    /// Files that changed until then are not looked at: milliseconds since the Unix epoch.
+    /// Files last changed before this time are skipped: milliseconds since the Unix epoch.
     pub since: i64,
-    /// The time of a schedule that it ran for last, in milliseconds since the Unix epoch.
+    /// The scheduled time of its last run, in milliseconds since the Unix epoch.
     pub last_run: Option<i64>,
-    /// The plan of it that waits for a person.
+    /// The plan that waits for a person's approval.
     pub waiting: Option<i64>,
 }
 
-/// What a rule did to one file by itself.
+/// What an enabled rule did to one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleHit {
-    /// The enabled rule.
+    /// The rule's number.
     pub rule: i64,
     /// Milliseconds since the Unix epoch.
     pub time: i64,
     pub job: i64,
-    /// The change set of the journal, and which change of it.
     pub change_set: i64,
+    /// Number of the change in its change set.
     pub number: u32,
-    /// Where the file was before.
+    /// The file's path before the change.
     pub path: String,
-    /// Where that change left it.
+    /// The file's path after the change.
     pub left_at: String,
-    /// The revision that it had before; empty where nobody had read it.
+    /// The file's revision before the change; empty if it was not read.
     pub revision: String,
-    /// What it did and why, as JSON.
+    /// What the rule did and why, as JSON.
     pub why: String,
 }
 
@@ -76,7 +76,7 @@ const HIT: &str = "rule, time, job, change_set, number, path, left_at, revision,
 pub struct EnabledRules(pub(super) Database);
 
 impl EnabledRules {
-    /// Enables a rule, in place of the one of its name. Gives its number.
+    /// Enables a rule and disables the one of the same name. Returns its number.
     pub fn enable(&self, rule: &EnabledRule) -> Result<i64, StoreError> {
         self.0.change("enable a rule", |change| {
             change.execute(
@@ -106,68 +106,53 @@ impl EnabledRules {
         })
     }
 
-    /// The rules that are enabled, in the order in which they were.
+    /// The enabled rules, in the order in which they were enabled.
     pub fn list(&self) -> Result<Vec<EnabledRule>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {RULE} FROM enabled_rule WHERE state != 'off' ORDER BY id");
-            all(connection, &query, [], read_rule)
-        })
+        let query = format!("SELECT {RULE} FROM enabled_rule WHERE state != 'off' ORDER BY id");
+        self.0.all(&query, [], read_rule)
     }
 
-    /// One rule, enabled or not any more.
+    /// One rule, enabled or not.
     pub fn get(&self, id: i64) -> Result<Option<EnabledRule>, StoreError> {
-        self.0.read(|connection| get(connection, id))
+        let query = format!("SELECT {RULE} FROM enabled_rule WHERE id = ?1");
+        self.0.first(&query, [id], read_rule)
     }
 
-    /// Disables a rule; whether it was enabled.
+    /// Disables a rule. Returns whether it was enabled.
     pub fn disable(&self, id: i64) -> Result<bool, StoreError> {
-        self.0.change("disable a rule", |change| {
-            let query =
-                "UPDATE enabled_rule SET state = 'off', waiting = NULL WHERE id = ?1 AND state != 'off'";
-            Ok(change.execute(query, [id])? > 0)
-        })
+        let update = "UPDATE enabled_rule SET state = 'off', waiting = NULL WHERE id = ?1 AND state != 'off'";
+        Ok(self.0.execute("disable a rule", update, [id])? > 0)
     }
 
-    /// Stops a rule until it is enabled again, and says why.
+    /// Stops a rule until it is enabled again.
     pub fn stop(&self, id: i64, reason: &str) -> Result<(), StoreError> {
-        self.0.change("stop a rule", |change| {
-            let query = "UPDATE enabled_rule SET state = 'stopped', reason = ?2 WHERE id = ?1 AND state != 'off'";
-            change.execute(query, params![id, reason])?;
-            Ok(())
-        })
+        let update = "UPDATE enabled_rule SET state = 'stopped', reason = ?2 WHERE id = ?1 AND state != 'off'";
+        self.0.execute("stop a rule", update, params![id, reason]).map(|_| ())
     }
 
-    /// Files that changed until `until` have been looked at.
-    pub fn looked_at(&self, until: i64) -> Result<(), StoreError> {
-        self.0.change("note how far rules have looked", |change| {
-            let query = "UPDATE enabled_rule SET since = ?1 WHERE state != 'off' AND since < ?1";
-            change.execute(query, [until])?;
-            Ok(())
-        })
+    /// Records that all rules have processed the files that changed until `until`.
+    pub fn set_processed(&self, until: i64) -> Result<(), StoreError> {
+        let update = "UPDATE enabled_rule SET since = ?1 WHERE state != 'off' AND since < ?1";
+        self.0.execute("note how far rules have looked", update, [until]).map(|_| ())
     }
 
-    /// A rule runs for this time of its schedule.
-    pub fn runs(&self, id: i64, time: i64) -> Result<(), StoreError> {
-        self.0.change("note when a rule runs", |change| {
-            change.execute("UPDATE enabled_rule SET last_run = ?2 WHERE id = ?1", [id, time])?;
-            Ok(())
-        })
+    /// Records the scheduled time of a rule's last run.
+    pub fn set_last_run(&self, id: i64, time: i64) -> Result<(), StoreError> {
+        let update = "UPDATE enabled_rule SET last_run = ?2 WHERE id = ?1";
+        self.0.execute("note when a rule runs", update, [id, time]).map(|_| ())
     }
 
-    /// What a rule would do waits for a person in this plan, or nothing does.
-    pub fn wait(&self, id: i64, plan: Option<i64>) -> Result<(), StoreError> {
-        self.0.change("note that a rule waits", |change| {
-            change
-                .execute("UPDATE enabled_rule SET waiting = ?2 WHERE id = ?1", params![id, plan])?;
-            Ok(())
-        })
+    /// Sets the plan of a rule that waits for a person's approval.
+    pub fn set_waiting(&self, id: i64, plan: Option<i64>) -> Result<(), StoreError> {
+        let update = "UPDATE enabled_rule SET waiting = ?2 WHERE id = ?1";
+        self.0.execute("note that a rule waits", update, params![id, plan]).map(|_| ())
     }
 
-    /// Stores what rules did; what is stored already stays as it is.
+    /// Stores hits; a stored one stays as it is. Deletes those older than a year.
     pub fn add_hits(&self, hits: &[RuleHit]) -> Result<(), StoreError> {
         let Some(newest) = hits.iter().map(|hit| hit.time).max() else { return Ok(()) };
         self.0.change("store what rules did", |change| {
-            change.execute("DELETE FROM rule_hit WHERE time < ?1", [newest - KEPT])?;
+                        change.execute("DELETE FROM rule_hit WHERE time < ?1", [newest - STORED_FOR])?;
             let mut insert = change.prepare_cached(
                 "INSERT INTO rule_hit (rule, time, job, change_set, number, path, left_at, revision, why)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
@@ -189,39 +174,28 @@ impl EnabledRules {
         })
     }
 
-    /// What rules have done after `since`, oldest first.
+    /// The hits after `since`, oldest first.
     pub fn hits_after(&self, since: i64) -> Result<Vec<RuleHit>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!(
-                "SELECT {HIT} FROM rule_hit WHERE time > ?1 ORDER BY time, change_set, number"
-            );
-            all(connection, &query, [since], read_hit)
-        })
+        let query =
+            format!("SELECT {HIT} FROM rule_hit WHERE time > ?1 ORDER BY time, change_set, number");
+        self.0.all(&query, [since], read_hit)
     }
 
-    /// What rules did in this change set.
+    /// The hits in this change set.
     pub fn hits_of(&self, change_set: i64) -> Result<Vec<RuleHit>, StoreError> {
-        self.0.read(|connection| {
-            let query =
-                format!("SELECT {HIT} FROM rule_hit WHERE change_set = ?1 ORDER BY number, rule");
-            all(connection, &query, [change_set], read_hit)
-        })
+        let query =
+            format!("SELECT {HIT} FROM rule_hit WHERE change_set = ?1 ORDER BY number, rule");
+        self.0.all(&query, [change_set], read_hit)
     }
 
-    /// The last that a rule did to the file that was at `path`.
+    /// The newest hit of a rule on the file that was at `path`.
     pub fn last_hit(&self, rule: i64, path: &str) -> Result<Option<RuleHit>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!(
-                "SELECT {HIT} FROM rule_hit WHERE rule = ?1 AND path = ?2
-                 ORDER BY time DESC, change_set DESC, number DESC LIMIT 1"
-            );
-            first(connection, &query, params![rule, path], read_hit)
-        })
+        let query = format!(
+            "SELECT {HIT} FROM rule_hit WHERE rule = ?1 AND path = ?2
+             ORDER BY time DESC, change_set DESC, number DESC LIMIT 1"
+        );
+        self.0.first(&query, params![rule, path], read_hit)
     }
-}
-
-fn get(connection: &Connection, id: i64) -> Result<Option<EnabledRule>, StoreError> {
-    first(connection, &format!("SELECT {RULE} FROM enabled_rule WHERE id = ?1"), [id], read_rule)
 }
 
 fn read_rule(row: &Row) -> Result<EnabledRule, StoreError> {
@@ -271,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_enabled_once_and_what_was_enabled_stays_known() {
+    fn a_name_is_enabled_once_and_disabled_rules_stay_stored() {
         let folder = tempfile::tempdir().unwrap();
         let rules = Store::at(folder.path()).enabled_rules;
         assert_eq!(rules.list().unwrap(), []);
         let first = rules.enable(&rule("a", "automatic")).unwrap();
         let other = rules.enable(&rule("b", "ask")).unwrap();
-        rules.wait(first, Some(4)).unwrap();
+        rules.set_waiting(first, Some(4)).unwrap();
         let again = rules.enable(&rule("a", "automatic")).unwrap();
         let ids: Vec<i64> = rules.list().unwrap().iter().map(|rule| rule.id).collect();
         assert_eq!(ids, [other, again]);
@@ -285,9 +259,9 @@ mod tests {
         assert_eq!((&*before.state, before.waiting), ("off", None));
         rules.stop(again, "it goes in circles").unwrap();
         rules.stop(first, "too late").unwrap();
-        rules.looked_at(7).unwrap();
-        rules.looked_at(5).unwrap();
-        rules.runs(other, 3).unwrap();
+        rules.set_processed(7).unwrap();
+        rules.set_processed(5).unwrap();
+        rules.set_last_run(other, 3).unwrap();
         let list = rules.list().unwrap();
         assert_eq!((list[0].since, list[0].last_run), (7, Some(3)));
         assert_eq!(
@@ -299,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rules_did_is_known_for_a_year() {
+    fn hits_are_stored_for_a_year() {
         let folder = tempfile::tempdir().unwrap();
         let rules = Store::at(folder.path()).enabled_rules;
         let id = rules.enable(&rule("a", "automatic")).unwrap();
@@ -317,7 +291,7 @@ mod tests {
         assert_eq!(rules.last_hit(id, "x.md").unwrap(), Some(hit(10, 2, "x.md")));
         assert_eq!(rules.last_hit(id, "y.md").unwrap(), None);
         assert_eq!(rules.hits_of(2).unwrap(), [hit(10, 2, "x.md")]);
-        rules.add_hits(&[hit(KEPT + 5, 4, "z.md")]).unwrap();
+        rules.add_hits(&[hit(STORED_FOR + 5, 4, "z.md")]).unwrap();
         assert_eq!(rules.hits_of(1).unwrap(), [], "older than a year");
         assert_eq!(rules.hits_of(2).unwrap().len(), 1);
     }

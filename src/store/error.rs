@@ -1,98 +1,92 @@
-//! Why the store could not do what it was asked.
+//! Errors of the store.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::blobs::BlobError;
 
-/// Rows, each by itself: a damaged one is its own error and hides no other.
+/// Rows, each with its own error: a damaged row hides no other.
 pub type Each<T> = Vec<Result<T, StoreError>>;
 
-/// Whether the system says that the disk or the quota is full.
+/// Whether the error means that the disk or the quota is full.
 pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-fn has_no_room(error: &rusqlite::Error) -> bool {
-    // Not for what the connections share, either.
+fn is_disk_full(error: &rusqlite::Error) -> bool {
+    // The shared-memory file cannot grow.
     let shared =
         |code: &rusqlite::ffi::Error| code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
         || error.sqlite_error().is_some_and(shared)
 }
 
-fn said(error: &rusqlite::Error) -> String {
-    match has_no_room(error) {
+fn message(error: &rusqlite::Error) -> String {
+    match is_disk_full(error) {
         true => "database or disk is full".to_owned(),
         false => error.to_string(),
     }
 }
 
-/// A failure of the store. Nothing that was asked for has been recorded then.
+/// A failure of the store. Nothing that was asked for has been recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database was written by a later version of the steward.
-    #[error("`{}` was written by a newer version of the steward (format {found}, this one knows {known})", place.display())]
+    /// A later version of the steward wrote the database.
+    #[error("`{}` was written by a newer version of the steward (format {found}, this one knows {known})", path.display())]
     Newer {
-        place: PathBuf,
-        /// The format it has.
+        path: PathBuf,
+        /// The format of the database.
         found: i64,
-        /// The newest this program knows.
+        /// The newest format that this program knows.
         known: i64,
     },
-    /// It is no database of ours, or a damaged one.
-    #[error("`{}` is damaged: {reason}", place.display())]
-    Damaged {
-        place: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The file was removed or replaced while it was open: what is written would be lost.
-    #[error("`{}` was removed or replaced while it was in use", place.display())]
-    Gone { place: PathBuf },
-    /// It is not there, though copies of it or texts that it named are.
-    #[error("`{}` is missing", place.display())]
-    Missing { place: PathBuf },
-    /// It is the memory of another vault.
-    #[error("`{}` is the memory of the vault at `{vault}`, not of `{here}`", place.display())]
+    /// The file is no database of ours, or a damaged one.
+    #[error("`{}` is damaged: {reason}", path.display())]
+    Damaged { path: PathBuf, reason: String },
+    /// The file was removed or replaced while it was open: writes would be lost.
+    #[error("`{}` was removed or replaced while it was in use", path.display())]
+    Gone { path: PathBuf },
+    /// The database is missing, though there are backups of it or blobs that it named.
+    #[error("`{}` is missing", path.display())]
+    Missing { path: PathBuf },
+    /// The database belongs to another vault.
+    #[error("`{}` is the memory of the vault at `{vault}`, not of `{here}`", path.display())]
     Foreign {
-        place: PathBuf,
-        /// Where that vault was last.
+        path: PathBuf,
+        /// The other vault's last known path.
         vault: String,
         here: String,
     },
-    /// A row holds what cannot be.
+    /// A row holds an invalid value.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
     Row {
         table: &'static str,
         /// The row's number.
         row: i64,
-        /// What is wrong.
         reason: String,
     },
-    /// There is no such thing.
+    /// There is no row with this number.
     #[error("there is no {what} {number}")]
     Unknown {
-        /// What was asked for.
+        /// What the row would be: a message, a branch.
         what: &'static str,
         number: i64,
     },
-    /// A turn is at work in the conversation.
+    /// A turn is running in the conversation.
     #[error("a turn is at work in conversation {conversation}")]
     Conflict { conversation: i64 },
-    /// The database refused.
-    #[error("the journal's database failed: {}", said(.0))]
+    /// SQLite failed.
+    #[error("the journal's database failed: {}", message(.0))]
     Sqlite(#[source] rusqlite::Error),
-    /// Bytes could not be kept or fetched.
+    /// A blob could not be stored or read.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// The system refused.
-    #[error("could not {action} `{}`: {source}", place.display())]
+    /// The operating system failed.
+    #[error("could not {action} `{}`: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// A verb.
         action: &'static str,
-        place: PathBuf,
-        /// The system's answer.
+        path: PathBuf,
         source: io::Error,
     },
 }
@@ -107,13 +101,13 @@ impl StoreError {
     /// Whether the disk or the quota is full.
     pub fn is_full(&self) -> bool {
         match self {
-            Self::Sqlite(error) => has_no_room(error),
+            Self::Sqlite(error) => is_disk_full(error),
             Self::Blob(BlobError::Io { source, .. }) | Self::Io { source, .. } => is_full(source),
             _ => false,
         }
     }
 
-    /// Whether the state folder cannot be written.
+    /// Whether the state folder cannot be written to.
     pub fn is_denied(&self) -> bool {
         use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
         match self {
@@ -128,7 +122,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the database is damaged, as far as was seen.
+    /// Whether the error means that the database is damaged.
     pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         match self {
@@ -140,7 +134,7 @@ impl StoreError {
         }
     }
 
-    /// What to do about it, as a sentence without its full stop.
+    /// What to do about the error, as a sentence without its full stop.
     pub fn hint(&self) -> String {
         match self {
             Self::Newer { .. } => "update the steward; nothing was touched".to_owned(),

@@ -1,42 +1,40 @@
-//! Messages as they came: kept before they are acknowledged, taken in order, each once.
+//! Messages as they arrived: stored before they are acknowledged, delivered in order, each once.
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::blobs::BlobHash;
 use super::database::Database;
 use super::error::StoreError;
-use super::query::{all, column, fault, first};
+use super::query::{column, fault, first};
 use crate::conversation::TurnId;
 
-/// The source of messages that a worker brings to the agent one after another, and settles itself.
+/// The source of voice messages, which a worker delivers to the agent one by one and settles itself.
 pub const VOICE: &str = "voice";
 
-/// A message that came in.
+/// A message that arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct NewMessage<'a> {
-    /// Where from: `chat`, `voice`.
+    /// `chat` or `voice`.
     pub source: &'a str,
-    /// The sender's own name for it. Any text: it is never a path.
+    /// The sender's id of the message. Any text: it is never used as a path.
     pub message: &'a str,
-    /// What it says.
     pub text: &'a str,
-    /// The rest of what the sender said, as JSON.
+    /// The rest of the message, as JSON.
     pub body: Option<&'a str>,
-    /// When, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub received: i64,
 }
 
-/// What became of a message that came in.
+/// Result of storing a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
-    /// It is kept.
     New(InboxRow),
-    /// It was kept before, under the same name with the same text: as it stands by now.
+    /// A message with the same id and text was stored before: its row as it is now.
     Known(InboxRow),
 }
 
 impl Received {
-    /// The message as it is kept.
+    /// The stored message.
     pub fn row(&self) -> &InboxRow {
         match self {
             Self::New(row) | Self::Known(row) => row,
@@ -44,49 +42,46 @@ impl Received {
     }
 }
 
-/// A message as it is kept.
+/// A stored message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxRow {
-    /// Its number; the order in which they came.
+    /// Increases in order of arrival.
     pub id: i64,
     pub source: String,
-    /// The sender's own name for it.
+    /// The sender's id of the message.
     pub message: String,
-    /// What it says.
     pub text: String,
-    /// The rest of what the sender said, as JSON.
+    /// The rest of the message, as JSON.
     pub body: Option<String>,
-    /// How it stands.
     pub state: InboxState,
-    /// Whether another text had come under the same name.
+    /// Whether a message with the same id and another text had arrived before.
     pub differs: bool,
-    /// How often it was taken.
+    /// Number of times that it was taken.
     pub attempts: u32,
-    /// When, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub received: i64,
-    /// The turn that it began.
+    /// The turn to which it was delivered.
     pub turn: Option<TurnId>,
-    /// What became of it, for people.
+    /// The result, for people.
     pub reason: String,
 }
 
-/// How a message stands.
+/// State of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InboxState {
     /// Not taken yet.
     New,
-    /// Being worked on.
     Taken,
-    /// All that it wanted is done; the answer is to be shown.
+    /// The turn is over; the answer is still to be shown.
     Answered,
-    /// Done, and shown.
+    /// Answered and shown.
     Done,
-    /// Given up, since it failed too often.
+    /// Failed too often.
     SetAside,
 }
 
 impl InboxState {
-    /// The word that is kept.
+    /// The stored word.
     pub fn word(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -132,8 +127,8 @@ fn one(connection: &Connection, id: i64) -> Result<InboxRow, StoreError> {
     found.ok_or(StoreError::Unknown { what: "message", number: id })
 }
 
-/// The turn in which a message was heard, if it was.
-pub(super) fn heard_in(connection: &Connection, id: i64) -> Result<Option<TurnId>, StoreError> {
+/// The turn to which a message was delivered, if it was.
+pub(super) fn delivered_to(connection: &Connection, id: i64) -> Result<Option<TurnId>, StoreError> {
     let query = "SELECT turn FROM inbox WHERE id = ?1";
     let turn: Option<Option<i64>> =
         connection.query_row(query, [id], |row| row.get(0)).optional()?;
@@ -141,9 +136,9 @@ pub(super) fn heard_in(connection: &Connection, id: i64) -> Result<Option<TurnId
     Ok(turn.map(TurnId))
 }
 
-/// Notes in which turn a message is heard, and forgets its words, which stand in its conversation. One
-/// of [`VOICE`] stays as it stands: its worker may have to go on with it, and settles it.
-pub(super) fn note_heard(
+/// Records the turn to which a message is delivered, and clears its text, which the conversation has.
+/// A [`VOICE`] message keeps its text and state: its worker may have to resume it, and settles it.
+pub(super) fn note_delivered(
     change: &Transaction<'_>,
     id: i64,
     turn: TurnId,
@@ -160,14 +155,14 @@ pub(super) fn note_heard(
     Ok(())
 }
 
-/// What is said of a message whose turn came to its end.
+/// Reason of a voice message whose turn is over.
 pub const ANSWERED: &str = "answered; the answer is to be shown";
 
-/// What is said of a message that was heard in a conversation that is gone.
+/// Reason of a message that was delivered to a conversation which was deleted since.
 pub const LOST: &str = "its conversation was deleted";
 
-/// Notes that what was heard of [`VOICE`] in a turn wants nothing more done: it came to its end, and
-/// this is part of the same commit, so that it is so even where the conversation is deleted.
+/// Marks the [`VOICE`] messages of a turn that ended as answered, in the commit that ends it: it holds even
+/// if the conversation is deleted.
 pub(super) fn note_answered(change: &Transaction<'_>, turn: TurnId) -> Result<(), StoreError> {
     change
         .prepare_cached(
@@ -178,35 +173,32 @@ pub(super) fn note_answered(change: &Transaction<'_>, turn: TurnId) -> Result<()
     Ok(())
 }
 
-/// The messages that came in.
+/// The stored messages.
 #[derive(Debug, Clone)]
 pub struct Inbox(pub(super) Database);
 
 impl Inbox {
-    /// Whether a message of this name is kept, with this text where one is given.
+    /// Whether a message with this id is stored, and has this text if one is given.
     pub fn has(&self, source: &str, message: &str, text: Option<&str>) -> Result<bool, StoreError> {
         let hash = text.map(|text| BlobHash::of(text.as_bytes()).to_string());
-        self.0.read(|connection| {
-            let query = "SELECT EXISTS (SELECT 1 FROM inbox WHERE source = ?1 AND message = ?2
-                             AND (?3 IS NULL OR hash = ?3))";
-            let mut statement = connection.prepare_cached(query)?;
-            Ok(statement.query_row(params![source, message, hash], |row| row.get(0))?)
-        })
+        let query = "SELECT 1 FROM inbox WHERE source = ?1 AND message = ?2
+                     AND (?3 IS NULL OR hash = ?3) LIMIT 1";
+        Ok(self.0.first(query, params![source, message, hash], |_| Ok(()))?.is_some())
     }
 
-    /// The turn in which a message was heard, if it was.
+    /// The turn to which a message was delivered, if it was.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is no such message.
-    pub fn heard_in(&self, id: i64) -> Result<Option<TurnId>, StoreError> {
-        self.0.read(|connection| heard_in(connection, id))
+    /// [`StoreError::Unknown`]: there is no such message.
+    pub fn delivered_to(&self, id: i64) -> Result<Option<TurnId>, StoreError> {
+        self.0.read(|connection| delivered_to(connection, id))
     }
 
-    /// Keeps a message; durable when this returns, and only then may it be acknowledged. One that
-    /// was kept before is not kept twice; another text under the same name is, and marked.
+    /// Stores a message; durable when this returns, and only then may it be acknowledged. The same id
+    /// and text are stored once; another text with the same id is stored and marked.
     ///
     /// # Errors
-    /// [`StoreError`]: it is not kept.
+    /// [`StoreError`]: it is not stored.
     pub fn receive(&self, new: &NewMessage<'_>) -> Result<Received, StoreError> {
         let hash = BlobHash::of(new.text.as_bytes()).to_string();
         self.0.change("keep a message", |change| {
@@ -238,7 +230,7 @@ impl Inbox {
         })
     }
 
-    /// Takes the oldest message of this source that nobody has taken, and counts the attempt.
+    /// Takes the oldest new message of this source, and counts the attempt.
     pub fn take(&self, source: &str) -> Result<Option<InboxRow>, StoreError> {
         self.0.change("take a message from the inbox", |change| {
             let query = "SELECT id FROM inbox WHERE state = 'new' AND source = ?1
@@ -253,44 +245,31 @@ impl Inbox {
         })
     }
 
-    /// Forgets in which turn a message was heard, where that is gone with its conversation: it may be
-    /// heard anew.
-    pub fn forget_lost_turn(&self, id: i64) -> Result<(), StoreError> {
-        self.0.change("forget a turn that is gone", |change| {
-            change.execute(
-                "UPDATE inbox SET turn = NULL, reason = ?2
-                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = inbox.turn)",
-                params![id, LOST],
-            )?;
-            Ok(())
-        })
+    /// Clears a message's turn if that was deleted with its conversation, so that it can be delivered again.
+    pub fn clear_deleted_turn(&self, id: i64) -> Result<(), StoreError> {
+        let update = "UPDATE inbox SET turn = NULL, reason = ?2
+                      WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = inbox.turn)";
+        self.0.execute("forget a turn that is gone", update, params![id, LOST]).map(|_| ())
     }
 
-    /// Gives back what was taken of a source and not settled: nobody works on it any more. How many.
-    pub fn give_back(&self, source: &str) -> Result<usize, StoreError> {
-        self.0.change("give messages back to the inbox", |change| {
-            let taken = "UPDATE inbox SET state = 'new' WHERE state = 'taken' AND source = ?1";
-            Ok(change.execute(taken, [source])?)
-        })
+    /// Makes all taken messages of a source new again, at startup. Returns how many.
+    pub fn release_all(&self, source: &str) -> Result<usize, StoreError> {
+        let update = "UPDATE inbox SET state = 'new' WHERE state = 'taken' AND source = ?1";
+        self.0.execute("give messages back to the inbox", update, [source])
     }
 
-    /// Gives one message back whose attempt does not count: it was not the message that ended it.
+    /// Makes a taken message new again without counting the attempt: the message did not cause its end.
     pub fn release(&self, id: i64) -> Result<(), StoreError> {
-        self.0.change("give a message back to the inbox", |change| {
-            change.execute(
-                "UPDATE inbox SET state = 'new', attempts = max(attempts - 1, 0)
-                 WHERE id = ?1 AND state = 'taken'",
-                [id],
-            )?;
-            Ok(())
-        })
+        let update = "UPDATE inbox SET state = 'new', attempts = max(attempts - 1, 0)
+                      WHERE id = ?1 AND state = 'taken'";
+        self.0.execute("give a message back to the inbox", update, [id]).map(|_| ())
     }
 
-    /// Has a message stand otherwise, by a person's wish and only if it stands in one of these
-    /// states; whether it did. One that is new again has no attempt counted.
+    /// Changes the state of a message at a person's request, if it is in one of the states `only`. Returns
+    /// whether it was. A message that becomes new again has no attempt counted.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is no such message.
+    /// [`StoreError::Unknown`]: there is no such message.
     pub fn move_to(
         &self,
         id: i64,
@@ -312,39 +291,34 @@ impl Inbox {
         })
     }
 
-    /// A message as it stands.
+    /// One message.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is none.
+    /// [`StoreError::Unknown`]: there is no such message.
     pub fn get(&self, id: i64) -> Result<InboxRow, StoreError> {
         self.0.read(|connection| one(connection, id))
     }
 
-    /// The last messages of a source in whatever state, the newest first.
+    /// The newest messages of a source in any state, newest first.
     pub fn last(&self, source: &str, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
-        self.0.read(|connection| {
-            let query =
-                format!("SELECT {COLUMNS} FROM inbox WHERE source = ?1 ORDER BY id DESC LIMIT ?2");
-            all(connection, &query, params![source, limit], read)
-        })
+        let query =
+            format!("SELECT {COLUMNS} FROM inbox WHERE source = ?1 ORDER BY id DESC LIMIT ?2");
+        self.0.all(&query, params![source, limit], read)
     }
 
-    /// How many messages of a source stand so.
+    /// Number of messages of a source in this state.
     pub fn count(&self, source: &str, state: InboxState) -> Result<u64, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT count(*) FROM inbox WHERE state = ?1 AND source = ?2";
-            let mut statement = connection.prepare_cached(query)?;
-            let count: i64 =
-                statement.query_row(params![state.word(), source], |row| row.get(0))?;
-            Ok(u64::try_from(count).unwrap_or(0))
-        })
+        let query = "SELECT count(*) FROM inbox WHERE state = ?1 AND source = ?2";
+        let count: Option<i64> =
+            self.0.first(query, params![state.word(), source], |row| Ok(row.get(0)?))?;
+        Ok(u64::try_from(count.unwrap_or(0)).unwrap_or(0))
     }
 
-    /// Says how a message stands, and which turn it began. The words of one that is done stand in its
-    /// conversation, so that they go with it; here stays what tells it from another.
+    /// Sets the state of a message, and its turn. A message that is done loses its text, which the
+    /// conversation has; its hash stays, to recognise a duplicate.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is no such message.
+    /// [`StoreError::Unknown`]: there is no such message.
     pub fn settle(
         &self,
         id: i64,
@@ -352,51 +326,40 @@ impl Inbox {
         turn: Option<TurnId>,
         reason: &str,
     ) -> Result<(), StoreError> {
-        self.0.change("settle a message", |change| {
-            let changed = change.execute(
-                "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4,
-                        text = CASE ?2 WHEN 'done' THEN '' ELSE text END,
-                        body = CASE ?2 WHEN 'done' THEN NULL ELSE body END
-                 WHERE id = ?1",
-                params![id, state.word(), turn.map(|turn| turn.0), reason],
-            )?;
-            match changed {
-                0 => Err(StoreError::Unknown { what: "message", number: id }),
-                _ => Ok(()),
-            }
-        })
+        let update = "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4,
+                                 text = CASE ?2 WHEN 'done' THEN '' ELSE text END,
+                                 body = CASE ?2 WHEN 'done' THEN NULL ELSE body END
+                          WHERE id = ?1";
+        let values = params![id, state.word(), turn.map(|turn| turn.0), reason];
+        match self.0.execute("settle a message", update, values)? {
+            0 => Err(StoreError::Unknown { what: "message", number: id }),
+            _ => Ok(()),
+        }
     }
 
-    /// Messages that stand so, of one source or of all, in the order in which they came.
+    /// Messages in this state, of one source or of all, in order of arrival.
     pub fn list(
         &self,
         source: Option<&str>,
         state: InboxState,
         limit: u32,
     ) -> Result<Vec<InboxRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!(
-                "SELECT {COLUMNS} FROM inbox
+        let query = format!(
+            "SELECT {COLUMNS} FROM inbox
                  WHERE state = ?1 AND (?2 IS NULL OR source = ?2) ORDER BY id LIMIT ?3"
-            );
-            all(connection, &query, params![state.word(), source, limit], read)
-        })
+        );
+        self.0.all(&query, params![state.word(), source, limit], read)
     }
 
-    /// Lets go of messages that were settled and came before `time`; how many.
+    /// Deletes settled messages that arrived before `time`. Returns how many.
     pub fn trim(&self, time: i64) -> Result<usize, StoreError> {
         const OLD: &str = "received < ?1 AND state IN ('done', 'set_aside')";
-        // Most often there is none, and who only reads waits for nobody.
-        let is_any = self.0.read(|connection| {
-            let query = format!("SELECT EXISTS (SELECT 1 FROM inbox WHERE {OLD})");
-            Ok(connection.query_row(&query, [time], |row| row.get::<_, bool>(0))?)
-        })?;
-        if !is_any {
+        // Usually there is none; then no write lock is needed.
+        let old = format!("SELECT 1 FROM inbox WHERE {OLD} LIMIT 1");
+        if self.0.first(&old, [time], |_| Ok(()))?.is_none() {
             return Ok(0);
         }
-        self.0.change("trim the inbox", |change| {
-            Ok(change.execute(&format!("DELETE FROM inbox WHERE {OLD}"), [time])?)
-        })
+        self.0.execute("trim the inbox", &format!("DELETE FROM inbox WHERE {OLD}"), [time])
     }
 }
 
@@ -409,27 +372,27 @@ mod tests {
         NewMessage { source: "voice", message, text, body: None, received: 5 }
     }
 
-    fn hear(inbox: &Inbox, id: i64, turn: i64) {
-        inbox.0.change("hear", |change| note_heard(change, id, TurnId(turn))).unwrap();
+    fn deliver(inbox: &Inbox, id: i64, turn: i64) {
+        inbox.0.change("hear", |change| note_delivered(change, id, TurnId(turn))).unwrap();
     }
 
     #[test]
-    fn what_nobody_finished_is_taken_again_before_what_came_later() {
+    fn a_message_that_was_not_settled_is_taken_again_before_later_ones() {
         let folder = tempfile::tempdir().unwrap();
         let inbox = Store::at(folder.path()).inbox;
         for name in ["a", "b"] {
             inbox.receive(&message(name, name)).unwrap();
         }
         let first = inbox.take("voice").unwrap().unwrap();
-        hear(&inbox, first.id, 7);
+        deliver(&inbox, first.id, 7);
         let inbox = Store::at(folder.path()).inbox;
-        assert_eq!(inbox.give_back("prompt").unwrap(), 0);
-        assert_eq!(inbox.give_back("voice").unwrap(), 1);
+        assert_eq!(inbox.release_all("prompt").unwrap(), 0);
+        assert_eq!(inbox.release_all("voice").unwrap(), 1);
         let again = inbox.take("voice").unwrap().unwrap();
         assert_eq!((&*again.text, again.attempts, again.turn), ("a", 2, Some(TurnId(7))));
         inbox.release(again.id).unwrap();
         let again = inbox.take("voice").unwrap().unwrap();
-        assert_eq!((&*again.text, again.attempts), ("a", 2), "the one given back counts for none");
+        assert_eq!((&*again.text, again.attempts), ("a", 2), "a released attempt does not count");
         inbox.settle(again.id, InboxState::SetAside, None, "it failed").unwrap();
         let renew = |only| inbox.move_to(again.id, &[only], InboxState::New, "").unwrap();
         assert!(!renew(InboxState::Done));
@@ -437,21 +400,25 @@ mod tests {
         assert_eq!(inbox.get(again.id).unwrap().attempts, 0);
         assert_eq!(inbox.count("voice", InboxState::New).unwrap(), 2);
         assert_eq!(inbox.last("voice", 1).unwrap()[0].text, "b");
-        hear(&inbox, again.id, 8);
-        let heard = inbox.get(again.id).unwrap();
-        assert_eq!((heard.state, &*heard.text), (InboxState::New, "a"), "its worker settles it");
-        assert_eq!(heard.turn, Some(TurnId(8)));
-        inbox.forget_lost_turn(again.id).unwrap();
-        assert_eq!(inbox.heard_in(again.id).unwrap(), None, "there is no such turn any more");
+        deliver(&inbox, again.id, 8);
+        let delivered = inbox.get(again.id).unwrap();
+        assert_eq!(
+            (delivered.state, &*delivered.text),
+            (InboxState::New, "a"),
+            "its worker settles it"
+        );
+        assert_eq!(delivered.turn, Some(TurnId(8)));
+        inbox.clear_deleted_turn(again.id).unwrap();
+        assert_eq!(inbox.delivered_to(again.id).unwrap(), None, "there is no such turn any more");
         let typed = inbox.receive(&NewMessage { source: "prompt", ..message("c", "c") }).unwrap();
-        hear(&inbox, typed.row().id, 9);
-        let heard = inbox.get(typed.row().id).unwrap();
-        assert_eq!((heard.state, &*heard.text), (InboxState::Done, ""));
+        deliver(&inbox, typed.row().id, 9);
+        let delivered = inbox.get(typed.row().id).unwrap();
+        assert_eq!((delivered.state, &*delivered.text), (InboxState::Done, ""));
         assert!(inbox.get(99).is_err());
     }
 
     #[test]
-    fn a_message_is_kept_once_and_taken_in_order() {
+    fn a_message_is_stored_once_and_taken_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let inbox = Store::at(folder.path()).inbox;
         let first = inbox.receive(&message("../../x\n", "one")).unwrap();

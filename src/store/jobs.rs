@@ -1,37 +1,36 @@
-//! Jobs: what was applied of a plan. What is done of one, the journal knows; here is what was to be done.
+//! Jobs: plans that are applied. The journal records what was done; these rows, what was to be done.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::{all, column, first};
+use super::query::column;
 
-/// A job as it is kept.
+/// A stored job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRow {
-    /// 0 before it is kept.
+    /// 0 before it is stored.
     pub id: i64,
-    /// The plan it applies, which may be forgotten or another by now.
+    /// The plan, which may have been deleted or replaced since.
     pub plan: i64,
-    /// The identity of that plan when the job began.
+    /// The plan's identity when the job began.
     pub identity: String,
-    /// The word for its state.
     pub state: String,
     /// Milliseconds since the Unix epoch.
     pub began: i64,
-    /// When it last ended, in milliseconds since the Unix epoch.
+    /// When the job last ended, in milliseconds since the Unix epoch.
     pub ended: Option<i64>,
-    /// The program that applied it.
+    /// The program that applied the plan.
     pub caller: String,
-    /// Whether whoever applied it sees the whole vault.
+    /// Whether the caller sees the whole vault.
     pub whole: bool,
-    /// Its items as JSON.
+    /// The items, as JSON.
     pub items: String,
-    /// The numbers of the items of each piece, as JSON.
+    /// The item numbers of each piece, as JSON.
     pub pieces: String,
-    /// Why it failed, for people.
+    /// Why the job failed, for people.
     pub failure: Option<String>,
-    /// The enabled rules by which it was begun, as a JSON list of numbers; `[]` for one that somebody asked for.
+    /// Numbers of the enabled rules that began the job, as a JSON list; `[]` if a caller did.
     pub rules: String,
 }
 
@@ -57,14 +56,14 @@ impl Default for JobRow {
 const COLUMNS: &str =
     "id, plan, identity, state, began, ended, caller, whole, items, pieces, failure, rules";
 
-/// The jobs.
+/// The stored jobs.
 #[derive(Debug, Clone)]
 pub struct Jobs(pub(super) Database);
 
 impl Jobs {
-    /// Stores a new job, and forgets those of its kind, by rules or not, beyond the newest `most`, which is 2 at least:
-    /// when a job that came to nothing is forgotten, the one before it keeps its number from being given again. Returns
-    /// the new job's number.
+    /// Stores a new job, and deletes the oldest of its kind (begun by rules, or not) beyond the newest `most`, which is
+    /// at least 2: SQLite reuses the highest number when that row is deleted, so one older job must stay. Returns the
+    /// new job's number.
     pub fn begin(&self, job: &JobRow, most: usize) -> Result<i64, StoreError> {
         self.0.change("begin a job", |change| {
             change.execute(
@@ -86,7 +85,7 @@ impl Jobs {
             )?;
             let id = change.last_insert_rowid();
             let most = i64::try_from(most.max(2)).unwrap_or(i64::MAX);
-            // What rules do by themselves takes no room from what a person did.
+                        // Jobs of rules do not displace those of a person.
             change.execute(
                 "DELETE FROM job WHERE (rules = '[]') = (?2 = '[]') AND id <= (SELECT id FROM job
                  WHERE (rules = '[]') = (?2 = '[]') ORDER BY id DESC LIMIT 1 OFFSET ?1)",
@@ -96,48 +95,32 @@ impl Jobs {
         })
     }
 
-    /// Keeps what a job has come to: its state, end, items, pieces and failure.
+    /// Updates a job's state, end, items, pieces and failure.
     pub fn update(&self, job: &JobRow) -> Result<(), StoreError> {
-        self.0.change("keep the state of a job", |change| {
-            change.execute(
-                "UPDATE job SET state = ?2, ended = ?3, items = ?4, pieces = ?5, failure = ?6 WHERE id = ?1",
-                params![job.id, job.state, job.ended, job.items, job.pieces, job.failure],
-            )?;
-            Ok(())
-        })
+        let update = "UPDATE job SET state = ?2, ended = ?3, items = ?4, pieces = ?5, failure = ?6 WHERE id = ?1";
+        let values = params![job.id, job.state, job.ended, job.items, job.pieces, job.failure];
+        self.0.execute("keep the state of a job", update, values).map(|_| ())
     }
 
-    /// Forgets a job that came to nothing.
-    pub fn forget(&self, id: i64) -> Result<(), StoreError> {
-        self.0.change("forget a job", |change| {
-            change.execute("DELETE FROM job WHERE id = ?1", [id])?;
-            Ok(())
-        })
+    /// Deletes a job that changed nothing.
+    pub fn delete(&self, id: i64) -> Result<(), StoreError> {
+        self.0.execute("forget a job", "DELETE FROM job WHERE id = ?1", [id]).map(|_| ())
     }
 
     /// One job.
     pub fn get(&self, id: i64) -> Result<Option<JobRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {COLUMNS} FROM job WHERE id = ?1");
-            first(connection, &query, [id], read)
-        })
+        self.0.first(&format!("SELECT {COLUMNS} FROM job WHERE id = ?1"), [id], read)
     }
 
     /// All jobs, newest first.
     pub fn list(&self) -> Result<Vec<JobRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {COLUMNS} FROM job ORDER BY id DESC");
-            all(connection, &query, [], read)
-        })
+        self.0.all(&format!("SELECT {COLUMNS} FROM job ORDER BY id DESC"), [], read)
     }
 
     /// The newest job of this plan in this state.
     pub fn of_plan(&self, plan: i64, state: &str) -> Result<Option<i64>, StoreError> {
-        self.0.read(|connection| {
-            let query =
-                "SELECT max(id) FROM job WHERE plan = ?1 AND state = ?2 HAVING max(id) IS NOT NULL";
-            Ok(connection.query_row(query, params![plan, state], |row| row.get(0)).optional()?)
-        })
+        let query = "SELECT id FROM job WHERE plan = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1";
+        self.0.first(query, params![plan, state], |row| Ok(row.get(0)?))
     }
 }
 
@@ -165,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_are_kept_in_order_and_the_oldest_forgotten() {
+    fn jobs_are_listed_in_order_and_the_oldest_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let jobs = Store::at(folder.path()).jobs;
         let row = |plan| JobRow { plan, state: "running".into(), ..JobRow::default() };
@@ -178,9 +161,9 @@ mod tests {
         assert_eq!(jobs.get(ids[3]).unwrap().unwrap(), last);
         assert_eq!(jobs.of_plan(4, "interrupted").unwrap(), Some(ids[3]));
         assert_eq!(jobs.of_plan(4, "running").unwrap(), None);
-        jobs.forget(ids[3]).unwrap();
-        assert_eq!(jobs.begin(&row(5), 3).unwrap(), ids[3], "a job that came to nothing was none");
-        jobs.forget(jobs.begin(&row(6), 1).unwrap()).unwrap();
+        jobs.delete(ids[3]).unwrap();
+        assert_eq!(jobs.begin(&row(5), 3).unwrap(), ids[3], "its number is free again");
+        jobs.delete(jobs.begin(&row(6), 1).unwrap()).unwrap();
         assert!(jobs.begin(&row(7), 1).unwrap() > ids[3], "the journal knows job {}", ids[3]);
     }
 }

@@ -1,7 +1,6 @@
-//! Which vault a database is the memory of.
+//! Which vault a database belongs to.
 //!
-//! The database says so itself, since a file that lies beside it would not go with it into a backup, or to
-//! where somebody puts it by mistake.
+//! The database itself records it: a file beside it would be lost when the database is moved or restored.
 
 use std::path::Path;
 
@@ -10,27 +9,27 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 use super::error::StoreError;
 use super::file::DATABASE;
 
-/// The names of what it says in the table of settings.
+/// Names of its rows in the table `setting`.
 const PATH: &str = "vault";
 const FOLDER: &str = "vault_folder";
 
-/// A vault, as it is known again: by where it lies, as after a restore, or by its folder, as after a
-/// move.
+/// A vault. Two owners are the same vault if their paths match, as after a restore, or their folder
+/// identities, as after a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// Where it lay last.
+    /// The vault's last known path.
     pub path: String,
-    /// What the file system knows its folder by, wherever that is moved on its disk.
+    /// The file system's identity of its folder, which a move on the same disk does not change.
     pub folder: Option<String>,
 }
 
 impl Owner {
-    /// Whether both are one vault.
+    /// Whether both are the same vault.
     fn is(&self, other: &Self) -> bool {
         self.path == other.path || (self.folder.is_some() && self.folder == other.folder)
     }
 
-    fn of(connection: &Connection) -> Result<Option<Self>, rusqlite::Error> {
+    fn read(connection: &Connection) -> Result<Option<Self>, rusqlite::Error> {
         let value = |name: &str| {
             let query = "SELECT value FROM setting WHERE name = ?1";
             connection.query_row(query, [name], |row| row.get(0)).optional()
@@ -39,15 +38,15 @@ impl Owner {
         Ok(value(PATH)?.map(|path| Self { path, folder }))
     }
 
-    /// Whether the database, which lies there, is of this vault and says so already. One that says
-    /// nothing is anybody's.
+    /// Whether the database at `path` already names exactly this vault. A database without an owner
+    /// belongs to any.
     ///
     /// # Errors
     /// [`StoreError::Foreign`].
-    pub(super) fn check(&self, connection: &Connection, place: &Path) -> Result<bool, StoreError> {
-        match Self::of(connection)? {
+    pub(super) fn check(&self, connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+        match Self::read(connection)? {
             Some(found) if !found.is(self) => Err(StoreError::Foreign {
-                place: place.to_owned(),
+                path: path.to_owned(),
                 vault: found.path,
                 here: self.path.clone(),
             }),
@@ -55,8 +54,8 @@ impl Owner {
         }
     }
 
-    /// Has the database say that it is of this vault.
-    pub(super) fn note(&self, change: &Transaction) -> Result<(), StoreError> {
+    /// Records this vault as the owner of the database.
+    pub(super) fn store(&self, change: &Transaction) -> Result<(), StoreError> {
         change.execute("DELETE FROM setting WHERE name IN (?1, ?2)", [PATH, FOLDER])?;
         for (name, value) in [(PATH, Some(&self.path)), (FOLDER, self.folder.as_ref())] {
             if let Some(value) = value {
@@ -68,9 +67,9 @@ impl Owner {
     }
 }
 
-/// The vault that the database in this folder is of, where there is one that says so.
+/// The owner that the database in this folder records, if any.
 pub fn owner_of(folder: &Path) -> Option<Owner> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(folder.join(DATABASE), flags).ok()?;
-    Owner::of(&connection).ok()?
+    Owner::read(&connection).ok()?
 }

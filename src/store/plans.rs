@@ -1,65 +1,65 @@
-//! Plans, until they are forgotten. What a plan says is JSON, of which this room knows nothing.
+//! Stored plans. Their content is JSON, which this room does not interpret.
 
 use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::{column, first};
+use super::query::column;
 
-/// A plan that is to be kept.
+/// A plan to be stored.
 #[derive(Debug, Clone)]
 pub struct NewPlan<'a> {
-    /// The hash of what it would do.
+    /// The hash of the plan's items.
     pub identity: &'a str,
     /// Milliseconds since the Unix epoch.
     pub made: i64,
-    /// The program that asked for it.
+    /// The program that requested it.
     pub caller: &'a str,
-    /// Whether whoever asked for it sees the whole vault.
+    /// Whether the caller sees the whole vault.
     pub whole: bool,
-    /// The plan as JSON.
+    /// The plan, as JSON.
     pub content: &'a str,
-    /// The rules that it was made from, as JSON.
+    /// The rules it was made from, as JSON.
     pub rules: &'a str,
 }
 
-/// A plan as it is kept.
+/// A stored plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRow {
     pub id: i64,
     pub identity: String,
     /// Milliseconds since the Unix epoch.
     pub made: i64,
-    /// The program that asked for it.
+    /// The program that requested it.
     pub caller: String,
-    /// Whether whoever asked for it sees the whole vault.
+    /// Whether the caller sees the whole vault.
     pub whole: bool,
-    /// The plan as JSON.
+    /// The plan, as JSON.
     pub content: String,
-    /// The rules that it was made from, as JSON.
+    /// The rules it was made from, as JSON.
     pub rules: String,
 }
 
-/// The plans.
+/// The stored plans.
 #[derive(Debug, Clone)]
 pub struct Plans(pub(super) Database);
 
 impl Plans {
-    /// Keeps a plan, in place of the one with the number `id` if one is given, and forgets those made before
-    /// `forget_before`. Gives its number.
+    /// Stores a plan, or replaces the one with the number `id`, and deletes those made before `expired_before`.
+    /// Returns its number.
     ///
     /// # Errors
     /// [`StoreError::Unknown`]: there is no plan `id`.
-    pub fn keep(
+    pub fn store(
         &self,
         id: Option<i64>,
         plan: &NewPlan,
-        forget_before: i64,
+        expired_before: i64,
     ) -> Result<i64, StoreError> {
         self.0.change("keep a plan", |change| {
             change.execute(
                 "DELETE FROM plan WHERE made < ?1 AND id IS NOT ?2",
-                params![forget_before, id],
+                                params![expired_before, id],
             )?;
             let NewPlan { identity, made, caller, whole, content, rules } = *plan;
             let Some(id) = id else {
@@ -70,30 +70,28 @@ impl Plans {
                 )?;
                 return Ok(change.last_insert_rowid());
             };
-            let kept = change.execute(
+                        let changed = change.execute(
                 "UPDATE plan SET identity = ?2, made = ?3, caller = ?4, whole = ?5, content = ?6, rules = ?7
                  WHERE id = ?1",
                 params![id, identity, made, caller, whole, content, rules],
             )?;
-            if kept == 0 { Err(StoreError::Unknown { what: "plan", number: id }) } else { Ok(id) }
+                        if changed == 0 { Err(StoreError::Unknown { what: "plan", number: id }) } else { Ok(id) }
         })
     }
 
-    /// One plan, unless it was made before `forget_before`.
-    pub fn get(&self, id: i64, forget_before: i64) -> Result<Option<PlanRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT id, identity, made, caller, whole, content, rules FROM plan WHERE id = ?1 AND made >= ?2";
-            first(connection, query, params![id, forget_before], |row| {
-                const T: &str = "plan";
-                Ok(PlanRow {
-                    id: column(row, T, 0)?,
-                    identity: column(row, T, 1)?,
-                    made: column(row, T, 2)?,
-                    caller: column(row, T, 3)?,
-                    whole: column(row, T, 4)?,
-                    content: column(row, T, 5)?,
-                    rules: column(row, T, 6)?,
-                })
+    /// One plan, unless it was made before `expired_before`.
+    pub fn get(&self, id: i64, expired_before: i64) -> Result<Option<PlanRow>, StoreError> {
+        const T: &str = "plan";
+        let query = "SELECT id, identity, made, caller, whole, content, rules FROM plan WHERE id = ?1 AND made >= ?2";
+        self.0.first(query, params![id, expired_before], |row| {
+            Ok(PlanRow {
+                id: column(row, T, 0)?,
+                identity: column(row, T, 1)?,
+                made: column(row, T, 2)?,
+                caller: column(row, T, 3)?,
+                whole: column(row, T, 4)?,
+                content: column(row, T, 5)?,
+                rules: column(row, T, 6)?,
             })
         })
     }
@@ -109,16 +107,16 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_replaced_under_its_number_and_forgotten_with_time() {
+    fn a_plan_is_replaced_under_its_number_and_expires() {
         let folder = tempfile::tempdir().unwrap();
         let plans = Store::at(folder.path()).plans;
-        let first = plans.keep(None, &plan(10, "a"), 0).unwrap();
-        assert_eq!(plans.keep(Some(first), &plan(20, "b"), 0).unwrap(), first);
+        let first = plans.store(None, &plan(10, "a"), 0).unwrap();
+        assert_eq!(plans.store(Some(first), &plan(20, "b"), 0).unwrap(), first);
         assert_eq!(plans.get(first, 0).unwrap().unwrap().content, "b");
-        assert!(plans.get(first, 21).unwrap().is_none(), "too old to be shown");
-        let second = plans.keep(None, &plan(30, "c"), 25).unwrap();
+        assert!(plans.get(first, 21).unwrap().is_none(), "expired");
+        let second = plans.store(None, &plan(30, "c"), 25).unwrap();
         assert!(second > first && plans.get(first, 0).unwrap().is_none());
-        let missing = plans.keep(Some(first), &plan(40, "d"), 0).unwrap_err();
+        let missing = plans.store(Some(first), &plan(40, "d"), 0).unwrap_err();
         assert!(matches!(missing, StoreError::Unknown { what: "plan", .. }), "{missing}");
     }
 }

@@ -1,11 +1,11 @@
-//! Asking for rows and reading them. What cannot be read is an error that names its row.
+//! Queries and typed columns. A row that cannot be read is an error that names it.
 
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Params, Row, Rows};
+use rusqlite::{Connection, Params, Row};
 
 use super::error::{Each, StoreError};
 
-/// The first row of an answer.
+/// Returns the first row of a query.
 pub(super) fn first<T>(
     connection: &Connection,
     query: &str,
@@ -15,29 +15,33 @@ pub(super) fn first<T>(
     connection.prepare_cached(query)?.query(values)?.next()?.map(read).transpose()
 }
 
-/// All rows of an answer.
+/// Returns all rows of a query.
 pub(super) fn all<T>(
     connection: &Connection,
     query: &str,
     values: impl Params,
     read: impl Fn(&Row) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
-    each(connection.prepare_cached(query)?.query(values)?, read)?.into_iter().collect()
+    each(connection, query, values, read)?.into_iter().collect()
 }
 
-/// All rows of an answer, each by itself: one that is damaged hides no other.
+/// Returns all rows of a query, each with its own error: a damaged row hides no other.
 pub(super) fn each<T>(
-    mut answer: Rows,
+    connection: &Connection,
+    query: &str,
+    values: impl Params,
     read: impl Fn(&Row) -> Result<T, StoreError>,
 ) -> Result<Each<T>, StoreError> {
+    let mut statement = connection.prepare_cached(query)?;
+    let mut rows = statement.query(values)?;
     let mut found = Vec::new();
-    while let Some(row) = answer.next()? {
+    while let Some(row) = rows.next()? {
         found.push(read(row));
     }
     Ok(found)
 }
 
-/// Reads one column, or says which row it is in: its first column has the number.
+/// Reads one column. Its error names the row by the first column.
 pub(super) fn column<T: FromSql>(
     row: &Row,
     table: &'static str,
@@ -46,7 +50,7 @@ pub(super) fn column<T: FromSql>(
     row.get(index).map_err(|error| fault(row, table, error.to_string()))
 }
 
-/// The error for a row that can be read but says what cannot be.
+/// The error for a row with an invalid value.
 pub(super) fn fault(row: &Row, table: &'static str, reason: String) -> StoreError {
     StoreError::Row { table, row: row.get(0).unwrap_or(-1), reason }
 }

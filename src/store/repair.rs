@@ -1,5 +1,5 @@
-//! A database that can be trusted, at the start: checked, moved aside if it is damaged, taken from
-//! the last good copy, and copied once a day.
+//! Makes sure of a sound database at startup: checks it, moves a damaged one aside, restores the last
+//! good backup, and makes a backup once a day.
 
 use std::fs::File;
 use std::io;
@@ -9,51 +9,53 @@ use chrono::Utc;
 
 use super::blobs::{Blobs, private, sync_folder};
 use super::error::StoreError;
-use super::file::{DATABASE, DatabaseFile, Look, beside, look};
+use super::file::{DATABASE, DatabaseFile, Header, read_header, with_suffix};
 
-/// The setting that says that the database took the place of one that cannot be used: until a person
-/// has set the mode, nothing may be changed.
+/// The setting that records that a damaged database was replaced: until a person sets the mode,
+/// nothing may be changed.
 pub const REPLACED: &str = "replaced";
 
-/// Daily copies that are kept.
+/// Daily backups that are kept.
 const COPIES: usize = 7;
 
-/// What was found at the start.
+/// Result of the check at startup.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// What a person should hear, one sentence each.
+    /// What a person should know, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Leaves a sound database in this folder, or none; the one that was found sound is open already.
+/// Checks the database in this folder and repairs it. Returns it, or `None` if there is none yet.
 ///
 /// # Errors
-/// [`StoreError::Newer`] with nothing touched; as the system says.
-pub(super) fn make_sound(folder: &Path) -> Result<(Prepared, Option<DatabaseFile>), StoreError> {
+/// [`StoreError::Newer`] with nothing changed; [`StoreError`].
+pub(super) fn check_and_repair(
+    folder: &Path,
+) -> Result<(Prepared, Option<DatabaseFile>), StoreError> {
     let mut prepared = Prepared::default();
-    let place = folder.join(DATABASE);
-    let reason = match look(&place)? {
-        Look::Absent => {
-            // A log without its database can only harm the next one.
+    let path = folder.join(DATABASE);
+    let reason = match read_header(&path)? {
+        Header::Absent => {
+            // A log without its database would damage the next one.
             for suffix in ["-wal", "-shm"] {
-                let left = beside(&place, suffix);
+                let left = with_suffix(&path, suffix);
                 if left.is_file() {
-                    rename(&left, &beside(&aside(&place), suffix))?;
+                    rename(&left, &with_suffix(&aside(&path), suffix))?;
                 }
             }
-            match is_missed(folder)? {
+            match is_missing(folder)? {
                 false => return Ok((prepared, None)),
                 true => "it is missing".to_owned(),
             }
         }
-        Look::Damaged(reason) => reason,
-        Look::Fine => match looked_through(folder)? {
+        Header::Damaged(reason) => reason,
+        Header::Ours => match checked(folder)? {
             Ok(database) => return Ok((prepared, Some(database))),
             Err(reason) => reason,
         },
     };
-    let kept = put_aside(&place)?;
-    let restored = restore(folder, &place)?;
+    let kept = move_aside(&path)?;
+    let restored = restore(folder, &path)?;
     let mut warning = format!("the journal's database cannot be used: {reason}");
     if let Some(kept) = kept {
         warning.push_str(&format!("; it is kept as `{}`", kept.display()));
@@ -73,13 +75,13 @@ pub(super) fn make_sound(folder: &Path) -> Result<(Prepared, Option<DatabaseFile
     tracing::error!("{warning}");
     prepared.warnings.push(warning);
     let mut database = DatabaseFile::open(folder)?;
-    distrust(&mut database)?;
+    revoke_approvals(&mut database)?;
     Ok((prepared, Some(database)))
 }
 
-/// Takes back what a database allows that took the place of another: whoever set the mode, or took
-/// an agreement back, may have done so since.
-fn distrust(database: &mut DatabaseFile) -> Result<(), StoreError> {
+/// Deletes the approvals of a restored database and marks it as replaced: a person may have revoked an
+/// approval or set the mode since the backup.
+fn revoke_approvals(database: &mut DatabaseFile) -> Result<(), StoreError> {
     database.change("take back what was allowed", |change| {
         change.execute("DELETE FROM approval", [])?;
         change
@@ -88,56 +90,55 @@ fn distrust(database: &mut DatabaseFile) -> Result<(), StoreError> {
     })
 }
 
-/// The database in this folder, looked through, or what is wrong with it.
-pub(super) fn looked_through(folder: &Path) -> Result<Result<DatabaseFile, String>, StoreError> {
+/// Opens the database in this folder and checks it. The inner error says what is wrong with it.
+pub(super) fn checked(folder: &Path) -> Result<Result<DatabaseFile, String>, StoreError> {
     let database = match DatabaseFile::open(folder) {
         Ok(database) => database,
         Err(StoreError::Damaged { reason, .. }) => return Ok(Err(reason)),
         Err(other) => return Err(other),
     };
-    Ok(match database.fault()? {
-        None => Ok(database),
-        Some(reason) => Err(reason),
-    })
+    Ok(database.fault()?.map_or(Ok(database), Err))
 }
 
-/// Whether there was a database once: copies of it or texts that it named are there.
-pub(super) fn is_missed(folder: &Path) -> Result<bool, StoreError> {
-    let texts = Blobs::at(&folder.join("blobs"));
-    Ok(!copies(folder)?.is_empty() || !texts.list()?.is_empty())
+/// Whether there was a database once: there are backups of it or blobs that it named.
+pub(super) fn is_missing(folder: &Path) -> Result<bool, StoreError> {
+    let blobs = Blobs::at(&folder.join("blobs"));
+    Ok(!backups(folder)?.is_empty() || !blobs.list()?.is_empty())
 }
 
-/// What the name of a database goes on with that was moved aside.
+/// What the file name of a database that was moved aside adds.
 const ASIDE: &str = ".corrupt-";
 
-/// Whether one lies in this folder.
+/// Whether this folder has a database that was moved aside.
 pub(super) fn has_moved_aside(folder: &Path) -> Result<bool, StoreError> {
-    let start = format!("{DATABASE}{ASIDE}");
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        entries => entries.map_err(failed("list", folder))?,
-    };
-    for entry in entries {
-        let name = entry.map_err(failed("list", folder))?.file_name();
-        if name.to_string_lossy().starts_with(&start) {
-            return Ok(true);
-        }
+    let prefix = format!("{DATABASE}{ASIDE}");
+    let paths = list(folder)?;
+    let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(paths.iter().filter_map(name).any(|name| name.starts_with(&prefix)))
+}
+
+/// The paths in a folder; none if there is no such folder.
+fn list(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries
+            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+            .map_err(failed("list", folder)),
     }
-    Ok(false)
 }
 
-fn aside(place: &Path) -> PathBuf {
-    beside(place, &format!("{ASIDE}{}", Utc::now().format("%Y%m%dT%H%M%S%.6fZ")))
+fn aside(path: &Path) -> PathBuf {
+    with_suffix(path, &format!("{ASIDE}{}", Utc::now().format("%Y%m%dT%H%M%S%.6fZ")))
 }
 
-/// Moves a database and what belongs to it out of the way.
-fn put_aside(place: &Path) -> Result<Option<PathBuf>, StoreError> {
-    let to = aside(place);
+/// Moves a database and its log aside. Returns the new path of the database, if there was anything.
+fn move_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let to = aside(path);
     let mut kept = None;
     for suffix in ["-wal", "-shm", ""] {
-        let from = beside(place, suffix);
+        let from = with_suffix(path, suffix);
         if from.is_file() {
-            rename(&from, &beside(&to, suffix))?;
+            rename(&from, &with_suffix(&to, suffix))?;
             kept = Some(to.clone());
         }
     }
@@ -148,70 +149,63 @@ fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     std::fs::rename(from, to).map_err(failed("move aside", from))
 }
 
-fn failed<'a>(action: &'static str, place: &'a Path) -> impl Fn(io::Error) -> StoreError + use<'a> {
-    move |source| StoreError::Io { action, place: place.to_owned(), source }
+fn failed<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + use<'a> {
+    move |source| StoreError::Io { action, path: path.to_owned(), source }
 }
 
-fn copies_folder(folder: &Path) -> PathBuf {
+fn backups_folder(folder: &Path) -> PathBuf {
     folder.join("backups")
 }
 
-/// A daily copy. They are ordered by their numbers, since a clock that was wrong once would have
-/// the newest one removed and an old one taken; those of earlier versions have none.
+/// A daily backup. Backups are ordered by number, not by date, since the clock may have been wrong once;
+/// those of earlier versions have no number.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Copy {
+struct Backup {
     number: u64,
     date: String,
-    place: PathBuf,
+    path: PathBuf,
 }
 
-impl Copy {
-    fn read(place: PathBuf) -> Option<Self> {
-        let name = place.file_name()?.to_str()?;
-        let told = name.strip_prefix("state-")?.strip_suffix(".db")?;
+impl Backup {
+    fn parse(path: PathBuf) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let label = name.strip_prefix("state-")?.strip_suffix(".db")?;
         // `000012-2026-11-21`, or the date alone.
-        let (number, date) = match told.split_once('-') {
+        let (number, date) = match label.split_once('-') {
             Some((number, date)) if number.len() > 4 => (number.parse().ok()?, date),
-            _ => (0, told),
+            _ => (0, label),
         };
-        Some(Self { number, date: date.to_owned(), place })
+        Some(Self { number, date: date.to_owned(), path })
     }
 }
 
-/// The daily copies, oldest first.
+/// The daily backups, oldest first.
 ///
 /// # Errors
-/// [`StoreError::Io`]: copies that cannot be listed are not taken for none.
-fn copies(folder: &Path) -> Result<Vec<Copy>, StoreError> {
-    let above = copies_folder(folder);
-    let entries = match std::fs::read_dir(&above) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(failed("list", &above))?,
-    };
-    let mut copies = Vec::new();
-    for entry in entries {
-        copies.extend(Copy::read(entry.map_err(failed("list", &above))?.path()));
-    }
-    copies.sort();
-    Ok(copies)
+/// [`StoreError::Io`].
+fn backups(folder: &Path) -> Result<Vec<Backup>, StoreError> {
+    let mut backups: Vec<_> =
+        list(&backups_folder(folder))?.into_iter().filter_map(Backup::parse).collect();
+    backups.sort();
+    Ok(backups)
 }
 
-/// Puts the newest copy that is sound in the database's place.
-fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
-    for Copy { place: copy, .. } in copies(folder)?.into_iter().rev() {
-        if !matches!(look(&copy)?, Look::Fine) {
+/// Replaces the database by its newest sound backup. Returns the backup's path.
+fn restore(folder: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> {
+    for Backup { path: copy, .. } in backups(folder)?.into_iter().rev() {
+        if !matches!(read_header(&copy)?, Header::Ours) {
             continue;
         }
         let temp = folder.join(format!("{DATABASE}.restored"));
         std::fs::copy(&copy, &temp)
             .and_then(|_| File::options().write(true).open(&temp)?.sync_all())
             .map_err(failed("restore", &temp))?;
-        std::fs::rename(&temp, place).map_err(failed("restore", place))?;
+        std::fs::rename(&temp, path).map_err(failed("restore", path))?;
         sync_folder(folder).map_err(failed("make durable", folder))?;
-        match looked_through(folder)? {
+        match checked(folder)? {
             Ok(mut database) => {
-                // What was unfinished when the copy was made is history by now: acting on it
-                // would change notes that have moved on.
+                // Operations that were unfinished when the backup was made are over by now: resuming
+                // them would change notes that were edited since.
                 database.change("forget the unfinished", |change| {
                     let forget = "UPDATE operation SET state = 'taken_back' \
                                   WHERE state = 'intended'";
@@ -220,21 +214,21 @@ fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
                 return Ok(Some(copy));
             }
             Err(_) => {
-                put_aside(place)?;
+                move_aside(path)?;
             }
         }
     }
     Ok(None)
 }
 
-/// Makes today's copy, unless there is one, and lets the oldest go.
+/// Makes today's backup, unless there is one, and deletes the oldest.
 ///
 /// # Errors
-/// [`StoreError`]; nothing of the database is changed.
+/// [`StoreError`]; the database is not changed.
 pub(super) fn back_up(database: &DatabaseFile, folder: &Path) -> Result<(), StoreError> {
-    let above = copies_folder(folder);
+    let above = backups_folder(folder);
     let date = Utc::now().format("%Y-%m-%d").to_string();
-    let newest = copies(folder)?.pop();
+    let newest = backups(folder)?.pop();
     if newest.as_ref().is_some_and(|newest| newest.date == date) {
         return Ok(());
     }
@@ -248,7 +242,7 @@ pub(super) fn back_up(database: &DatabaseFile, folder: &Path) -> Result<(), Stor
     let _ = std::fs::remove_file(&temp);
     let text = temp.to_string_lossy();
     database.read().execute("VACUUM INTO ?1", [&text])?;
-    // It has gone through all pages, and of none of them is known that somebody will read it.
+    // Free the page cache: the copy has read all pages.
     database.read().execute_batch("PRAGMA shrink_memory;")?;
     File::options()
         .write(true)
@@ -257,9 +251,9 @@ pub(super) fn back_up(database: &DatabaseFile, folder: &Path) -> Result<(), Stor
         .and_then(|()| std::fs::rename(&temp, &copy))
         .and_then(|()| sync_folder(&above))
         .map_err(failed("copy", &copy))?;
-    let copies = copies(folder)?;
-    for old in copies.iter().take(copies.len().saturating_sub(COPIES)) {
-        let _ = std::fs::remove_file(&old.place);
+    let backups = backups(folder)?;
+    for old in backups.iter().take(backups.len().saturating_sub(COPIES)) {
+        let _ = std::fs::remove_file(&old.path);
     }
     Ok(())
 }

@@ -1,30 +1,29 @@
-//! Which files a rule took that takes each a single time.
+//! Files that a rule has processed, for rules that process each file once.
 
 use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::{all, column};
+use super::query::column;
 
-/// A file that a rule took.
+/// A file that a rule has processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleMark {
-    /// The hash of what the rule means.
+    /// The hash of the rule's meaning.
     pub rule: String,
-    /// The change set of the journal that it was done in.
     pub change_set: i64,
-    /// Which change of it.
+    /// Number of the change in its change set.
     pub number: u32,
-    /// Where that change left the file.
+    /// The file's path after that change.
     pub path: String,
 }
 
-/// The marks.
+/// The stored marks.
 #[derive(Debug, Clone)]
 pub struct RuleMarks(pub(super) Database);
 
 impl RuleMarks {
-    /// Keeps marks; those that are there stay as they are.
+    /// Stores marks; a stored one stays as it is.
     pub fn add(&self, marks: &[RuleMark]) -> Result<(), StoreError> {
         if marks.is_empty() {
             return Ok(());
@@ -43,18 +42,30 @@ impl RuleMarks {
 
     /// The marks of a rule.
     pub fn of(&self, rule: &str) -> Result<Vec<RuleMark>, StoreError> {
-        self.0.read(|connection| {
-            const T: &str = "rule_mark";
-            let query = "SELECT rule, change_set, number, path FROM rule_mark WHERE rule = ?1
+        const T: &str = "rule_mark";
+        let query = "SELECT rule, change_set, number, path FROM rule_mark WHERE rule = ?1
                          ORDER BY change_set, number";
-            all(connection, query, [rule], |row| {
-                Ok(RuleMark {
-                    rule: column(row, T, 0)?,
-                    change_set: column(row, T, 1)?,
-                    number: column(row, T, 2)?,
-                    path: column(row, T, 3)?,
-                })
+        self.0.all(query, [rule], |row| {
+            Ok(RuleMark {
+                rule: column(row, T, 0)?,
+                change_set: column(row, T, 1)?,
+                number: column(row, T, 2)?,
+                path: column(row, T, 3)?,
             })
+        })
+    }
+
+    /// Removes marks, so that the rule takes these files again. Returns how many there were.
+    pub fn remove(&self, marks: &[RuleMark]) -> Result<usize, StoreError> {
+        self.0.change("forget what rules took", |change| {
+            let mut delete = change.prepare_cached(
+                "DELETE FROM rule_mark WHERE rule = ?1 AND change_set = ?2 AND number = ?3",
+            )?;
+            let mut removed = 0;
+            for mark in marks {
+                removed += delete.execute(params![mark.rule, mark.change_set, mark.number])?;
+            }
+            Ok(removed)
         })
     }
 }
@@ -65,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_kept_by_rule_and_once() {
+    fn marks_are_stored_once_for_each_rule() {
         let folder = tempfile::tempdir().unwrap();
         let marks = Store::at(folder.path()).rule_marks;
         let mark = |rule: &str, number, path: &str| RuleMark {
@@ -78,5 +89,9 @@ mod tests {
         marks.add(&[mark("a", 2, "x.md"), mark("b", 1, "y.md")]).unwrap();
         marks.add(&[mark("a", 1, "z.md"), mark("a", 2, "x.md")]).unwrap();
         assert_eq!(marks.of("a").unwrap(), [mark("a", 1, "z.md"), mark("a", 2, "x.md")]);
+        let gone = [mark("a", 2, "x.md"), mark("a", 3, "never.md")];
+        assert_eq!(marks.remove(&gone).unwrap(), 1);
+        assert_eq!(marks.of("a").unwrap(), [mark("a", 1, "z.md")]);
+        assert_eq!(marks.of("b").unwrap(), [mark("b", 1, "y.md")]);
     }
 }

@@ -1,27 +1,26 @@
-//! What models were used for: tokens and cost by conversation, day and model.
+//! Tokens and cost of models, by conversation, day and model.
 
 use rusqlite::{Transaction, params};
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::all;
 use crate::conversation::ConversationId;
 
-/// Tokens and cost, of one request or of many.
+/// Tokens and cost of one or more requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
     pub requests: u64,
-    /// Tokens read, those of the two below included.
+    /// Input tokens, including the two below.
     pub input: u64,
-    /// Of these, from the vendor's cache.
+    /// Input tokens read from the vendor's cache.
     pub cache_read: u64,
-    /// Of these, written to it.
+    /// Input tokens written to it.
     pub cache_write: u64,
-    /// Tokens written, thinking included.
+    /// Output tokens, including thinking.
     pub output: u64,
-    /// Estimated cost in millionths of a US dollar, of the requests whose price is known.
+    /// Estimated cost in millionths of a US dollar, of the requests with a known price.
     pub cost: u64,
-    /// Requests whose price is not known.
+    /// Requests without a known price.
     pub unpriced: u64,
 }
 
@@ -38,103 +37,96 @@ impl Used {
     }
 }
 
-/// What one model was used for on one day in one conversation.
+/// Usage of one model on one day in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRow {
-    /// The day, as `2026-11-20`, where the steward runs.
+    /// The local date, as `2026-11-20`.
     pub day: String,
     /// The model, as `provider/model`.
     pub model: String,
-    /// The conversation; none for those that were deleted, all together.
+    /// The conversation; `None` for all deleted ones together.
     pub conversation: Option<ConversationId>,
     pub used: Used,
 }
 
-/// The conversation that stands for those that were deleted.
+/// The conversation id under which usage of deleted conversations is counted.
 const DELETED: i64 = 0;
 
-/// The rows of what models were used for.
+/// The stored usage.
 #[derive(Debug, Clone)]
 pub struct Usage(pub(super) Database);
 
 impl Usage {
-    /// Counts what a model was used for.
+    /// Adds usage to the stored totals.
     pub fn count(&self, row: &UsageRow) -> Result<(), StoreError> {
-        self.0.change("count the usage", |change| {
-            let used = &row.used;
-            let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-            change
-                .prepare_cached(&format!(
-                    "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) {ADDED}"
-                ))?
-                .execute(params![
-                    row.day,
-                    row.model,
-                    row.conversation.map_or(DELETED, |id| id.0),
-                    number(used.requests),
-                    number(used.input),
-                    number(used.cache_read),
-                    number(used.cache_write),
-                    number(used.output),
-                    number(used.cost),
-                    number(used.unpriced),
-                ])?;
-            Ok(())
-        })
+        let used = &row.used;
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let insert =
+            format!("INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) {ADD}");
+        let values = params![
+            row.day,
+            row.model,
+            row.conversation.map_or(DELETED, |id| id.0),
+            number(used.requests),
+            number(used.input),
+            number(used.cache_read),
+            number(used.cache_write),
+            number(used.output),
+            number(used.cost),
+            number(used.unpriced),
+        ];
+        self.0.execute("count the usage", &insert, values).map(|_| ())
     }
 
-    /// What models were used for on this day and later, in order; of one conversation or of all.
+    /// Usage since this date, in order; of one conversation or of all.
     pub fn rows(
         &self,
         since: Option<&str>,
         conversation: Option<ConversationId>,
     ) -> Result<Vec<UsageRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT day, model, conversation, requests, input, cache_read, cache_write,
+        let query = "SELECT day, model, conversation, requests, input, cache_read, cache_write,
                                 output, cost, unpriced
                  FROM usage WHERE (?1 IS NULL OR day >= ?1) AND (?2 IS NULL OR conversation = ?2)
                  ORDER BY day, model, conversation";
-            all(connection, query, params![since, conversation.map(|id| id.0)], |row| {
-                let number = |index| {
-                    row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or(0))
-                };
-                let conversation: i64 = row.get(2)?;
-                Ok(UsageRow {
-                    day: row.get(0)?,
-                    model: row.get(1)?,
-                    conversation: (conversation != DELETED).then_some(ConversationId(conversation)),
-                    used: Used {
-                        requests: number(3)?,
-                        input: number(4)?,
-                        cache_read: number(5)?,
-                        cache_write: number(6)?,
-                        output: number(7)?,
-                        cost: number(8)?,
-                        unpriced: number(9)?,
-                    },
-                })
+        self.0.all(query, params![since, conversation.map(|id| id.0)], |row| {
+            let number =
+                |index| row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or(0));
+            let conversation: i64 = row.get(2)?;
+            Ok(UsageRow {
+                day: row.get(0)?,
+                model: row.get(1)?,
+                conversation: (conversation != DELETED).then_some(ConversationId(conversation)),
+                used: Used {
+                    requests: number(3)?,
+                    input: number(4)?,
+                    cache_read: number(5)?,
+                    cache_write: number(6)?,
+                    output: number(7)?,
+                    cost: number(8)?,
+                    unpriced: number(9)?,
+                },
             })
         })
     }
 }
 
-const ADDED: &str = "ON CONFLICT (day, model, conversation) DO UPDATE SET
+const ADD: &str = "ON CONFLICT (day, model, conversation) DO UPDATE SET
      requests = requests + excluded.requests, input = input + excluded.input,
      cache_read = cache_read + excluded.cache_read,
      cache_write = cache_write + excluded.cache_write,
      output = output + excluded.output, cost = cost + excluded.cost,
      unpriced = unpriced + excluded.unpriced";
 
-/// Keeps counted by day what a conversation cost that is to be deleted.
-pub(super) fn forget_conversation(
+/// Counts the usage of a conversation that is being deleted under [`DELETED`].
+pub(super) fn move_to_deleted(
     change: &Transaction<'_>,
     conversation: i64,
 ) -> Result<(), StoreError> {
-    // `WHERE true` tells SQLite's parser that `ON` begins no join.
+    // Without `true`, SQLite's parser would take `ON` for a join.
     let moved = format!(
         "INSERT INTO usage SELECT day, model, {DELETED}, requests, input, cache_read, cache_write,
                 output, cost, unpriced
-         FROM usage WHERE conversation = ?1 AND true {ADDED}"
+                  FROM usage WHERE conversation = ?1 AND true {ADD}"
     );
     change.prepare_cached(&moved)?.execute([conversation])?;
     change.prepare_cached("DELETE FROM usage WHERE conversation = ?1")?.execute([conversation])?;
@@ -167,9 +159,9 @@ mod tests {
             store.conversations.delete(ConversationId(id), " token").unwrap();
         }
         let days = store.usage.rows(None, None).unwrap();
-        let said: Vec<_> =
+        let totals: Vec<_> =
             days.iter().map(|row| (&*row.day, row.conversation, row.used.output)).collect();
-        assert_eq!(said, [("2026-11-20", None, 21), ("2026-11-21", None, 20)]);
+        assert_eq!(totals, [("2026-11-20", None, 21), ("2026-11-21", None, 20)]);
         assert_eq!(store.usage.rows(Some("2026-11-21"), None).unwrap().len(), 1);
     }
 }

@@ -1,33 +1,33 @@
-//! Workflows that change something: what was started, and each of its steps, when it begins and when it ends.
+//! Workflow runs, and the start and end of each step.
 
 use rusqlite::{Row, params};
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::{all, column, first};
+use super::query::column;
 
-/// The runs that are remembered besides those that have not ended.
-const KEPT: u32 = 200;
+/// Ended runs that are stored.
+const ENDED_RUNS: u32 = 200;
 
-/// The state of a run that is at work, or was when the process ended.
+/// The state of a run that is running, or was when the process ended.
 pub const RUNNING: &str = "running";
 
 /// The state of a run that waits for a person.
 pub const WAITING: &str = "waiting";
 
-/// A workflow that was started.
+/// A workflow run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowRun {
     pub id: i64,
-    /// The workflow's own name.
+    /// The workflow's name.
     pub workflow: String,
-    /// The text that it was read from.
+    /// The text of the workflow.
     pub definition: String,
-    /// What that text is called: a file.
+    /// The file that the text was read from.
     pub source: String,
-    /// JSON, by name.
+    /// JSON object by name.
     pub inputs: String,
-    /// [`RUNNING`], [`WAITING`], or how it ended.
+    /// [`RUNNING`], [`WAITING`], or the result.
     pub state: String,
     /// Milliseconds since 1970.
     pub began: i64,
@@ -35,21 +35,21 @@ pub struct WorkflowRun {
     pub ended: Option<i64>,
 }
 
-/// A step that began.
+/// A step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowStep {
     pub step: String,
-    /// The place of its element in `for_each`, from 0; -1 for a step without.
+    /// The element's index in `for_each`, from 0; -1 for a step without.
     pub item: i64,
-    /// `begun`, or how it ended.
+    /// `begun`, or the result.
     pub state: String,
     /// JSON.
     pub input: String,
-    /// JSON; `None` as long as it has not ended.
+    /// JSON; `None` until the step ends.
     pub outcome: Option<String>,
 }
 
-/// The rows of workflows.
+/// The stored runs.
 #[derive(Debug, Clone)]
 pub struct WorkflowRows(pub(super) Database);
 
@@ -81,8 +81,8 @@ fn step(row: &Row) -> Result<WorkflowStep, StoreError> {
 }
 
 impl WorkflowRows {
-    /// Records that a workflow was started, and forgets old ones that have ended; its number. `new.id`, `state` and
-    /// `ended` do not count.
+    /// Stores the start of a run, and deletes old ended runs. Ignores `id`, `state` and `ended`. Returns the run's
+    /// number.
     pub fn start(&self, new: &WorkflowRun) -> Result<i64, StoreError> {
         self.0.change("record the start of a workflow", |change| {
             change.execute(
@@ -94,34 +94,29 @@ impl WorkflowRows {
             change.execute(
                 "DELETE FROM workflow_run WHERE ended IS NOT NULL AND id NOT IN
                      (SELECT id FROM workflow_run WHERE ended IS NOT NULL ORDER BY id DESC LIMIT ?1)",
-                [KEPT],
+                                [ENDED_RUNS],
             )?;
             Ok(id)
         })
     }
 
-    /// Records how a run stands, and when it ended if it has.
+    /// Stores the state of a run, and when it ended if it has.
     pub fn set_state(&self, id: i64, state: &str, ended: Option<i64>) -> Result<(), StoreError> {
-        self.0.change("record the state of a workflow", |change| {
-            let update = "UPDATE workflow_run SET state = ?2, ended = ?3 WHERE id = ?1";
-            change.execute(update, params![id, state, ended])?;
-            Ok(())
-        })
+        let update = "UPDATE workflow_run SET state = ?2, ended = ?3 WHERE id = ?1";
+        self.0
+            .execute("record the state of a workflow", update, params![id, state, ended])
+            .map(|_| ())
     }
 
-    /// Records that a step begins; durable when this returns. One that had begun before begins anew.
+    /// Stores the start of a step; durable when this returns. Replaces an earlier start.
     pub fn begin(&self, id: i64, step: &str, item: i64, input: &str) -> Result<(), StoreError> {
-        self.0.change("record the beginning of a step", |change| {
-            change.execute(
-                "INSERT OR REPLACE INTO workflow_step (run, step, item, state, input)
-                 VALUES (?1, ?2, ?3, 'begun', ?4)",
-                params![id, step, item, input],
-            )?;
-            Ok(())
-        })
+        let insert = "INSERT OR REPLACE INTO workflow_step (run, step, item, state, input)
+                      VALUES (?1, ?2, ?3, 'begun', ?4)";
+        let values = params![id, step, item, input];
+        self.0.execute("record the beginning of a step", insert, values).map(|_| ())
     }
 
-    /// Records how a step ended; durable when this returns.
+    /// Stores the end of a step; durable when this returns.
     pub fn end(
         &self,
         id: i64,
@@ -130,41 +125,30 @@ impl WorkflowRows {
         state: &str,
         outcome: &str,
     ) -> Result<(), StoreError> {
-        self.0.change("record the end of a step", |change| {
-            change.execute(
-                "UPDATE workflow_step SET state = ?4, outcome = ?5 WHERE run = ?1 AND step = ?2 AND item = ?3",
-                params![id, step, item, state, outcome],
-            )?;
-            Ok(())
-        })
+        let update = "UPDATE workflow_step SET state = ?4, outcome = ?5 WHERE run = ?1 AND step = ?2 AND item = ?3";
+        let values = params![id, step, item, state, outcome];
+        self.0.execute("record the end of a step", update, values).map(|_| ())
     }
 
     /// One run.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is none of this number.
+    /// [`StoreError::Unknown`]: there is no such run.
     pub fn get(&self, id: i64) -> Result<WorkflowRun, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {RUN} FROM workflow_run WHERE id = ?1");
-            let found = first(connection, &query, [id], run)?;
-            found.ok_or(StoreError::Unknown { what: "workflow run", number: id })
-        })
+        let query = format!("SELECT {RUN} FROM workflow_run WHERE id = ?1");
+        let found = self.0.first(&query, [id], run)?;
+        found.ok_or(StoreError::Unknown { what: "workflow run", number: id })
     }
 
     /// The steps of a run that began, in no order.
     pub fn steps(&self, id: i64) -> Result<Vec<WorkflowStep>, StoreError> {
-        self.0.read(|connection| {
-            let query =
-                "SELECT step, item, state, input, outcome FROM workflow_step WHERE run = ?1";
-            all(connection, query, [id], step)
-        })
+        let query = "SELECT step, item, state, input, outcome FROM workflow_step WHERE run = ?1";
+        self.0.all(query, [id], step)
     }
 
-    /// The last runs, the newest first.
+    /// The newest runs, newest first.
     pub fn last(&self, limit: u32) -> Result<Vec<WorkflowRun>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {RUN} FROM workflow_run ORDER BY id DESC LIMIT ?1");
-            all(connection, &query, [limit], run)
-        })
+        let query = format!("SELECT {RUN} FROM workflow_run ORDER BY id DESC LIMIT ?1");
+        self.0.all(&query, [limit], run)
     }
 }

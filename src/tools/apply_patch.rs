@@ -14,7 +14,7 @@ use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Place, VaultError};
+use crate::vault::{Before, VaultError, WriteTarget};
 
 pub(super) struct ApplyPatch;
 
@@ -234,10 +234,10 @@ fn plan(
     };
     if patch.action == Action::Create {
         let path = match context.vault.resolve_new(&patch.path)? {
-            Place::Existing(found) => {
+            WriteTarget::Existing(found) => {
                 return Err(there_already(found.path));
             }
-            Place::Free(path) => new.spelt_as_before(context, &path),
+            WriteTarget::Free(path) => new.spelt_as_before(context, &path),
         };
         let applied = patch::apply(None, patch).map_err(|error| failed(&error))?;
         let content = applied.bytes.unwrap_or_default();

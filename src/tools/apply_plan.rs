@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::jobs::{self, Applied, Job, Wanted, look, preview};
 use super::plans::{self, KeptPlan, sentence};
 use super::text_file::count;
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, given_rules};
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, enabled, given_rules};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::organize::applying::Stale;
@@ -95,6 +95,7 @@ impl From<Stale> for Skipped {
 
 impl Tool for ApplyPlan {
     const NAME: &'static str = "apply_plan";
+    const OTHER_NAMES: &'static [&'static str] = &["commit_plan"];
     const TITLE: &'static str = "Apply a plan";
     const TIER: Tier = Tier::Dangerous;
     const SELDOM: bool = true;
@@ -137,17 +138,39 @@ fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, 
             "leave `items` out",
         ));
     }
+    if job.state() != State::Interrupted {
+        return Err(job.wrong_state("only a job that was interrupted can be resumed"));
+    }
+    if let Some(reason) = enabled::not_agreed_any_more(context, &job.enabled_rules())? {
+        let message = format!("job {} is not resumed: {reason}", job.id());
+        let hint = "nothing was changed; take back what is done with rollback_job, or enable the rule again";
+        return Err(ToolError::new(ErrorCode::StalePlan, message, hint));
+    }
+    let edited = ask_again(context, &mut job)?;
     if input.dry_run {
-        if job.state() != State::Interrupted {
-            return Err(job.wrong_state("only a job that was interrupted can be resumed"));
-        }
         let (items, skipped) = look(context, job.left(), input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked };
-        return Ok(answer(input, None, applied, Came::default()));
+        return Ok(answer(input, None, applied, Came { edited, ..Came::default() }));
     }
     let applied = jobs::go_on(context, &mut job, input.skip_stale)?;
-    Ok(answer(input, Some(&job), applied, Came::default()))
+    Ok(answer(input, Some(&job), applied, Came { edited, ..Came::default() }))
+}
+
+/// Asks the rules of a job's plan again about notes that were edited and whose items are not done, as [`asked_again`]
+/// does. Where the plan is not stored any more, such items no longer fit.
+fn ask_again(context: &Context, job: &mut Job) -> Result<Vec<String>, ToolError> {
+    let kept = plans::find(context, job.row.plan.cast_unsigned()).ok();
+    let Some(kept) = kept.filter(|kept| kept.identity == job.row.identity) else {
+        return Ok(Vec::new());
+    };
+    let (left, edited) = asked_again(context, &kept, job.left())?;
+    for now in left.into_iter().filter(|now| edited.contains(&now.path)) {
+        if let Some(item) = job.items.iter_mut().find(|item| item.id == now.id) {
+            item.revision = now.revision;
+        }
+    }
+    Ok(edited)
 }
 
 fn apply(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {

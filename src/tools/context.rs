@@ -10,6 +10,7 @@ use super::conversations::ConversationView;
 use super::error::ToolError;
 use super::host::Host;
 use super::news::Listeners;
+use super::running_jobs::RunningJobs;
 use crate::edits::{Editor, Gate};
 use crate::index::names::Asking;
 use crate::index::{Index, search};
@@ -64,6 +65,8 @@ pub struct Context {
     pub host: Option<Arc<dyn Host>>,
     /// Those who hear what becomes of plans and jobs.
     pub listeners: Listeners,
+    /// The jobs that run now.
+    pub running_jobs: RunningJobs,
 }
 
 impl Context {

@@ -15,7 +15,7 @@ use crate::note::path::VaultPath;
 use crate::note::spoken::day::{self, Day as SpokenDay};
 use crate::note::template::{self, Variables};
 use crate::note::text::Text;
-use crate::vault::{Before, DailyNotes, Found, Kind, Place, VaultError, Want};
+use crate::vault::{Before, DailyNotes, Found, Kind, VaultError, Want, WriteTarget};
 
 /// How often the note is looked at again because it changed meanwhile.
 const ATTEMPTS: usize = 5;
@@ -174,35 +174,35 @@ pub(super) fn day_asked(
 
 fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolError> {
     match place(context, &day.path())? {
-        Place::Existing(Found { path, meta }) if meta.kind == Kind::File => {
+        WriteTarget::Existing(Found { path, meta }) if meta.kind == Kind::File => {
             existing(context, input, day, path)
         }
-        Place::Existing(Found { path, meta }) => {
+        WriteTarget::Existing(Found { path, meta }) => {
             Err(VaultError::NotAFile { path, kind: meta.kind }.into())
         }
-        Place::Free(path) if input.create => {
+        WriteTarget::Free(path) if input.create => {
             let mut bytes = day.template(context, &path)?;
             if let Some(append) = &input.append {
                 bytes = appended(&path, &bytes, append)?;
             }
             write(context, day, path, bytes, Before::Absent, input.append.is_some())
         }
-        Place::Free(path) if input.append.is_some() => Err(ToolError::new(
+        WriteTarget::Free(path) if input.append.is_some() => Err(ToolError::new(
             ErrorCode::NotFound,
             format!("the daily note `{path}` does not exist"),
             "leave `create` out to make it",
         )),
-        Place::Free(path) => Ok(day.output(&path)),
+        WriteTarget::Free(path) => Ok(day.output(&path)),
     }
 }
 
 /// Where the note is or would be. Who may not look there is not told where that is.
-pub(super) fn place(context: &Context, asked: &str) -> Result<Place, ToolError> {
+pub(super) fn place(context: &Context, asked: &str) -> Result<WriteTarget, ToolError> {
     let view = context.vault.view();
     let place = context.vault.resolve_new(asked);
     let path = match &place {
-        Ok(Place::Existing(found)) => Some(found.path.clone()),
-        Ok(Place::Free(path)) => Some(path.clone()),
+        Ok(WriteTarget::Existing(found)) => Some(found.path.clone()),
+        Ok(WriteTarget::Free(path)) => Some(path.clone()),
         Err(_) => context.vault.parse(asked).ok(),
     };
     if !view.is_all() && path.is_none_or(|path| !view.holds(&path)) {

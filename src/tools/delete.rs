@@ -55,7 +55,7 @@ pub struct Output {
 
 impl Tool for Delete {
     const NAME: &'static str = "delete";
-    const TITLE: &'static str = "Delete to the trash";
+    const TITLE: &'static str = "Delete a file or folder";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Delete;
     const IDEMPOTENT: bool = false;

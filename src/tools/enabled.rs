@@ -164,7 +164,8 @@ fn outside(path: &Path) -> Result<String, String> {
 /// What a person enables.
 #[derive(Debug, Clone, Default)]
 pub struct Enabling {
-    /// A rule file in the vault, or an absolute path; or the name of a rule in a file of `organize.rules`.
+    /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+    /// `organize.rules`.
     pub file: String,
     /// Only the rules of these names.
     pub names: Vec<String>,
@@ -242,33 +243,11 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
 
 /// The rules that are to be enabled, with their file.
 fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
-    let mut names = wanted.names.clone();
-    let given = match source(context, &wanted.file) {
-        Ok(source) => given(context, &source)
-            .map_err(|message| ToolError::plain(ErrorCode::InvalidRule, message))?,
-        Err(error) => {
-            // It is the name of a rule.
-            let files = context.settings.organize.rules.iter();
-            let files = files.filter_map(|file| given(context, &source(context, file).ok()?).ok());
-            let mut having = files.filter(|given| {
-                let file = given.parse(context);
-                file.is_ok_and(|file| file.rules.iter().any(|rule| rule.name == wanted.file))
-            });
-            names = vec![wanted.file.clone()];
-            having.next().ok_or(error)?
-        }
-    };
-    let mut rules = given.read(context)?.rules;
-    if let Some(name) = names.iter().find(|name| !rules.iter().any(|rule| rule.name == **name)) {
-        let message = format!("`{}` has no rule `{name}`", given.source);
-        let there: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
-        let hint = format!("its rules are `{}`", there.join("`, `"));
-        return Err(ToolError::new(ErrorCode::NotFound, message, hint));
+    let (given, mut rules) = named(context, &wanted.file, &wanted.names)?;
+    // Of a whole file, those that say when they run.
+    if wanted.names.is_empty() && !rules.iter().all(|rule| rule.name == wanted.file) {
+        rules.retain(|rule| rule.trigger != Trigger::Manual);
     }
-    rules.retain(|rule| match names.is_empty() {
-        true => rule.trigger != Trigger::Manual,
-        false => names.contains(&rule.name),
-    });
     let manual = rules.iter().find(|rule| rule.trigger == Trigger::Manual);
     if rules.is_empty() || manual.is_some() {
         let what = match manual {
@@ -279,6 +258,49 @@ fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>),
         return Err(ToolError::new(ErrorCode::InvalidRule, what, hint));
     }
     Ok((given, rules))
+}
+
+/// The rules of a file, or those of these names in it, with the file. In place of a file, `file` may be the name of a
+/// rule: of an enabled one, or of one in a file of `organize.rules`.
+///
+/// # Errors
+/// There is no such file or rule; it cannot be read.
+pub(super) fn named(
+    context: &Context,
+    file: &str,
+    names: &[String],
+) -> Result<(GivenRules, Vec<Rule>), ToolError> {
+    let mut names = names.to_vec();
+    let given = match source(context, file) {
+        Ok(source) => given(context, &source)
+            .map_err(|message| ToolError::plain(ErrorCode::InvalidRule, message))?,
+        Err(error) => {
+            let rows = context.journal.store().enabled_rules.list().map_err(not_kept)?;
+            let enabled = rows.into_iter().filter(|row| row.name == file).map(|row| row.source);
+            let listed = context.settings.organize.rules.iter();
+            let listed = listed.filter_map(|file| source(context, file).ok());
+            let mut files = enabled.chain(listed).filter_map(|file| given(context, &file).ok());
+            let having = files.find(|given| {
+                let parsed = given.parse(context);
+                parsed.is_ok_and(|parsed| parsed.rules.iter().any(|rule| rule.name == file))
+            });
+            names = vec![file.to_owned()];
+            having.ok_or(error)?
+        }
+    };
+    let mut rules = given.read(context)?.rules;
+    if let Some(name) = names.iter().find(|name| !rules.iter().any(|rule| rule.name == **name)) {
+        let there: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
+        let hint = format!("its rules are `{}`", there.join("`, `"));
+        return Err(not_found(format!("`{}` has no rule `{name}`", given.source), hint));
+    }
+    rules.retain(|rule| names.is_empty() || names.contains(&rule.name));
+    Ok((given, rules))
+}
+
+/// The error for a rule or file that there is not.
+pub(super) fn not_found(message: String, hint: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorCode::NotFound, message, hint)
 }
 
 /// Where the rule file lies: a path in the vault, or an absolute one.
@@ -326,11 +348,40 @@ pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     let found = all(context)?.into_iter().find(|one| one.row.name == name);
     let found = found.ok_or_else(|| {
         let hint = "`steward organize rules list` shows those that are";
-        ToolError::new(ErrorCode::NotFound, format!("no rule `{name}` is enabled"), hint)
+        not_found(format!("no rule `{name}` is enabled"), hint)
     })?;
     store.disable(found.row.id).map_err(not_kept)?;
     context.listeners.tell(&News::Rules);
     Ok(found)
+}
+
+/// Why a person does not agree any more to what these rules, by their numbers, began: one of them is not enabled any
+/// more, or its file says something else. `None` if all are still enabled as they were.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn not_agreed_any_more(
+    context: &Context,
+    rules: &[i64],
+) -> Result<Option<String>, ToolError> {
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    let now = all(context)?;
+    for id in rules {
+        let row = context.journal.store().enabled_rules.get(*id).map_err(not_kept)?;
+        let Some(row) = row else { return Ok(Some("its rule is not known any more".to_owned())) };
+        // One that was enabled again with the same meaning is the same.
+        let same = now.iter().find(|one| one.row.name == row.name && one.row.hash == row.hash);
+        match same.map(|one| &one.standing) {
+            None => return Ok(Some(format!("its rule `{}` is not enabled any more", row.name))),
+            Some(Standing::Changed(_)) => {
+                return Ok(Some(format!("its rule `{}` says something else by now", row.name)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(None)
 }
 
 /// Stops a rule until a person enables it again.

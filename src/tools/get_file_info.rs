@@ -7,7 +7,7 @@ use super::text_file::{count, local, local_short, size};
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::text::Text;
-use crate::vault::{FileContent, Found, Kind, Meta, TrashOption, Want, glance};
+use crate::vault::{FileContent, Found, Kind, Meta, TrashOption, Want, nonblocking};
 
 /// Entries of a folder that are counted at a glance.
 const MANY: usize = 4_096;
@@ -155,7 +155,7 @@ fn conflict_of(context: &Context, found: &Found) -> Option<String> {
 
 /// Conflict copies of files that the caller may see.
 fn conflict_copies(context: &Context) -> usize {
-    if glance::is_broken() {
+    if nonblocking::is_aborted() {
         return 0;
     }
     let view = context.vault.view();
@@ -187,7 +187,7 @@ fn children(context: &Context, found: &Found) -> (Children, u64) {
     let mut children = Children::default();
     let (mut bytes, mut newest) = (0, None);
     for (at, entry) in catalogue.within(&found.path).enumerate() {
-        if at >= MANY && glance::would_wait() {
+        if at >= MANY && nonblocking::would_block() {
             break;
         }
         let direct = entry.path().parent() == Some(found.path.borrowed());

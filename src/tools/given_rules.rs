@@ -106,9 +106,11 @@ pub(super) fn all(context: &Context, given: &[GivenRules]) -> Result<Vec<Rule>, 
     Ok(rules)
 }
 
-/// No path has a line break, and no text of rules does without one or a brace.
+/// No path has a line break or begins so, and rules on one line do.
 fn is_text(given: &str) -> bool {
-    given.trim_end().contains('\n') || given.trim_start().starts_with(['{', '['])
+    let given = given.trim();
+    given.contains('\n')
+        || ["{", "[", "rules:", "version:"].iter().any(|start| given.starts_with(start))
 }
 
 fn find_base(context: &Context, asked: &str) -> Result<(VaultPath, String), String> {

@@ -82,6 +82,11 @@ impl Job {
         self.row.id.cast_unsigned()
     }
 
+    /// The enabled rules by which it was begun, by number; none where somebody asked for it.
+    pub fn enabled_rules(&self) -> Vec<i64> {
+        serde_json::from_str(&self.row.rules).unwrap_or_default()
+    }
+
     /// The change set that it is.
     pub fn change_set(&self) -> Option<ChangeSetId> {
         self.done.first()?.first().map(|change| change.id.set)
@@ -150,7 +155,7 @@ impl Job {
 
     /// Stores what was done, where rules began it by themselves.
     fn store_hits(&self, context: &Context) -> Result<(), ToolError> {
-        let rules: Vec<i64> = serde_json::from_str(&self.row.rules).unwrap_or_default();
+        let rules = self.enabled_rules();
         let mut hits = Vec::new();
         for (item, changes) in self.done_items().into_iter().filter(|_| !rules.is_empty()) {
             let Some(last) = changes.last() else { continue };
@@ -332,7 +337,7 @@ pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Appli
     match run(context, &mut job) {
         Ok(relinked) => Ok((job, Applied { items, skipped, relinked })),
         Err(Stopped::BeforeAnything(error)) => {
-            context.journal.store().jobs.forget(id).map_err(not_kept)?;
+            context.journal.store().jobs.delete(id).map_err(not_kept)?;
             Err(error)
         }
         Err(Stopped::Later(error)) => Err(error),
@@ -390,6 +395,7 @@ enum Stopped {
 /// Applies the pieces that are not done, and gives the number of files in which links followed.
 fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
     use Stopped::{BeforeAnything, Later};
+    let running = context.running_jobs.begin(job.row.id);
     let left = job.left();
     let all: Vec<&Item> = left.iter().collect();
     let pieces = job.pieces.len() - job.done.len();
@@ -422,7 +428,7 @@ fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
     let editor = Editor { whole: Some(parts), ..editor };
     let mut relinked = 0;
     while job.done.len() < job.pieces.len() {
-        if context.cancel.is_cancelled() {
+        if context.cancel.is_cancelled() || running.is_to_stop() {
             return Err(stop(context, job, ToolError::cancelled()));
         }
         match piece(context, job, editor, &title) {
@@ -617,7 +623,8 @@ pub(super) fn take_back(
         }
         let mut numbers: BTreeSet<u32> =
             left.iter().flat_map(|(_, numbers)| numbers).copied().collect();
-        if is_all {
+        // Not where an item stays: links to it stay as well, and the others follow what goes back.
+        if is_all && blocked.is_empty() {
             numbers.extend(&others);
         }
         let items: Vec<&Item> = left.iter().map(|(item, _)| item).collect();

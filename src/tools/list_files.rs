@@ -9,7 +9,7 @@ use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
-use crate::vault::{Entry, Kind, Order, Want, Wanted, glance};
+use crate::vault::{Entry, Kind, Order, Want, Wanted, nonblocking};
 
 /// Lists files.
 pub struct ListFiles;
@@ -177,7 +177,7 @@ pub(super) fn listed(
     limit: usize,
 ) -> (Vec<Listed>, usize) {
     let told = context.vault.is_told_of_changes();
-    if !told && glance::would_wait() {
+    if !told && nonblocking::would_block() {
         return (Vec::new(), 0);
     }
     let mut attempt = 0;

@@ -42,17 +42,24 @@ pub(super) fn keep(
 pub(super) fn taken(context: &Context, rules: &[Rule]) -> Result<Taken, ToolError> {
     let mut taken = HashMap::new();
     for rule in rules.iter().filter(|rule| rule.once) {
-        let marks =
-            context.journal.store().rule_marks.of(&rule.hash).map_err(JournalError::from)?;
-        let left = |mark: RuleMark| {
-            let set = ChangeSetId(mark.change_set.cast_unsigned());
-            let id = ChangeId { set, number: mark.number };
-            Some((id, VaultPath::from_disk(&mark.path)?))
-        };
-        let left: Vec<_> = marks.into_iter().filter_map(left).collect();
-        let now = context.journal.now_at(&left)?;
-        let paths = now.into_iter().flatten().map(|path| path.fold_key()).collect();
-        taken.insert(rule.hash.clone(), paths);
+        let paths = standing(context, rule)?.into_iter().map(|(_, path)| path.fold_key());
+        taken.insert(rule.hash.clone(), paths.collect());
     }
     Ok(Taken(taken))
+}
+
+/// The marks of a rule whose changes nobody took back, each with where its file is now.
+pub(super) fn standing(
+    context: &Context,
+    rule: &Rule,
+) -> Result<Vec<(RuleMark, VaultPath)>, ToolError> {
+    let marks = context.journal.store().rule_marks.of(&rule.hash).map_err(JournalError::from)?;
+    let left = |mark: RuleMark| {
+        let set = ChangeSetId(mark.change_set.cast_unsigned());
+        let path = VaultPath::from_disk(&mark.path)?;
+        Some(((ChangeId { set, number: mark.number }, path), mark))
+    };
+    let (left, marks): (Vec<_>, Vec<_>) = marks.into_iter().filter_map(left).unzip();
+    let now = context.journal.now_at(&left)?;
+    Ok(marks.into_iter().zip(now).filter_map(|(mark, now)| Some((mark, now?))).collect())
 }

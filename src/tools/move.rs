@@ -107,7 +107,7 @@ impl Tool for Move {
                 return Err(VaultError::IntoItself { from: source.path }.into());
             }
             let read_only = if input.leave_read_only { ReadOnly::Leave } else { ReadOnly::Refuse };
-            turned = context.vault.turned_links(&source.path, &destination);
+            turned = context.vault.redirected_links(&source.path, &destination);
             let (from, to) = (source.path.clone(), destination.clone());
             let title = format!("move `{from}` to `{to}`");
             let changes = vec![Change::Move { from, to }];
@@ -155,14 +155,14 @@ impl Tool for Move {
     }
 }
 
-impl From<vault::TurnedLink> for TurnedLink {
-    fn from(link: vault::TurnedLink) -> Self {
+impl From<vault::RedirectedLink> for TurnedLink {
+    fn from(link: vault::RedirectedLink) -> Self {
         Self { path: link.now.as_str().to_owned(), says: link.says, should_say: link.should_say }
     }
 }
 
 /// The symbolic links that lead elsewhere, a line each.
-fn turned_text(turned: &[vault::TurnedLink], dry_run: bool) -> Vec<String> {
+fn turned_text(turned: &[vault::RedirectedLink], dry_run: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !turned.is_empty() {
         let (links, would) =

@@ -147,6 +147,7 @@ pub struct Output {
 
 impl Tool for PlanChanges {
     const NAME: &'static str = "plan_changes";
+    const OTHER_NAMES: &'static [&'static str] = &["apply_organization_rules"];
     const TITLE: &'static str = "Plan changes of many notes";
     const TIER: Tier = Tier::Safe;
     const SELDOM: bool = true;

@@ -152,7 +152,7 @@ pub(super) fn keep_untold(
     };
     let plans = &context.journal.store().plans;
     let id = id.map(u64::cast_signed);
-    let id = plans.keep(id, &new, forget_before(context)).map_err(not_kept)?.cast_unsigned();
+    let id = plans.store(id, &new, forget_before(context)).map_err(not_kept)?.cast_unsigned();
     let caller = context.origin.caller.clone();
     Ok(KeptPlan { id, identity, made, caller, plan, rules })
 }

@@ -26,6 +26,9 @@ pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 pub struct Definition {
     /// What callers call it.
     pub name: String,
+    /// Other names that it is called by.
+    #[serde(skip)]
+    pub other_names: &'static [&'static str],
     /// For people.
     pub title: String,
     /// The manual.
@@ -44,6 +47,9 @@ pub struct Definition {
     /// Whether short lists leave it out.
     #[serde(skip)]
     pub seldom: bool,
+    /// Whether clients draw its answer's data.
+    #[serde(skip)]
+    pub drawn: bool,
     /// Whether its answer may quote any note.
     #[serde(skip)]
     pub quotes: bool,
@@ -97,6 +103,7 @@ impl Definition {
     pub fn of<T: Tool + 'static>() -> Self {
         Self {
             name: T::NAME.to_owned(),
+            other_names: T::OTHER_NAMES,
             title: T::TITLE.to_owned(),
             description: LazyLock::new(Box::new(manual::<T>)),
             tier: T::TIER,
@@ -104,6 +111,7 @@ impl Definition {
             heavy: T::HEAVY,
             quick: T::QUICK,
             seldom: T::SELDOM,
+            drawn: T::DRAWN,
             quotes: T::QUOTES,
             long_answer: T::LONG_ANSWER,
             only_new: T::ONLY_NEW,
@@ -198,9 +206,10 @@ pub fn call(
 pub struct Registry(BTreeMap<String, Arc<Definition>>);
 
 impl Registry {
-    /// The tool of this name.
+    /// The tool of this name, or else the one that has it as another name.
     pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
-        self.0.get(name)
+        let other = || self.0.values().find(|tool| tool.other_names.contains(&name));
+        self.0.get(name).or_else(other)
     }
 
     /// The same, or the error for whoever called it, which names the nearest one.

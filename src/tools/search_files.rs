@@ -181,7 +181,7 @@ impl Tool for SearchFiles {
             let alike = "other quotes, dashes or forms of accented letters";
             text.push_str(&format!("\n[there is text with {alike}; search for `{pattern}`]"));
         }
-        index.let_go_of_large_pattern();
+        index.drop_large_pattern();
         let mut files = results.files;
         files.truncate(whole);
         let data = Output {

@@ -165,6 +165,7 @@ fn problems_of(item: &Item) -> impl Iterator<Item = Problem> {
 
 impl Tool for ShowPlan {
     const NAME: &'static str = "show_plan";
+    const OTHER_NAMES: &'static [&'static str] = &["preview_operations"];
     const TITLE: &'static str = "Show a plan";
     const TIER: Tier = Tier::Safe;
     const SELDOM: bool = true;

@@ -92,6 +92,7 @@ impl Tool for SuggestNames {
     const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const SELDOM: bool = true;
+    const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = &[(Cow::Borrowed("paths"), Names::Path)];
     const EXAMPLE: &'static str = r#"{"paths": ["a.md"]}"#;
     type Input = Input;

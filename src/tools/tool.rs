@@ -110,6 +110,8 @@ pub trait Tool {
     const NAME: &'static str;
     /// Other names that callers know arguments by: the argument, and the other name.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
+    /// Other names that models know such a tool by: understood where it is called, listed nowhere.
+    const OTHER_NAMES: &'static [&'static str] = &[];
     /// For people: "Read a file".
     const TITLE: &'static str;
     /// How much it can do.
@@ -128,6 +130,9 @@ pub trait Tool {
     const QUICK: bool = false;
     /// Whether most callers do without it, so that short lists of tools leave it out.
     const SELDOM: bool = false;
+    /// Whether clients draw its answer's data, as a table or with buttons: a conversation stores it, so that it is
+    /// drawn again when the conversation is opened later.
+    const DRAWN: bool = false;
     /// Whether its answer may quote any note, whoever asks.
     const QUOTES: bool = false;
     /// Whether its answer may fill many pages.

@@ -12,7 +12,7 @@ use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::vault::{Before, Found, Kind, Place, Vault, VaultError, Want};
+use crate::vault::{Before, Found, Kind, Vault, VaultError, Want, WriteTarget};
 
 /// Writes a file.
 pub struct WriteFile;
@@ -89,23 +89,23 @@ impl Tool for WriteFile {
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let expected = input.expected_revision.as_deref().map(parse_revision).transpose()?;
         let (path, before) = match context.vault.resolve_new(&input.path)? {
-            Place::Existing(found) if found.meta.kind != Kind::File => {
+            WriteTarget::Existing(found) if found.meta.kind != Kind::File => {
                 return Err(VaultError::NotAFile { path: found.path, kind: found.meta.kind }.into());
             }
-            Place::Existing(found) if input.if_exists == IfExists::Fail => {
+            WriteTarget::Existing(found) if input.if_exists == IfExists::Fail => {
                 return Err(stays(found.path));
             }
-            Place::Existing(found) => {
+            WriteTarget::Existing(found) => {
                 if expected.is_none() {
                     refuse_to_shrink(&context.vault, &found, &input.content)?;
                 }
                 refuse_what_was_cut(&context.vault, &found, &input.content)?;
                 (found.path, expected.map_or(Before::Any, Before::Revision))
             }
-            Place::Free(path) if expected.is_some() => {
+            WriteTarget::Free(path) if expected.is_some() => {
                 return Err(context.vault.gone_since(&path).into());
             }
-            Place::Free(path) => (free(context, path, input.create)?, Before::Absent),
+            WriteTarget::Free(path) => (free(context, path, input.create)?, Before::Absent),
         };
         let content = input.content.into_bytes();
         let bytes = content.len();

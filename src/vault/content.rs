@@ -1,4 +1,4 @@
-//! What a file holds, and what it must hold for a write to be right.
+//! A file's content, and the precondition of a write.
 
 use std::sync::Arc;
 
@@ -9,28 +9,27 @@ use super::revision::Revision;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileContent {
     pub bytes: Vec<u8>,
-    /// The hash of these bytes.
     pub revision: Revision,
-    /// What the file system said of the file these bytes came from.
+    /// Metadata of the handle that the bytes were read from.
     pub meta: Meta,
 }
 
-/// What must be at the path for a write to be right.
+/// Precondition of a write: what must be at the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Before {
     /// Nothing.
     Absent,
     /// A file with exactly this content.
     Revision(Revision),
-    /// The file that was read, with that content. It is not read again before the write while the file
-    /// system says the same of it; what the write displaces is.
+    /// This file as it was read. It is not hashed again before the write while its metadata is the
+    /// same; the version that the write displaces always is.
     Read(Arc<FileContent>),
     /// A file with any content, or nothing.
     Any,
 }
 
 impl Before {
-    /// The revision that must be there, where one must.
+    /// The required revision, if the precondition names one.
     pub fn revision(&self) -> Option<Revision> {
         match self {
             Self::Revision(revision) => Some(*revision),
@@ -39,7 +38,7 @@ impl Before {
         }
     }
 
-    /// The text that was read, if it is that of the file of which the system says `meta`.
+    /// The content that was read, if the file still has the metadata `meta`.
     pub(super) fn text_of(&self, meta: &Meta) -> Option<&Arc<FileContent>> {
         match self {
             Self::Read(read) if read.meta.is_state_of(meta) => Some(read),

@@ -1,13 +1,12 @@
-//! When what was changed is made durable: each change at once, or many together.
+//! Making changes durable: each at once, or many in one batch.
 //!
-//! A sync of a folder waits for the disk, whether one name in it has changed or ten thousand. So whoever makes
-//! many changes that count only together opens a [`Together`], makes them, and syncs once. That is for
-//! whoever recorded before what is intended, and finds out after a crash how far it came by looking at each
-//! file: a power cut then leaves any part of it.
+//! An fsync of a folder costs the same for one changed name as for ten thousand. So a caller with
+//! many changes opens a [`SyncBatch`], makes them, and syncs once. A power cut may then leave any
+//! part of them, so the caller must have recorded its intent, and inspect each file after a crash.
 //!
-//! It is done on file systems alone that bring changes of names to the disk in the order in which they were
-//! made, as those with a journal or with copy on write do: there a file always has its old name or its new
-//! one. On any other each change is made durable at once.
+//! Batching is limited to file systems that write changes of names in order (with a journal, or
+//! copy on write): there a file always has its old name or its new one. On others each change is
+//! synced at once.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,76 +20,77 @@ use super::locks::lock;
 use crate::chaos;
 use crate::note::path::VaultPath;
 
-/// Up to so many files or folders are made durable one by one, more by a sync of the whole file system: that
-/// takes what other programs have written along, so it has to be worth it.
+/// Up to this many files or folders are synced one by one, more by syncing the file system, which
+/// also writes other programs' data.
 const FEW: usize = 8;
 
-/// Folders of which a handle is kept until they are synced; one more, and all of them are.
+/// Folder handles that a batch holds open; beyond this it syncs early.
 const MOST_FOLDERS: usize = 256;
 
-/// How changes of a vault are made durable.
+/// Syncs the changes of a vault, in a batch while one is open.
 #[derive(Default)]
-pub(super) struct Durable(Mutex<Option<Waiting>>);
+pub(super) struct Durable(Mutex<Option<Pending>>);
 
-/// What was changed together and is not known to be durable.
+/// Changes of the open batch that are not synced yet.
 #[derive(Default)]
-struct Waiting {
+struct Pending {
+    /// By device number.
     disks: HashMap<u64, Disk>,
-    /// Whether so many files will be written that the file system is synced for them.
+    /// Whether the batch writes so many files that it syncs the file system instead of each file.
     many_files: bool,
 }
 
-/// What was changed on one disk.
+/// Unsynced changes on one disk.
 struct Disk {
-    /// Opened before the first change: a sync tells what has failed since.
+    /// Opened before the first change: its sync reports write errors since then.
     handle: Folder,
     folders: HashMap<FileId, Folder>,
-    /// Whether files were written.
+    /// Whether the content of any file waits for the sync.
     files: bool,
 }
 
-/// Changes that are made durable together, from its making to its end. What was not synced by then a power
-/// cut may undo.
+/// While this lives, changes are synced by [`SyncBatch::sync`] alone. A power cut may undo what was
+/// not synced before it is dropped.
 #[must_use]
-pub struct Together<'a>(&'a Durable);
+pub struct SyncBatch<'a>(&'a Durable);
 
 impl Durable {
-    /// Makes all changes from here on durable together; `files`: about how many files will be written.
-    pub fn together(&self, files: usize) -> Together<'_> {
-        let many_files = files > FEW && Folder::tells_lost_writes();
-        *lock(&self.0) = Some(Waiting { many_files, ..Waiting::default() });
-        Together(self)
+    /// Opens a batch; `files` is about how many files it will write.
+    pub fn batch(&self, files: usize) -> SyncBatch<'_> {
+        let many_files = files > FEW && Folder::syncfs_reports_errors();
+        *lock(&self.0) = Some(Pending { many_files, ..Pending::default() });
+        SyncBatch(self)
     }
 
-    /// Names in this folder have changed: makes them durable, at once or with all others.
+    /// Call after names in this folder have changed: syncs it, at once or with the batch.
     ///
     /// # Errors
-    /// As the system says; then nothing is known of them.
-    pub fn names(&self, folder: &Folder) -> io::Result<()> {
-        let mut waiting = lock(&self.0);
-        let Some(waiting) = waiting.as_mut() else { return folder.sync() };
+    /// From the system; the names may or may not be durable then.
+    pub fn sync_names(&self, folder: &Folder) -> io::Result<()> {
+        let mut pending = lock(&self.0);
+        let Some(pending) = pending.as_mut() else { return folder.sync() };
         let id = folder.meta()?.id;
-        let Some(disk) = waiting.disk(folder, id)? else { return folder.sync() };
+        let Some(disk) = pending.disk(folder, id)? else { return folder.sync() };
         if let Entry::Vacant(new) = disk.folders.entry(id) {
             new.insert(folder.try_clone()?);
         }
         if disk.folders.len() > MOST_FOLDERS { disk.sync() } else { Ok(()) }
     }
 
-    /// Writes a file that lies in this folder under a name that nothing rests on yet, and makes what is in it
-    /// durable, at once or with all others.
+    /// Writes a new file in this folder by `write` and syncs its content, at once or with the
+    /// batch.
     ///
     /// # Errors
-    /// As `write` and the system say.
-    pub fn content(
+    /// From `write` or the system.
+    pub fn write_file(
         &self,
         folder: &Folder,
         file: &mut File,
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut waiting = lock(&self.0);
-        let disk = match waiting.as_mut().filter(|waiting| waiting.many_files) {
-            Some(waiting) => waiting.disk(folder, folder.meta()?.id)?,
+        let mut pending = lock(&self.0);
+        let disk = match pending.as_mut().filter(|pending| pending.many_files) {
+            Some(pending) => pending.disk(folder, folder.meta()?.id)?,
             None => None,
         };
         write(file)?;
@@ -102,33 +102,32 @@ impl Durable {
     }
 }
 
-/// Renames without replacing and makes the new name durable; where that fails the thing goes back,
-/// so that an error means that it never moved.
+/// Renames without replacing and syncs the new name. On an error the old name is restored.
 pub(super) fn rename_durably(
     durable: &Durable,
     (from, name): (&Folder, Name),
     (to, to_name): (&Folder, Name),
 ) -> io::Result<()> {
     rename_new(from, name, to, to_name)?;
-    durable.names(to).inspect_err(|_| {
+    durable.sync_names(to).inspect_err(|_| {
         let _ = rename_new(to, to_name, from, name);
     })
 }
 
-/// As [`rename_durably`], and that the old name is gone is durable, too.
+/// As [`rename_durably`], and syncs the removal of the old name too.
 pub(super) fn rename_durably_in_both(
     durable: &Durable,
     (from, name): (&Folder, Name),
     (to, to_name): (&Folder, Name),
 ) -> io::Result<()> {
     rename_durably(durable, (from, name), (to, to_name))?;
-    durable.names(from).inspect_err(|_| {
+    durable.sync_names(from).inspect_err(|_| {
         let _ = rename_new(to, to_name, from, name);
     })
 }
 
-impl Waiting {
-    /// Where changes in this folder wait; none if they do not.
+impl Pending {
+    /// The disk of this folder; `None` if changes on it are not batched.
     fn disk(&mut self, folder: &Folder, id: FileId) -> io::Result<Option<&mut Disk>> {
         if id == FileId::UNKNOWN || !folder.keeps_order() {
             return Ok(None);
@@ -150,27 +149,27 @@ impl Disk {
             return folders.values().try_for_each(Folder::sync);
         }
         self.handle.sync_file_system()?;
-        // A file system that has shut itself down may take that for done; it does not take this so.
+        // A file system that has shut itself down may report success above, but not here.
         let mut folders = folders.values();
         folders.next().unwrap_or(&self.handle).sync()?;
         folders.try_for_each(|folder| folder.meta().map(drop))
     }
 }
 
-impl Together<'_> {
-    /// Makes all that was changed so far durable.
+impl SyncBatch<'_> {
+    /// Syncs all changes so far.
     ///
     /// # Errors
-    /// As the system says; then nothing is known of any of it.
+    /// From the system; any part of the changes may be durable then.
     pub fn sync(&self) -> Result<(), VaultError> {
-        let mut waiting = lock(&self.0.0);
-        let mut disks = waiting.iter_mut().flat_map(|all| all.disks.values_mut());
+        let mut pending = lock(&self.0.0);
+        let mut disks = pending.iter_mut().flat_map(|all| all.disks.values_mut());
         let synced = disks.try_for_each(Disk::sync);
         synced.map_err(|error| VaultError::io("make durable", &VaultPath::root(), error))
     }
 }
 
-impl Drop for Together<'_> {
+impl Drop for SyncBatch<'_> {
     fn drop(&mut self) {
         *lock(&self.0.0) = None;
     }

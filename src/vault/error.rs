@@ -1,4 +1,4 @@
-//! What can go wrong with a vault, said so that a person or a model can act on it.
+//! Errors of the vault, with messages and hints for people and models.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,145 +10,82 @@ use crate::note::code::ErrorCode;
 use crate::note::names::NameFault;
 use crate::note::path::{PathError, VaultPath};
 
-/// An error of the vault room. [`code`](Self::code) is the stable word, `Display` says what
-/// happened, [`hint`](Self::hint) what to do.
+/// The `fault`s of [`VaultError::BrokenLink`].
+pub(super) const DEAD_END: &str = "leads to nothing";
+pub(super) const CIRCLE: &str = "leads in a circle";
+
+/// An error of the vault. [`code`](Self::code) is stable, `Display` says what happened,
+/// [`hint`](Self::hint) what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VaultError {
-    /// The text given is no path into the vault.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A new name that Obsidian or a desktop system could not hold.
+    /// A new name that is invalid in Obsidian or on a desktop system.
     #[error("`{path}` cannot be made: {fault}")]
-    Name {
-        /// The whole path asked for.
-        path: String,
-        /// What is wrong with which component.
-        fault: NameFault,
-    },
-    /// Nothing is there.
+    Name { path: String, fault: NameFault },
     #[error("`{path}` does not exist in the vault")]
     NotFound {
-        /// The path asked for.
         path: VaultPath,
-        /// Up to five real paths that may be meant, best first.
+        /// Up to five similar paths that exist, best first.
         near: Vec<VaultPath>,
     },
-    /// It is in the cloud only.
     #[error("`{path}` is not on this machine: iCloud keeps it and has not downloaded it")]
-    NotDownloaded {
-        /// The path asked for.
-        path: VaultPath,
-    },
-    /// Several things answer to one name.
+    NotDownloaded { path: VaultPath },
     #[error("`{path}` could be any of {}", list(candidates))]
-    Ambiguous {
-        /// The path asked for.
-        path: VaultPath,
-        /// All that fit.
-        candidates: Vec<VaultPath>,
-    },
-    /// A place kept from every tool.
+    Ambiguous { path: VaultPath, candidates: Vec<VaultPath> },
     #[error("`{path}` is off limits: `{folder}` is protected because {reason}")]
-    Protected {
-        /// The path asked for.
-        path: String,
-        /// The protected folder on the way.
-        folder: String,
-        /// Why it is.
-        reason: String,
-    },
-    /// A link on the way leads out of the vault.
+    Protected { path: String, folder: String, reason: String },
     #[error("`{path}` leads out of the vault: `{link}` is a link to {target}")]
-    LinkOutside {
-        /// The path asked for.
-        path: VaultPath,
-        /// The link on the way.
-        link: VaultPath,
-        /// Where it says it leads.
-        target: String,
-    },
-    /// A link on the way leads nowhere, or in a circle.
+    LinkOutside { path: VaultPath, link: VaultPath, target: String },
     #[error("`{path}` cannot be followed: the link `{link}` {fault}")]
-    BrokenLink {
-        /// The path asked for.
-        path: VaultPath,
-        /// The link on the way.
-        link: VaultPath,
-        /// `leads to nothing` or the like.
-        fault: &'static str,
-    },
-    /// Something is there already.
+    BrokenLink { path: VaultPath, link: VaultPath, fault: &'static str },
     #[error("`{path}` exists already")]
     AlreadyExists { path: VaultPath },
-    /// A file was needed.
     #[error("`{path}` is a {}, not a file", kind.word())]
     NotAFile { path: VaultPath, kind: Kind },
-    /// A folder was needed.
     #[error("`{path}` is a {}, not a folder", kind.word())]
     NotAFolder { path: VaultPath, kind: Kind },
-    /// More than this is meant for.
+    /// The file exceeds a limit; both in bytes.
     #[error("`{path}` has {size} bytes; the limit is {limit}")]
-    TooLarge {
-        path: VaultPath,
-        /// Its size in bytes.
-        size: u64,
-        /// The limit in bytes.
-        limit: u64,
-    },
-    /// The file is not what the caller last saw.
+    TooLarge { path: VaultPath, size: u64, limit: u64 },
+    /// The file changed since the caller read it.
     #[error("`{path}` has changed since it was read")]
     Stale {
         path: VaultPath,
         /// The revision it has now; `None` if it is gone.
         current: Option<super::Revision>,
     },
-    /// The file got another name since the caller saw it.
+    /// The file was renamed since the caller read it.
     #[error("`{path}` was renamed since it was read: it is `{now}` now")]
-    Renamed {
-        /// The path it had.
-        path: VaultPath,
-        now: VaultPath,
-    },
+    Renamed { path: VaultPath, now: VaultPath },
     /// Another program writes the file again and again.
     #[error("`{path}` keeps changing while it is being saved")]
     Busy { path: VaultPath },
-    /// A folder that would be moved into itself.
     #[error("`{from}` cannot be moved into itself")]
     IntoItself { from: VaultPath },
-    /// A file marked read-only.
     #[error("`{path}` is read-only")]
     ReadOnly { path: VaultPath },
-    /// A rename from one disk to another, such as one that is mounted in the vault.
+    /// A rename to another disk, such as one mounted inside the vault.
     #[error("could not {action} `{path}`: it would have to go to another disk")]
-    OtherDisk {
-        /// What was being done, to follow "could not".
-        action: &'static str,
-        /// What would have moved.
-        path: VaultPath,
-    },
-    /// The vault's folder is not there any more, or an empty one is in its place.
+    OtherDisk { action: &'static str, path: VaultPath },
+    /// The vault's folder is missing, or an empty one is in its place.
     #[error("the vault at `{}` is gone", root.display())]
     Gone { root: PathBuf },
-    /// Another folder took the place of the vault's, and cannot be written to by this process.
-    #[error("the folder at `{}` is another than the one that the steward started with, which alone it may change", root.display())]
+    /// Another folder took the vault's path, and this confined process cannot write to it.
+    #[error("the folder at `{}` was replaced after the steward started, which may not write to the new one", root.display())]
     Replaced { root: PathBuf },
-    /// The operating system refused.
     #[error("could not {action} `{path}`")]
     Io {
-        /// What was being done, to follow "could not".
         action: &'static str,
-        /// What it was done to.
         path: String,
-        /// The system's answer.
         #[source]
         source: io::Error,
     },
 }
 
 impl VaultError {
-    /// The operating system's refusal to do `action` to `path`, sorted into what callers tell
-    /// apart.
+    /// Converts an error of the system; `action` follows "could not".
     pub(super) fn io(action: &'static str, path: &VaultPath, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { path: path.clone(), near: Vec::new() },
@@ -161,8 +98,11 @@ impl VaultError {
         }
     }
 
-    /// Whether this says that nothing is at the path that was looked at. Any other error of a look says
-    /// nothing of what is there.
+    pub(super) fn broken_link(path: &VaultPath, link: &VaultPath, fault: &'static str) -> Self {
+        Self::BrokenLink { path: path.clone(), link: link.clone(), fault }
+    }
+
+    /// Whether this means that the path does not exist. Other errors do not tell.
     pub fn is_absence(&self) -> bool {
         match self {
             Self::NotFound { .. } => true,
@@ -171,7 +111,7 @@ impl VaultError {
         }
     }
 
-    /// The stable word for programs.
+    /// Stable, for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Path(PathError::Outside { .. }) | Self::LinkOutside { .. } => {
@@ -206,7 +146,7 @@ impl VaultError {
         }
     }
 
-    /// What to do about it, as a sentence without its full stop.
+    /// What to do next, without a full stop.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Path(PathError::Outside { .. }) => {
@@ -256,7 +196,7 @@ impl VaultError {
                 "put the folder back or mount it; nothing is written until then".to_owned()
             }
             Self::Replaced { .. } => {
-                "end the steward and start it again; until then it reads, and changes nothing".to_owned()
+                "restart the steward; until then the vault can only be read".to_owned()
             }
             Self::Io { source, .. } if too_many_open(source) => {
                 "this process may not open more files at once: allow it more (`ulimit -n`), or change \
@@ -280,7 +220,7 @@ impl VaultError {
         Some(hint)
     }
 
-    /// The facts as JSON, for programs.
+    /// Details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         Some(match self {
             Self::NotFound { near, .. } if !near.is_empty() => json!({ "near": texts(near) }),
@@ -296,7 +236,7 @@ impl VaultError {
     }
 }
 
-/// Whether the limit of open files was met, of this process or of the system.
+/// Whether the limit of open files was reached, of this process or of the system.
 fn too_many_open(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
@@ -315,7 +255,7 @@ fn texts(paths: &[VaultPath]) -> Vec<&str> {
     paths.iter().map(VaultPath::as_str).collect()
 }
 
-/// Paths for a sentence: quoted, the first ten.
+/// The first ten paths, quoted, for a sentence.
 fn list(paths: &[VaultPath]) -> String {
     let mut text =
         paths.iter().take(10).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");

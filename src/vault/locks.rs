@@ -1,5 +1,4 @@
-//! Locks that a panic elsewhere never makes unusable: each guards values that are whole between two
-//! statements.
+//! Locking that ignores poisoning: every guarded value is consistent between any two statements.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -1,23 +1,23 @@
 //! The vault's folder: the only room that touches the user's files.
 //!
-//! May import `note`. Everything outside asks through a [`Vault`], a cheap clone over private
-//! state, which is open to every room above. The write side is another type: [`Vault::open`] hands
-//! out one [`Writer`], which `journal` owns.
+//! Imports `note` and `chaos`. Every room above reads through a [`Vault`], a cheap clone over
+//! shared private state. Writing takes another type: [`Vault::open`] returns the only [`Writer`],
+//! which `journal` owns.
 //!
 //! Invariants:
-//! - A file is opened by directory handles below the vault's root with links forbidden (`dir`), by
-//!   the real path that protection was decided on (`protect`, `real`). No comparison of absolute
-//!   paths stands between a caller and a file.
-//! - The catalogue is a memory of the disk, never an authority: whoever acts looks again.
-//! - Nothing here removes a user's bytes but for a displaced version already proved to be what the
-//!   caller had read, and what else is found in the way goes to the recovery folder.
+//! - A file is opened through directory handles below the vault's root with symbolic links
+//!   forbidden (`dir`), by the real path that protection was checked on (`protect`,
+//!   `root::realpath`). Safety never rests on comparing absolute paths.
+//! - The catalogue is a cache of the disk, never an authority: code that acts on a file stats it
+//!   again.
+//! - No code here deletes a user's bytes, except a displaced version whose hash is the one that the
+//!   caller had read. Anything else found in the way goes to the recovery folder.
 //!
-//! In parts, each of which is made of the one before and imports nothing of those after it: `root` (the
-//! folder: handles, protection, links), `tracker` (what is known to be in it, and who hears of
-//! changes), `watch` (when it looks), `read` (finding and reading, as far as a caller may see), `save`
-//! and `trash` (the [`Writer`]). Beside them: [`dir`] (handles), `durable` (when what
-//! was changed is safe from a power cut), [`glance`], [`protect`],
-//! [`catalogue`], `recovery` (what may be somebody's only copy), [`obsidian`], [`plugin`].
+//! Layers, each importing only those before it: `root` (the folder: handles, protection, links),
+//! `tracker` (the catalogue and its subscribers), `watch` (when to update the catalogue), `read`
+//! (resolving and reading within a caller's view), `save` and `trash` (the [`Writer`]). Beside
+//! them: [`dir`] (handles), `durable` (fsync, alone or batched), [`nonblocking`], [`protect`],
+//! [`catalogue`], `recovery` (rescued texts), [`obsidian`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
@@ -26,8 +26,8 @@ mod content;
 pub mod dir;
 mod durable;
 pub mod error;
-pub mod glance;
 mod locks;
+pub mod nonblocking;
 pub mod obsidian;
 pub mod plugin;
 pub mod protect;
@@ -45,31 +45,30 @@ mod view;
 mod watch;
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::note::path::VaultPath;
-pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, Seen, Wanted};
+pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, VisibleCatalogue, Wanted};
 pub use content::{Before, FileContent};
 pub use dir::{FileId, Kind, Meta};
-pub use durable::Together;
+pub use durable::SyncBatch;
 pub use error::VaultError;
 pub use obsidian::{
     ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, PropertyTypes, TrashOption,
 };
 pub use read::pick::Want;
-pub use read::resolve::{Found, Place};
-pub use read::turned::TurnedLink;
-pub use read::{Looks, Reader};
+pub use read::resolve::{Found, WriteTarget};
+pub use read::symlinks::RedirectedLink;
+pub use read::{BatchStat, Reader};
 pub use revision::{NoRevision, Revision};
 pub use root::Abilities;
 pub use save::{OldText, Saved, Staged, Writer};
 pub use settings::Settings;
 pub use temp::{hidden_name, is_temp_path, temp_name};
 pub use tracker::{ChangeKind, VaultChange};
-pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed, make_system_trash, system_trash};
+pub use trash::{Keeping, TRASH_FOLDER, TrashEntry, Trashed, make_system_trash, system_trash};
 pub use view::View;
 pub use watch::{VaultStatus, Watching};
 
@@ -78,34 +77,34 @@ use root::Root;
 use tracker::Tracker;
 use watch::Watcher;
 
-/// Asks a running call to stop early. A clone asks the same call.
+/// Cancels a running call, by request or at a deadline. Clones share the request.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>, Option<Instant>);
 
 impl Cancel {
-    /// Asks. A change that has begun is still finished.
+    /// Requests cancellation. A change that has begun is still finished.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// The same call, which is also to stop when this moment has come, if no earlier one is set.
+    /// The same request with this deadline, or the earlier of the two.
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self(Arc::clone(&self.0), Some(self.1.map_or(deadline, |own| own.min(deadline))))
     }
 
-    /// Whether its time is over.
+    /// Whether the deadline has passed.
     pub fn is_late(&self) -> bool {
         self.1.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Whether it was asked.
+    /// Whether cancellation was requested or the deadline has passed.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed) || self.is_late()
     }
 }
 
-/// A vault that is attached to, as far as a caller may see it. Clones share it.
+/// Handle to an open vault, restricted to a caller's [`View`]. Clones share the vault.
 #[derive(Clone)]
 pub struct Vault(Reader);
 
@@ -118,11 +117,11 @@ impl Deref for Vault {
 }
 
 impl Vault {
-    /// Attaches to the folder at `place` and scans it. The writer is the only one of this vault.
+    /// Opens the folder at `place` and scans it. The [`Writer`] is the only one of this vault.
     ///
-    /// `state` is the steward's own folder for this vault; what is rescued goes to `recovery/` in
-    /// it and what is deleted for good under `trashOption: none` to `kept/`. `progress` hears the
-    /// number of entries seen so far, from any thread.
+    /// `state` is the steward's own folder for this vault: rescued texts go to its `recovery/`,
+    /// files deleted under `trashOption: none` to its `kept/`. `progress` is called with the number
+    /// of entries seen so far, from any thread.
     ///
     /// # Errors
     /// [`VaultError::Io`] if the folder cannot be opened or listed.
@@ -137,9 +136,9 @@ impl Vault {
         Ok((vault.clone(), Writer::new(vault.0)))
     }
 
-    /// As [`Self::open`], and the system tells of what changes from then on: each folder is watched
-    /// before it is listed, so that the one scan misses nothing. What is told is taken in by whoever
-    /// asks ([`Watcher::settle`]), and by itself once [`Watcher::watch`] is called.
+    /// As [`Self::open`], and watches each folder before listing it, so that the one scan misses no
+    /// change. Events are applied by every query ([`Watcher::settle`]), and in the background once
+    /// [`Watcher::watch`] is called.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -160,14 +159,8 @@ impl Vault {
         Ok(Self(Reader::new(Watcher::new(tracker, Recovery::new(state), settings))))
     }
 
-    /// Keeps the steward's settings from every tool where they lie in the vault, or lead there, with
-    /// whatever is in a folder among these. Once, before anybody is served; says what it is.
-    pub fn protect(&self, settings: &[PathBuf]) -> Vec<VaultPath> {
-        self.0.protect(settings)
-    }
-
-    /// The same vault with what `view` leaves out unseen: not found, not listed, not read. What is
-    /// written is not its business.
+    /// The same vault restricted to `view`: other paths are not found, listed or read. Writes are
+    /// not restricted.
     #[must_use]
     pub fn seen_through(&self, view: View) -> Self {
         Self(self.0.seen_through(view))

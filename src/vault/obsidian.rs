@@ -1,7 +1,7 @@
-//! What Obsidian says about this vault in its configuration folder: read, never written.
+//! Reads Obsidian's settings of the vault from its configuration folder.
 //!
-//! Sources: Obsidian's help for the meanings, the community's typings for the keys. A file that is
-//! missing or broken means defaults, as in Obsidian; one that cannot be read for a moment does not.
+//! Sources: Obsidian's help for the meanings, the community's typings for the keys. A missing or
+//! broken file means defaults, as in Obsidian; after a read error the last settings stay.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,43 +18,40 @@ use super::error::VaultError;
 use crate::note::moment::{self, Formatted};
 use crate::note::path::PathRef;
 
-/// Settings files are small; something larger is not one.
+/// Larger files are ignored.
 const MAX_SETTINGS_BYTES: u64 = 8 << 20;
 
 /// Where deleted files go (`trashOption` in `app.json`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TrashOption {
-    /// The system's trash, Obsidian's default.
     #[default]
     System,
     /// `.trash/` in the vault.
     Local,
-    /// Deleted for good; the steward keeps a copy of its own all the same.
+    /// Permanent in Obsidian; the steward still keeps a copy.
     None,
 }
 
-/// How a link that is made or rewritten names its file (`newLinkFormat` in `app.json`).
+/// The path form of new and rewritten links (`newLinkFormat` in `app.json`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkFormat {
-    /// The name alone where the vault has one file of that name, else the whole path.
+    /// The name if it is unique in the vault, else the whole path.
     #[default]
     Shortest,
-    /// The way from the folder of the note that links.
+    /// Relative to the linking note's folder.
     Relative,
-    /// The whole path.
+    /// Relative to the vault's root.
     Absolute,
 }
 
-/// The settings that matter outside Obsidian.
+/// The settings that the steward uses.
 #[derive(Debug, Clone, Default)]
 pub struct ObsidianSettings {
     /// Name of the configuration folder; `None` if the vault has none.
     pub config_folder: Option<String>,
-    /// Where deleted files go.
     pub trash: TrashOption,
-    /// How links are written.
     pub link_format: LinkFormat,
-    /// Whether Obsidian lets links follow a rename without asking its user (`alwaysUpdateLinks`).
+    /// Whether Obsidian updates links after a rename without asking (`alwaysUpdateLinks`).
     pub always_update_links: bool,
     /// "Excluded files" as the user wrote them: prefixes, or `/regex/`.
     pub ignore_filters: Vec<String>,
@@ -62,33 +59,31 @@ pub struct ObsidianSettings {
 }
 
 impl ObsidianSettings {
-    /// Whether the user excluded this path. It still exists, resolves and is searched; it only
-    /// ranks last, as in Obsidian.
+    /// Whether the user excluded this path. As in Obsidian it is still found, but ranks last.
     pub fn is_ignored<'p>(&self, path: impl Into<PathRef<'p>>) -> bool {
         self.ignored.as_ref().is_some_and(|set| set.is_match(path.into().as_str()))
     }
 }
 
-/// How daily notes are called and what a new one holds, from `daily-notes.json`; the texts as the
-/// user wrote them.
+/// The settings of daily notes, from `daily-notes.json`, as the user wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DailyNotes {
-    /// The folder; empty: the vault's root.
+    /// Empty for the vault's root.
     pub folder: String,
-    /// The name, as a Moment format, in which `/` parts folders.
+    /// The name as a Moment format; `/` separates folders.
     pub format: String,
     /// The template's path, `.md` optional.
     pub template: Option<String>,
-    /// How `{{date}}` is written, as a Moment format.
+    /// Moment format of `{{date}}`.
     pub date_format: String,
-    /// How `{{time}}` is written, as a Moment format.
+    /// Moment format of `{{time}}`.
     pub time_format: String,
-    /// The folder of templates, from `templates.json`, where there is one.
+    /// The folder of templates, from `templates.json`.
     pub templates: Option<String>,
 }
 
 impl DailyNotes {
-    /// The path of the daily note of this moment's day, and the letters of the format that mean nothing.
+    /// The path of the day's note, and the unknown letters of the format.
     pub fn path(&self, time: &DateTime<FixedOffset>) -> Formatted {
         let Formatted { text, unknown } = moment::format(time, &self.format);
         let folder = self.folder.replace('\\', "/");
@@ -99,12 +94,12 @@ impl DailyNotes {
     }
 }
 
-/// Which type the user assigned to each property, from `types.json`.
+/// The types that the user assigned to properties, from `types.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PropertyTypes(HashMap<String, String>);
 
 impl PropertyTypes {
-    /// The type of this property, as Obsidian calls it: `date`, `text`, `multitext`. Case does not count in
+    /// The property's type as Obsidian calls it: `date`, `text`, `multitext`. Ignores the case of
     /// `name`.
     pub fn of(&self, name: &str) -> Option<&str> {
         self.0.get(&name.to_lowercase()).map(String::as_str)
@@ -114,18 +109,18 @@ impl PropertyTypes {
 /// The note open in Obsidian, from `workspace.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveNote {
-    /// Its path as Obsidian wrote it; it may be gone by now.
+    /// As Obsidian wrote it; the note may be gone.
     pub path: String,
     /// How it was found, in words.
     pub source: &'static str,
-    /// When Obsidian wrote the file. It lags a second or so behind what is on the screen.
+    /// When Obsidian wrote the file, a second or so after the screen changed.
     pub written: Option<SystemTime>,
 }
 
-/// Which file was read, when it was written, and its bytes.
+/// Path, mtime and size of a file that was read.
 type Stamp = (PathBuf, Option<SystemTime>, u64);
 
-/// Reads a vault's configuration again when its files change.
+/// Caches a vault's settings until their files change.
 #[derive(Debug, Default)]
 pub(super) struct SettingsFile {
     stamp: Option<Stamp>,
@@ -135,7 +130,7 @@ pub(super) struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// The settings as they are on disk now; a look at one file's time when nothing changed.
+    /// The current settings; costs a few stats if nothing changed.
     pub fn settings(&mut self, root: &Path) -> ObsidianSettings {
         let folder = self.settings.config_folder.clone();
         let folder = folder.filter(|name| root.join(name).is_dir());
@@ -152,7 +147,7 @@ impl SettingsFile {
         self.settings.clone()
     }
 
-    /// The types of properties as they are on disk now; a look at one file's time when nothing changed.
+    /// The current types of properties; costs a few stats if nothing changed.
     pub fn types(&mut self, root: &Path) -> Arc<PropertyTypes> {
         let folder = self.settings(root).config_folder;
         let file = root.join(folder.as_deref().unwrap_or(".obsidian")).join("types.json");
@@ -164,13 +159,12 @@ impl SettingsFile {
     }
 }
 
-/// What a settings file holds now.
+/// Whether a settings file changed.
 enum Changed {
-    /// What it held before.
     Not,
-    /// Something else. Nothing, where there is no such file.
+    /// The new value; null if there is no file.
     To(Value, Stamp),
-    /// It was half written, or the disk failed: what was known holds, and the next asks again.
+    /// It is incomplete, or the disk failed: the old value stays, and the next call tries again.
     Unreadable,
 }
 
@@ -178,7 +172,7 @@ fn changed(file: &Path, before: Option<&Stamp>) -> Changed {
     let meta = match std::fs::metadata(file) {
         Ok(meta) => Some(meta),
         Err(error) if is_absence(&error) => None,
-        // A disk that fails says nothing of what the user has set.
+        // A failing disk is not a missing file.
         Err(_) => return Changed::Not,
     };
     let (written, size) = meta.as_ref().map_or((None, 0), |m| (m.modified().ok(), m.len()));
@@ -199,8 +193,8 @@ fn parse_types(types: &Value) -> PropertyTypes {
     PropertyTypes(types.filter_map(entry).collect())
 }
 
-/// The configuration folders at the vault's root, `.obsidian` first: Obsidian lets the user choose
-/// another name that starts with a dot, and a vault can hold several.
+/// The configuration folders at the vault's root, `.obsidian` first: the user can choose other
+/// names that start with a dot, and a vault can have several.
 pub(super) fn config_folders(root: &Path) -> Vec<String> {
     let mut folders: Vec<String> = std::fs::read_dir(root)
         .into_iter()
@@ -216,13 +210,13 @@ pub(super) fn config_folders(root: &Path) -> Vec<String> {
     folders
 }
 
-// A fresh vault gets exactly these files, whatever the folder is called.
+// Every new vault has these files, whatever the folder's name.
 fn is_config_folder(folder: &Path) -> bool {
     folder.join("app.json").is_file() && folder.join("core-plugins.json").is_file()
 }
 
-/// The note open in Obsidian: the active tab; if that is no file, the tab in front of the main
-/// area; else the file opened last.
+/// The note open in Obsidian: the active tab; if that has no file, the front tab of the main area;
+/// else the file opened last.
 pub(super) fn active_note(root: &Path, config_folder: &str) -> Option<ActiveNote> {
     let file = root.join(config_folder).join("workspace.json");
     let workspace = read_json(&file).ok()??;
@@ -242,7 +236,7 @@ pub(super) fn active_note(root: &Path, config_folder: &str) -> Option<ActiveNote
     found(path.to_owned(), "the file opened last")
 }
 
-/// The settings of daily notes, and of templates for the formats in them.
+/// Reads the settings of daily notes, and those of templates for their formats.
 pub(super) fn daily_notes(
     root: &Path,
     config_folder: Option<&str>,
@@ -257,7 +251,7 @@ pub(super) fn daily_notes(
         match read_json(&place) {
             Err(error) if is_absence(&error) => Ok(Value::default()),
             Err(error) => Err(failed(error)),
-            // Of what is no JSON Obsidian takes nothing either.
+            // Obsidian ignores invalid JSON too.
             Ok(found) => Ok(found.unwrap_or_default()),
         }
     };
@@ -320,7 +314,7 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
             _ => format!("^{}", regex::escape(filter)),
         }
     });
-    // A pattern that only JavaScript can read is left out; the others count.
+    // Patterns that are valid in JavaScript alone are skipped.
     let sound: Vec<String> =
         patterns.filter(|pattern| regex::Regex::new(pattern).is_ok()).collect();
     let ignored = (!sound.is_empty()).then(|| RegexSet::new(&sound).ok()).flatten();
@@ -335,7 +329,7 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
     }
 }
 
-/// What a settings file holds; `None` for what is no JSON, or too large for settings.
+/// A settings file's value; `None` if it is not JSON, or too large.
 fn read_json(file: &Path) -> io::Result<Option<Value>> {
     let meta = std::fs::metadata(file)?;
     if !meta.is_file() || meta.len() > MAX_SETTINGS_BYTES {

@@ -1,64 +1,47 @@
-//! The steward's own plugin in Obsidian's configuration folder: the one place of this program that
-//! writes there, and only into the folder of that plugin.
+//! Installs the steward's plugin in Obsidian's configuration folder. Nothing else in this program
+//! writes there, and this only into the plugin's own folder.
 //!
-//! No tool leads here: the folder is protected from all of them, since what lies in it is run by
-//! Obsidian. A person who installs the plugin by the command line asks for just this. By handles
-//! like everything in this room: a plugin's folder that is a link is refused, never followed.
+//! No tool uses it: the folder is protected, since Obsidian runs the code in it. Only a person
+//! installs the plugin, by the command line. Works by handles, like everything in this room: a link
+//! in place of the plugin's folder is refused.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::dir::{Folder, Kind, Name};
+use super::dir::{Folder, Kind, Name, is_refused_link};
 use super::obsidian::config_folders;
 use super::temp::temp_name;
 
-/// What Obsidian calls the folder of plugins, and its list of those that are switched on.
 const PLUGINS: &str = "plugins";
-const SWITCHED_ON: &str = "community-plugins.json";
-/// What a plugin says of itself.
+/// The list of enabled plugins.
+const ENABLED: &str = "community-plugins.json";
 const MANIFEST: &str = "manifest.json";
-/// The largest file of a plugin that is compared, in bytes.
+/// The largest file that is compared, in bytes.
 const MOST: u64 = 16 << 20;
 
-/// Why the plugin cannot be looked at or changed.
+/// Why the plugin cannot be inspected or changed. Paths are relative to the vault's root.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
     /// Obsidian has never opened the vault.
     #[error("`{}` has no configuration folder of Obsidian's", .root.display())]
-    NoConfigFolder {
-        /// The vault.
-        root: PathBuf,
-    },
-    /// Something else lies there.
+    NoConfigFolder { root: PathBuf },
     #[error("`{folder}` holds something else than this plugin: {what}")]
-    Foreign {
-        /// The folder, from the vault's root.
-        folder: String,
-        what: String,
-    },
-    /// The file system said no.
+    Foreign { folder: String, what: String },
     #[error("could not {doing} `{path}`: {source}")]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// To what, from the vault's root.
-        path: String,
-        /// Why not.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: String, source: io::Error },
 }
 
 impl PluginError {
-    /// What to do about it.
+    /// What to do next.
     pub fn hint(&self) -> String {
         match self {
             Self::NoConfigFolder { .. } => "open the folder as a vault in Obsidian once".to_owned(),
             Self::Foreign { .. } => {
                 "look at what it is; `--force` replaces its program and leaves the rest".to_owned()
             }
-            Self::Io { source, .. } if source.raw_os_error() == Some(LOOP) => {
+            Self::Io { source, .. } if is_refused_link(source) => {
                 "it is a link, which is not followed: put a folder in its place".to_owned()
             }
             Self::Io { .. } => "check that the folder can be written".to_owned(),
@@ -66,26 +49,20 @@ impl PluginError {
     }
 }
 
-/// `ELOOP`: a link where none may be.
-#[cfg(target_os = "linux")]
-const LOOP: i32 = 40;
-#[cfg(not(target_os = "linux"))]
-const LOOP: i32 = 62;
-
-/// How the plugin stands in a vault.
+/// The state of the plugin in a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// The version that its manifest names; none where it is not there.
+pub struct PluginStatus {
+    /// From its manifest; `None` if it is not installed.
     pub version: Option<String>,
-    /// The files that are as they should be.
+    /// The number of files that are equal to the given ones.
     pub same: usize,
-    /// What else lies in its folder where the plugin is not this one: for people.
+    /// The folder's content if it is not this plugin, for people.
     pub foreign: Option<String>,
-    /// Whether Obsidian has it switched on.
+    /// Whether it is enabled in Obsidian.
     pub switched_on: bool,
 }
 
-/// The folder of one plugin in a vault; it need not be there.
+/// The folder of one plugin in a vault; it may not exist.
 #[derive(Debug)]
 pub struct PluginFolder {
     root: PathBuf,
@@ -94,8 +71,7 @@ pub struct PluginFolder {
 }
 
 impl PluginFolder {
-    /// The folder of the plugin `id` in the vault at `root`, in Obsidian's configuration folder
-    /// whatever that is called; of several the usual one.
+    /// The folder of the plugin `id` in the vault at `root`, in its first configuration folder.
     ///
     /// # Errors
     /// [`PluginError::NoConfigFolder`].
@@ -111,49 +87,55 @@ impl PluginFolder {
         format!("{}/{PLUGINS}/{}", self.config, self.id)
     }
 
-    /// How it stands, compared with these files.
+    /// Compares the installed plugin with these files.
     ///
     /// # Errors
     /// [`PluginError::Io`].
-    pub fn standing(&self, files: &[(&str, &[u8])]) -> Result<Standing, PluginError> {
+    pub fn status(&self, files: &[(&str, &[u8])]) -> Result<PluginStatus, PluginError> {
         let switched_on = self.is_switched_on();
-        let gone = Standing { version: None, same: 0, foreign: None, switched_on };
+        let gone = PluginStatus { version: None, same: 0, foreign: None, switched_on };
         let Some(folder) = self.existing()? else { return Ok(gone) };
         let manifest = self.read(&folder, MANIFEST)?;
-        let said: Option<Value> = manifest.and_then(|text| serde_json::from_slice(&text).ok());
-        let text = |key: &str| said.as_ref().and_then(|said| said[key].as_str());
+        let manifest: Option<Value> = manifest.and_then(|text| serde_json::from_slice(&text).ok());
+        let text = |key: &str| manifest.as_ref().and_then(|manifest| manifest[key].as_str());
         if text("id") != Some(self.id) {
-            let listed = folder.list().map_err(|error| self.failed("list", "", error))?;
-            let mut names: Vec<String> =
-                listed.iter().map(|one| one.name.to_string_lossy().into_owned()).collect();
-            names.sort();
+            let names = self.list(&folder)?;
             let foreign = match (text("id"), names.is_empty()) {
                 (_, true) => None,
                 (Some(id), _) => Some(format!("the plugin `{id}`")),
                 (None, _) => Some(format!("no manifest, but {}", names.join(", "))),
             };
-            return Ok(Standing { foreign, ..gone });
+            return Ok(PluginStatus { foreign, ..gone });
         }
         let mut same = 0;
         for (name, bytes) in files {
             same += usize::from(self.read(&folder, name)?.as_deref() == Some(*bytes));
         }
         let version = text("version").unwrap_or("?").to_owned();
-        Ok(Standing { version: Some(version), same, foreign: None, switched_on })
+        Ok(PluginStatus { version: Some(version), same, foreign: None, switched_on })
     }
 
-    /// Writes these files, each whole or not at all, in this order; the manifest best last, since
-    /// its version then says that all are there. Nothing else in the folder is touched.
+    fn list(&self, folder: &Folder) -> Result<Vec<String>, PluginError> {
+        let listed = folder.list().map_err(|error| self.failed("list", "", error))?;
+        let mut names: Vec<String> =
+            listed.iter().map(|one| one.name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Writes these files, each atomically, in this order. Put the manifest last, since its version
+    /// says that the others are written. Other files stay.
     ///
     /// # Errors
-    /// [`PluginError::Io`]; the files before are written then.
+    /// [`PluginError::Io`]; earlier files are written then.
     pub fn write(&self, files: &[(&str, &[u8])]) -> Result<(), PluginError> {
         let folder = self.made()?;
         for (name, bytes) in files {
             let failed = |error| self.failed("write", name, error);
             let temp = temp_name();
-            let (temp, name) = (named(&temp).map_err(failed)?, named(name).map_err(failed)?);
-            // A link or a folder of that name is not written through and not replaced.
+            let temp = Name::new(&temp).map_err(failed)?;
+            let name = Name::new(name).map_err(failed)?;
+            // A link or a folder of that name is not replaced.
             if let Ok(meta) = folder.stat(name)
                 && meta.kind != Kind::File
             {
@@ -172,26 +154,18 @@ impl PluginFolder {
         folder.sync().map_err(|error| self.failed("write", "", error))
     }
 
-    /// Removes the files of these names, the folder where nothing else is in it, and that of all
-    /// plugins where there is no other; the names of what stays.
+    /// Removes these files, then the plugin's folder and that of all plugins if they are empty;
+    /// returns the names of other files in the plugin's folder.
     ///
     /// # Errors
     /// [`PluginError::Io`].
     pub fn remove(&self, names: &[&str]) -> Result<Vec<String>, PluginError> {
         let Some(folder) = self.existing()? else { return Ok(Vec::new()) };
         for name in names {
-            let removed = named(name).and_then(|name| folder.remove_file(name));
-            match removed {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(self.failed("remove", name, error));
-                }
-                _ => {}
-            }
+            let removed = Name::new(name).and_then(|name| folder.remove_file(name));
+            found(removed).map_err(|error| self.failed("remove", name, error))?;
         }
-        let listed = folder.list().map_err(|error| self.failed("list", "", error))?;
-        let mut left: Vec<String> =
-            listed.into_iter().map(|one| one.name.to_string_lossy().into_owned()).collect();
-        left.sort();
+        let left = self.list(&folder)?;
         if left.is_empty() {
             self.remove_folders().map_err(|error| self.failed("remove", "", error))?;
         }
@@ -200,43 +174,36 @@ impl PluginFolder {
 
     fn remove_folders(&self) -> io::Result<()> {
         let root = Folder::open_root(&self.root)?;
-        let config = root.open_folder(named(&self.config)?)?;
-        let plugins = config.open_folder(named(PLUGINS)?)?;
-        plugins.remove_folder(named(self.id)?)?;
+        let config = root.open_folder(Name::new(&self.config)?)?;
+        let plugins = config.open_folder(Name::new(PLUGINS)?)?;
+        plugins.remove_folder(Name::new(self.id)?)?;
         let is_empty = plugins.list()?.is_empty();
         drop(plugins);
         if is_empty {
-            config.remove_folder(named(PLUGINS)?)?;
+            config.remove_folder(Name::new(PLUGINS)?)?;
         }
         Ok(())
     }
 
     fn config(&self) -> Result<Folder, PluginError> {
         let root = Folder::open_root(&self.root);
-        let opened = root.and_then(|root| root.open_folder(named(&self.config)?));
-        opened.map_err(|source| PluginError::Io {
-            doing: "open",
-            path: self.config.clone(),
-            source,
-        })
-    }
-
-    fn plugins(&self) -> Result<Option<Folder>, PluginError> {
-        found(self.config()?.open_folder(named(PLUGINS).map_err(|e| self.failed("open", "", e))?))
-            .map_err(|error| self.failed("open", "", error))
+        let opened = root.and_then(|root| root.open_folder(Name::new(&self.config)?));
+        let path = self.config.clone();
+        opened.map_err(|source| PluginError::Io { doing: "open", path, source })
     }
 
     fn existing(&self) -> Result<Option<Folder>, PluginError> {
-        let Some(plugins) = self.plugins()? else { return Ok(None) };
-        let opened = named(self.id).and_then(|name| plugins.open_folder(name));
+        let config = self.config()?;
+        let plugins = Name::new(PLUGINS).and_then(|name| config.open_folder(name));
+        let opened = plugins.and_then(|plugins| plugins.open_folder(Name::new(self.id)?));
         found(opened).map_err(|error| self.failed("open", "", error))
     }
 
-    /// The folder, made where it is missing.
+    /// The folder, made if it is missing.
     fn made(&self) -> Result<Folder, PluginError> {
         let mut folder = self.config()?;
         for name in [PLUGINS, self.id] {
-            let made = named(name).and_then(|name| {
+            let made = Name::new(name).and_then(|name| {
                 match folder.create_folder(name) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                         return Err(error);
@@ -251,7 +218,7 @@ impl PluginFolder {
     }
 
     fn read(&self, folder: &Folder, name: &str) -> Result<Option<Vec<u8>>, PluginError> {
-        let opened = named(name).and_then(|name| folder.open_file(name));
+        let opened = Name::new(name).and_then(|name| folder.open_file(name));
         let read = found(opened).and_then(|opened| {
             let Some((file, _)) = opened else { return Ok(None) };
             let mut bytes = Vec::new();
@@ -261,11 +228,10 @@ impl PluginFolder {
         read.map_err(|error| self.failed("read", name, error))
     }
 
-    /// Obsidian keeps the plugins that are switched on as a list of their names. What cannot be
-    /// read switches nothing on.
+    /// An unreadable list counts as empty.
     fn is_switched_on(&self) -> bool {
         let Ok(config) = self.config() else { return false };
-        let listed = self.read(&config, SWITCHED_ON).ok().flatten().unwrap_or_default();
+        let listed = self.read(&config, ENABLED).ok().flatten().unwrap_or_default();
         let listed: Vec<String> = serde_json::from_slice(&listed).unwrap_or_default();
         listed.iter().any(|id| id == self.id)
     }
@@ -279,11 +245,7 @@ impl PluginFolder {
     }
 }
 
-fn named(name: &str) -> io::Result<Name<'_>> {
-    Name::new(name)
-}
-
-/// What is not there is none.
+/// Maps `NotFound` to `None`.
 fn found<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
     match opened {
         Ok(opened) => Ok(Some(opened)),
@@ -313,22 +275,22 @@ mod tests {
     fn it_is_written_whole_updated_and_removed_and_data_stays() {
         let (vault, plugin) = vault(".notes-config");
         assert_eq!(plugin.path(), ".notes-config/plugins/our-plugin");
-        let standing = plugin.standing(&FILES).unwrap();
-        assert_eq!((standing.version, standing.same), (None, 0));
+        let status = plugin.status(&FILES).unwrap();
+        assert_eq!((status.version, status.same), (None, 0));
         plugin.write(&FILES).unwrap();
-        let standing = plugin.standing(&FILES).unwrap();
-        assert_eq!((standing.version.as_deref(), standing.same), (Some("1.2.3"), 2));
-        assert!(!standing.switched_on);
+        let status = plugin.status(&FILES).unwrap();
+        assert_eq!((status.version.as_deref(), status.same), (Some("1.2.3"), 2));
+        assert!(!status.switched_on);
 
         let folder = vault.path().join(plugin.path());
         std::fs::write(folder.join("data.json"), "{}").unwrap();
         std::fs::write(folder.join("main.js"), "old").unwrap();
         let listed = vault.path().join(".notes-config/community-plugins.json");
         std::fs::write(listed, r#"["other","our-plugin"]"#).unwrap();
-        let standing = plugin.standing(&FILES).unwrap();
-        assert_eq!((standing.same, standing.switched_on), (1, true));
+        let status = plugin.status(&FILES).unwrap();
+        assert_eq!((status.same, status.switched_on), (1, true));
         plugin.write(&FILES).unwrap();
-        assert_eq!(plugin.standing(&FILES).unwrap().same, 2);
+        assert_eq!(plugin.status(&FILES).unwrap().same, 2);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "nothing is left beside");
 
         assert_eq!(plugin.remove(&["main.js", "manifest.json"]).unwrap(), ["data.json"]);
@@ -343,16 +305,16 @@ mod tests {
     }
 
     #[test]
-    fn another_plugin_there_is_told() {
+    fn another_plugin_there_is_reported() {
         let (vault, plugin) = vault(".obsidian");
         let folder = vault.path().join(plugin.path());
         std::fs::create_dir_all(&folder).unwrap();
-        assert_eq!(plugin.standing(&FILES).unwrap().foreign, None, "an empty folder is nobody's");
+        assert_eq!(plugin.status(&FILES).unwrap().foreign, None, "an empty folder is nobody's");
         std::fs::write(folder.join("notes.txt"), "mine").unwrap();
-        let foreign = plugin.standing(&FILES).unwrap().foreign.unwrap();
+        let foreign = plugin.status(&FILES).unwrap().foreign.unwrap();
         assert!(foreign.contains("notes.txt"), "{foreign}");
         std::fs::write(folder.join("manifest.json"), r#"{"id":"other"}"#).unwrap();
-        assert_eq!(plugin.standing(&FILES).unwrap().foreign.unwrap(), "the plugin `other`");
+        assert_eq!(plugin.status(&FILES).unwrap().foreign.unwrap(), "the plugin `other`");
     }
 
     #[cfg(unix)]
@@ -364,7 +326,7 @@ mod tests {
         let place = vault.path().join(plugin.path());
         std::os::unix::fs::symlink(outside.path(), &place).unwrap();
         assert!(plugin.write(&FILES).is_err());
-        assert!(plugin.standing(&FILES).is_err());
+        assert!(plugin.status(&FILES).is_err());
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 
         std::fs::remove_file(&place).unwrap();

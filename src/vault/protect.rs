@@ -1,14 +1,14 @@
-//! What no tool may touch, and what Obsidian itself does not see.
+//! Folders that no tool may touch, and names that Obsidian hides.
 //!
-//! Decided on the components of a path that has no links left in it: the caller resolves first
-//! and opens by that same path with links forbidden, so no spelling and no link gets around it.
+//! Checked on the components of a real path (free of links). The caller then opens that same path
+//! with links forbidden, so no spelling and no link gets around the check.
 
 use std::sync::OnceLock;
 
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
-/// Folders kept from every tool at any depth, and why.
+/// Folders protected at any depth, and why.
 const PROTECTED: [(&str, &str); 4] = [
     (".obsidian", "it holds Obsidian's own settings and plugins"),
     (".smarthole", "it holds SmartHole's own data"),
@@ -16,37 +16,37 @@ const PROTECTED: [(&str, &str); 4] = [
     (".trash", "it holds deleted notes, which are reached through the trash tools"),
 ];
 
-/// Folders that services leave in synced places and that hold no notes.
+/// Hidden folders that sync services create; they hold no notes.
 const NOISE: [&str; 1] = ["@eadir"];
 
-/// A protected folder, by the name found in the path.
+/// The protected folder that a path lies in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Protected {
-    /// The folder as it stands in the path.
+    /// As spelt in the path.
     pub folder: String,
-    /// Why, to follow "because".
+    /// Follows "because" in a message.
     pub reason: String,
 }
 
-/// The rules of one vault.
+/// The protection rules of one vault.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Protection {
     /// Fold keys of configuration folders under another name than `.obsidian`.
     config_folders: Vec<String>,
-    /// Where the daemon's own state lies in the vault, if the user put it there.
+    /// The steward's state folder, if it lies in the vault.
     state: Option<VaultPath>,
-    /// Where the steward's settings and keys lie in the vault, if the user put them there.
+    /// The steward's settings and keys that lie in the vault.
     settings: OnceLock<Vec<VaultPath>>,
 }
 
 impl Protection {
-    /// Rules for a vault whose root also holds these configuration folders.
+    /// Rules for a vault with these configuration folders at its root.
     pub fn new(config_folders: &[String], state: Option<VaultPath>) -> Self {
         let config_folders = config_folders.iter().map(|name| fold_key(name)).collect();
         Self { config_folders, state, settings: OnceLock::new() }
     }
 
-    /// The same rules for a vault whose root holds these configuration folders besides.
+    /// The same rules with these configuration folders added.
     pub fn with(&self, config_folders: &[String]) -> Self {
         let mut rules = self.clone();
         rules.config_folders.extend(config_folders.iter().map(|name| fold_key(name)));
@@ -55,17 +55,17 @@ impl Protection {
         rules
     }
 
-    /// Protects these files and folders too, from now on; once.
+    /// Protects these files and folders too. Only the first call takes effect.
     pub fn protect(&self, settings: Vec<VaultPath>) {
         let _ = self.settings.set(settings);
     }
 
-    /// The files and folders that were protected so.
+    /// The paths given to [`Self::protect`].
     pub fn settings(&self) -> &[VaultPath] {
         self.settings.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The protected folder that `path` is or lies in, at any depth and in any case.
+    /// The protected folder that `path` is or lies in, at any depth; letter case is ignored.
     pub fn check(&self, path: &VaultPath) -> Option<Protected> {
         let is_of = |own: &&VaultPath| path.fold_key() == own.fold_key() || path.is_within(*own);
         let own = |place: &VaultPath, what: &str| {
@@ -87,7 +87,7 @@ impl Protection {
     }
 
     fn reason(&self, name: &str) -> Option<&'static str> {
-        // All of these start with a dot, but for the short names that Windows makes of them.
+        // All protected names start with a dot, except for their 8.3 names on Windows.
         if !name.starts_with('.') && !cfg!(windows) {
             return None;
         }
@@ -100,19 +100,19 @@ impl Protection {
     }
 }
 
-/// Whether a name is invisible in the vault, as in Obsidian: dot-files and dot-folders, and the
-/// leftovers of services. Protected names are among them.
+/// Whether Obsidian hides a name: dot-files, dot-folders and leftovers of sync services. All
+/// protected names are hidden.
 pub fn is_hidden_name(name: &str) -> bool {
     name.starts_with('.') || NOISE.contains(&fold_key(name).as_str())
 }
 
-/// Whether any component of the path is invisible.
+/// Whether any component of the path is hidden.
 pub fn is_hidden(path: &VaultPath) -> bool {
     path.components().any(is_hidden_name)
 }
 
-/// The name as Windows would read it: trailing dots and blanks dropped, an alternate stream's name
-/// cut off. Elsewhere these are other names, but none that a vault needs.
+/// The name as Windows reads it: without trailing dots and blanks, and without an alternate
+/// stream's name. On other systems such names are distinct, but no vault needs them.
 fn bare(name: &str) -> &str {
     let name = match name.find(':') {
         Some(colon) if colon > 0 => &name[..colon],
@@ -122,7 +122,7 @@ fn bare(name: &str) -> &str {
     if trimmed.is_empty() { name } else { trimmed }
 }
 
-/// The 8.3 names that Windows gives the protected folders: `OBSIDI~1`, `SMARTH~1`, `GIT~1`,
+/// Whether this is a protected folder's 8.3 name on Windows: `OBSIDI~1`, `SMARTH~1`, `GIT~1`,
 /// `TRASH~1`.
 fn short_name(key: &str) -> bool {
     let Some((stem, number)) = key.split_once('~') else { return false };

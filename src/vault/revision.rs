@@ -15,12 +15,11 @@ pub struct Revision([u8; 16]);
 pub struct NoRevision(String);
 
 impl Revision {
-    /// The revision of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self::short(blake3::hash(bytes))
     }
 
-    /// The revision of what a reader gives, without holding it.
+    /// The revision of a stream, hashed in chunks.
     pub fn of_reader(mut reader: impl Read) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0_u8; 64 << 10];
@@ -34,7 +33,7 @@ impl Revision {
         }
     }
 
-    /// The revision of bytes whose whole BLAKE3 is known.
+    /// The revision of bytes with this full BLAKE3 hash.
     pub fn of_hash(hash: &[u8; 32]) -> Self {
         Self::short(blake3::Hash::from_bytes(*hash))
     }
@@ -49,7 +48,7 @@ impl Revision {
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        // Every read tells one.
+        // Hot path: every read prints one.
         let digits = |byte: u8| [byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]);
         let text = self.0.map(digits);
         f.write_str(std::str::from_utf8(text.as_flattened()).map_err(|_| fmt::Error)?)

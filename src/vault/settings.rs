@@ -1,14 +1,14 @@
-//! How this room behaves.
+//! The `[vault]` section of the configuration file.
 
 use serde::{Deserialize, Serialize};
 
-/// How this room behaves; a section of the configuration file.
+/// The `[vault]` section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Minutes between two full looks at the vault, which catch what events missed. 0: never.
+    /// Minutes between full scans, which find what events missed. 0: never.
     pub rescan_minutes: u32,
-    /// Seconds between two looks where the file system sends no events.
+    /// Seconds between full scans where the file system sends no events.
     pub poll_seconds: u32,
     /// Bytes of the largest file that is read or edited whole.
     pub max_file_bytes: u64,

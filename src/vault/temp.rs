@@ -1,34 +1,34 @@
-//! The names of files that are ours for a moment.
+//! Names of the steward's temporary files.
 
 use crate::note::path::VaultPath;
 
-/// Names of our own unfinished files: hidden from Obsidian, short, known to be temporary by most
+/// A new name for a temporary file: hidden from Obsidian, short, recognised as temporary by most
 /// sync programs.
 pub fn temp_name() -> String {
     format!(".~vs-{}.tmp", random_tag())
 }
 
-/// A hidden path beside `path`, for what lies there to make way for a moment: of two files that change
-/// places one goes there first, and from there to its new path in the same change set.
+/// A temporary path beside `path`. When two files swap names, one moves there first and on to its
+/// new path in the same change set.
 pub fn hidden_name(path: &VaultPath) -> VaultPath {
     let folder = path.parent().unwrap_or_else(VaultPath::root);
     folder.join(&temp_name()).expect("it is a single name")
 }
 
-/// Whether a path is one of [`hidden_name`]'s.
+/// Whether [`hidden_name`] could have made this path.
 pub fn is_temp_path(path: &VaultPath) -> bool {
     is_temp_name(path.name())
 }
 
-/// Whether a name is one of [`temp_name`]'s or of the probe's.
+/// Whether a name is a temporary file's or a file system probe's.
 pub(super) fn is_temp_name(name: &str) -> bool {
     name.starts_with(".~vs-") && (name.ends_with(".tmp") || name.starts_with(".~vs-probe-"))
 }
 
-/// Eight hexadecimal digits that no other file has.
+/// Eight random hexadecimal digits.
 pub(super) fn random_tag() -> String {
     let random = getrandom::u64().unwrap_or_else(|_| {
-        // Without randomness the clock will do: a clash is an error on creation, not a loss.
+        // The clock is enough: a clash only makes the creation fail.
         let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         clock.map_or(0, |age| u64::from(age.subsec_nanos()))
     });

@@ -1,8 +1,7 @@
-//! What a caller may see of the vault: all of it, or some folders.
+//! The part of the vault that a caller may see: all of it, or some folders.
 //!
-//! Asked with real paths, as they are spelt on disk and free of links: what a path means is found
-//! first, then whether it may be seen. A folder on the way to one that may be seen is seen too,
-//! as a way, with nothing else in it.
+//! Checked on real paths, spelt as on disk and free of links, so paths are resolved first. The
+//! ancestors of a visible folder are visible too, without their other entries.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::note::path::{PathRef, VaultPath};
 pub struct View(Option<Arc<[VaultPath]>>);
 
 impl View {
-    /// These folders with what is in them; none means that nothing is seen.
+    /// These folders with everything in them; an empty list hides everything.
     pub fn of(mut folders: Vec<VaultPath>) -> Self {
         folders.sort();
         folders.dedup();
@@ -22,25 +21,25 @@ impl View {
         Self(Some(folders.into()))
     }
 
-    /// Whether all of the vault can be seen.
+    /// Whether nothing is hidden.
     pub fn is_all(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether this can be seen, as part of a folder or on the way to one.
+    /// Whether the path lies in a visible folder or is an ancestor of one.
     pub fn shows<'p>(&self, path: impl Into<PathRef<'p>>) -> bool {
         let Some(folders) = &self.0 else { return true };
         let path = path.into();
         folders.iter().any(|folder| path.is_within(folder) || folder.is_within(path))
     }
 
-    /// Whether all that is in this folder can be seen.
+    /// Whether everything in this folder is visible.
     pub fn holds(&self, path: &VaultPath) -> bool {
         let Some(folders) = &self.0 else { return true };
         folders.iter().any(|folder| path.is_within(folder))
     }
 
-    /// What of this folder can be seen whole: itself, or folders in it.
+    /// The folder itself if all of it is visible, else the visible folders in it.
     pub fn parts(&self, folder: &VaultPath) -> Vec<VaultPath> {
         match &self.0 {
             Some(folders) if !self.holds(folder) => {

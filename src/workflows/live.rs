@@ -72,7 +72,7 @@ impl<'a> Live<'a> {
             Does::Tool { name: tool, changes } => {
                 let turn = self.mode.run.map(|run| format!("workflow {run} {name}"));
                 if let Some(turn) = turn.as_deref().filter(|_| was_begun && *changes)
-                    && let Some(set) = self.of.store.journal.changes.done_in_turn(turn)?
+                    && let Some(set) = self.of.store.journal.changes.applied_in_turn(turn)?
                 {
                     let text = format!("done before the run was cut short, as change set {set}");
                     return Ok(Ended {

@@ -472,12 +472,12 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     let gone = life.agent.go_on(spoken("milk", row.id), first.conversation, notice).await.err();
     let id = first.conversation;
     assert_eq!(gone, Some(PromptError::Memory(MemoryError::NotFound { id })));
-    store.inbox.forget_lost_turn(row.id).unwrap();
+    store.inbox.clear_deleted_turn(row.id).unwrap();
     life.may.add_permits(1);
     let third = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!(third.conversation, other);
     store.inbox.settle(row.id, InboxState::Done, None, "").unwrap();
-    assert_eq!(store.inbox.heard_in(row.id).unwrap(), Some(third.turn));
+    assert_eq!(store.inbox.delivered_to(row.id).unwrap(), Some(third.turn));
 }
 
 #[tokio::test]

@@ -116,6 +116,40 @@ fn it_is_named_told_again_forked_and_deleted() {
 }
 
 #[test]
+fn a_table_is_drawn_again_when_its_conversation_is_loaded() {
+    let wire = Wire::Chat;
+    let place = Place::new(
+        wire,
+        vec![
+            calls(wire, "c1", "query_notes", json!({"where": "file.inFolder(\"Recipes\")"})),
+            calls(wire, "c2", "read_file", json!({"path": "Recipes/Bread.md"})),
+            says(wire, "One recipe."),
+            says(wire, TITLE),
+        ],
+    );
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let asked = client.prompt("Which recipes are there?");
+    let answer = client.answer(asked);
+    let session = answer["result"]["_meta"]["vault"]["sessionId"].clone();
+    let mut other = place.client(&daemon);
+    call(&mut other, "session/load", json!({"sessionId": session}));
+    let over = |seen: &[Value]| -> Vec<Value> {
+        let updates = told(seen, "tool_call_update").into_iter();
+        updates.filter(|update| update["status"] == "completed").collect()
+    };
+    let (live, again) = (over(&client.seen), over(&other.seen));
+    assert_eq!(live[0]["rawOutput"]["rows"][0]["path"], "Recipes/Bread.md", "{live:?}");
+    for field in ["toolCallId", "rawOutput"] {
+        assert_eq!(again[0][field], live[0][field]);
+    }
+    assert!(
+        again[1].get("rawOutput").is_none(),
+        "what is not drawn is not stored twice: {again:?}"
+    );
+}
+
+#[test]
 fn a_turn_at_work_keeps_its_conversation_from_ending_and_being_deleted() {
     let wire = Wire::Chat;
     let delete = json!({"path": "Recipes"});

@@ -196,6 +196,11 @@ fn what_is_said_meanwhile_is_heard_by_the_same_turn() {
     // What the person said with their no is heard by the model.
     let heard = String::from_utf8_lossy(&requests[1].body).into_owned();
     assert!(heard.contains("a person refused it and said \\\"only the old ones\\\""), "{heard}");
+    // Replayed, the call still tells who refused it.
+    let told = told_again(&mut place.client(&daemon));
+    let ended = told.iter().find(|update| update["sessionUpdate"] == "tool_call_update").unwrap();
+    assert_eq!(ended["rawOutput"]["code"], "denied", "{ended:#}");
+    assert_eq!(ended["rawOutput"]["data"]["refused"]["words"], "only the old ones", "{ended:#}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::settings::Permission;
 use vault_steward::policy::{Caller, Mode, Scope, Settings, schema};
 use vault_steward::store::Store;
-use vault_steward::store::audit::{AuditRow, AuditWanted};
+use vault_steward::store::audit::{AuditFilter, AuditRow};
 use vault_steward::tools::{
     self, Answer, Context, Definition, Registry, Tier, Tool, ToolError, ToolKind,
 };
@@ -200,7 +200,7 @@ fn a_change_of_mode_holds_from_the_next_call_and_for_later_runs() {
 }
 
 pub fn audited(calls: &Calls) -> Vec<AuditRow> {
-    calls.audited(&AuditWanted { limit: 1000, ..AuditWanted::default() }).unwrap()
+    calls.audited(&AuditFilter { limit: 1000, ..AuditFilter::default() }).unwrap()
 }
 
 /// A look where nobody waits: counted and written down like any other, and not at all where it was
@@ -400,7 +400,7 @@ fn a_tool_that_takes_too_long_is_ended() {
 #[test]
 fn the_input_layer_knows_every_word_of_every_schema() {
     for tool in Registry::built_in().iter() {
-        let unknown = schema::unknown_word(&tool.input_schema);
+        let unknown = schema::unknown_keyword(&tool.input_schema);
         assert_eq!(unknown, None, "{}: policy/schema.rs does not check it", tool.name);
         let fits = schema::check(&tool.input_schema, &arguments(&tool.name));
         assert_eq!(fits, Ok(()), "the example of {}", tool.name);

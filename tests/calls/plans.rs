@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use vault_steward::calls::{Answerer, Calls, Decision, Outcome, Question};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::{Mode, Scope, Settings};
+use vault_steward::store::audit::AuditFilter;
 use vault_steward::vault::Cancel;
 
 use crate::doors::{answered, calls, request};
@@ -94,4 +95,46 @@ fn a_person_is_told_the_identity_and_agrees_to_it_alone() {
     agreed.agreed = Some(identity);
     let done = answered(calls.call(agreed, &Cancel::default())).unwrap().data;
     assert_eq!(done["done"], NOTES);
+}
+
+/// Models know such tools by other names. These are no tools of their own: what is allowed, asked and recorded is the
+/// tool's.
+#[test]
+fn another_name_of_a_tool_is_that_tool_for_policy_and_audit_and_is_not_listed() {
+    let (vault, calls, planned) = long();
+    let tools = calls.tools();
+    let mut others = 0;
+    for tool in tools.iter() {
+        for other in tool.other_names {
+            assert_eq!(tools.get(other).unwrap().name, tool.name);
+            assert!(tools.iter().all(|one| one.name != **other), "`{other}` is a tool of its own");
+            others += 1;
+        }
+    }
+    assert_eq!(others, 3);
+    let call = |name: &str, input: Value| {
+        calls.call(request(Scope::Client, name, input), &Cancel::default())
+    };
+    let shown = answered(call("preview_operations", json!({"plan": planned["plan"]}))).unwrap();
+    assert_eq!(shown.data["identity"], planned["identity"]);
+    let items = json!([{"path": "In/n000.md", "to": "Out/x.md"}]);
+    let made = answered(call("apply_organization_rules", json!({"items": items}))).unwrap();
+    assert_eq!(made.data["items"], 1);
+    assert!(vault.exists("In/n000.md"), "it only plans");
+    let wanted = json!({"plan": planned["plan"], "identity": planned["identity"]});
+    let question = asked(call("commit_plan", wanted.clone()));
+    assert_eq!(question.tool(), "apply_plan");
+    let answer = question.answer(Decision::Reject, Answerer::from("chat"), &Cancel::default());
+    assert_eq!(answered(answer).unwrap_err().code, ErrorCode::Denied);
+    let read_only = Settings { mode: Mode::ReadOnly, ..Settings::default() };
+    calls.set_settings(read_only);
+    assert_eq!(answered(call("commit_plan", wanted)).unwrap_err().code, ErrorCode::Denied);
+    let rows = calls.audited(&AuditFilter { limit: 20, ..AuditFilter::default() }).unwrap();
+    let recorded: Vec<&str> = rows.iter().map(|row| &*row.tool).collect();
+    for name in ["show_plan", "plan_changes", "apply_plan"] {
+        assert!(recorded.contains(&name), "{recorded:?}");
+    }
+    for other in ["preview_operations", "apply_organization_rules", "commit_plan"] {
+        assert!(!recorded.contains(&other), "{recorded:?}");
+    }
 }

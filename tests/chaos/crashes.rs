@@ -30,43 +30,26 @@ pub enum End {
 pub fn run() -> Vec<Line> {
     let places = Tally::new("places to crash at", PLACES);
     let runs = Tally::new("crashes with a crash in the recovery", RUNS);
-    let states = Mutex::new(Vec::new());
-    report::each(CASES.len() as u64, &places, |number| match undisturbed(number as usize) {
-        Ok((both, passed)) => {
-            places.count(passed);
-            states.lock().expect("no panic").push((number as usize, both, passed));
-        }
-        Err(fault) => places.bad(format!("{}: {fault}", CASES[number as usize].name)),
-    });
-    let mut states = states.into_inner().expect("no panic");
-    states.sort_by_key(|(number, _, _)| *number);
-    let first: Vec<(usize, &Both, u64)> = states
-        .iter()
-        .flat_map(|(number, both, passed)| (1..=*passed).map(move |at| (*number, both, at)))
-        .collect();
+    let states = undisturbed_cases(CASES.len(), &places, name, undisturbed);
     // How many places each recovery has: one run each, which is looked at as well.
-    let pairs = Mutex::new(Vec::new());
     let (before, after) = (AtomicU64::new(0), AtomicU64::new(0));
     let note =
         |is_after: bool| if is_after { &after } else { &before }.fetch_add(1, Ordering::Relaxed);
-    report::each(first.len() as u64, &runs, |number| {
-        let (case, both, at) = first[number as usize];
-        match one(case, both, [at, 0, 0]) {
-            Ok((is_after, End::Passed(passed))) => {
-                note(is_after);
-                runs.count(1);
-                let again = (1..=passed).map(|again| (case, both, [at, again, passed]));
-                pairs.lock().expect("no panic").extend(again);
-            }
-            Ok((_, End::Killed)) => runs.bad("a recovery died without being told to"),
-            Err(fault) => runs.bad(format!("{}, killed at {at}: {fault}", CASES[case].name)),
-        }
+    let once = die_once(every_place(&states), &runs, name, |case, both, at| {
+        let (is_after, end) = one(case, both, [at, 0, 0])?;
+        note(is_after);
+        Ok(end)
     });
-    let mut pairs = pairs.into_inner().expect("no panic");
-    pairs.sort_by_key(|(case, _, deaths)| (*case, *deaths));
+    let first = once.len() as u64;
+    let pairs: Vec<_> = once
+        .into_iter()
+        .flat_map(|(case, both, at, passed)| {
+            (1..=passed).map(move |again| (case, both, [at, again, passed]))
+        })
+        .collect();
     // As many with a third death as are wanting.
     let all = pairs.len() as u64;
-    let wanting = runs.wanted().saturating_sub(first.len() as u64 + all);
+    let wanting = runs.wanted().saturating_sub(first + all);
     let thirds: Vec<_> = pairs
         .iter()
         .flat_map(|(case, both, [at, again, passed])| {
@@ -87,7 +70,7 @@ pub fn run() -> Vec<Line> {
                     died_thrice.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            Err(fault) => runs.bad(format!("{}, killed at {deaths:?}: {fault}", CASES[case].name)),
+            Err(fault) => runs.bad(format!("{}, killed at {deaths:?}: {fault}", name(case))),
         }
     });
     let thrice = died_thrice.into_inner();
@@ -96,6 +79,62 @@ pub fn run() -> Vec<Line> {
         places.line(format!("{} cases", CASES.len())),
         runs.line(format!("{before} as before, {after} as after; {all} pairs of places, {thrice} with a third crash")),
     ]
+}
+
+fn name(case: usize) -> &'static str {
+    CASES[case].name
+}
+
+/// What each case makes when nothing dies, and how many places it passes, in the order of the cases.
+pub fn undisturbed_cases<B: Send>(
+    cases: usize,
+    places: &Tally,
+    name: fn(usize) -> &'static str,
+    undisturbed: impl Fn(usize) -> Result<(B, u64), String> + Sync,
+) -> Vec<(usize, B, u64)> {
+    let states = Mutex::new(Vec::new());
+    report::each(cases as u64, places, |number| match undisturbed(number as usize) {
+        Ok((both, passed)) => {
+            places.count(passed);
+            states.lock().expect("no panic").push((number as usize, both, passed));
+        }
+        Err(fault) => places.bad(format!("{}: {fault}", name(number as usize))),
+    });
+    let mut states = states.into_inner().expect("no panic");
+    states.sort_by_key(|(number, ..)| *number);
+    states
+}
+
+/// Every place of every case.
+pub fn every_place<B>(states: &[(usize, B, u64)]) -> Vec<(usize, &B, u64)> {
+    let places = states
+        .iter()
+        .flat_map(|(case, both, passed)| (1..=*passed).map(move |at| (*case, both, at)));
+    places.collect()
+}
+
+/// Has `one` die at each of these places and go on to its end; gives each with how many places the going on has.
+pub fn die_once<'b, B: Sync>(
+    places: Vec<(usize, &'b B, u64)>,
+    runs: &Tally,
+    name: fn(usize) -> &'static str,
+    one: impl Fn(usize, &B, u64) -> Result<End, String> + Sync,
+) -> Vec<(usize, &'b B, u64, u64)> {
+    let done = Mutex::new(Vec::new());
+    report::each(places.len() as u64, runs, |number| {
+        let (case, both, at) = places[number as usize];
+        match one(case, both, at) {
+            Ok(End::Passed(passed)) => {
+                runs.count(1);
+                done.lock().expect("no panic").push((case, both, at, passed));
+            }
+            Ok(End::Killed) => runs.bad("a recovery died without being told to"),
+            Err(fault) => runs.bad(format!("{}, killed at {at}: {fault}", name(case))),
+        }
+    });
+    let mut done = done.into_inner().expect("no panic");
+    done.sort_by_key(|(case, _, at, _)| (*case, *at));
+    done
 }
 
 /// What becomes of a case's vault when nothing dies, and how many places it passes.

@@ -109,6 +109,7 @@ impl Place {
             conversations: None,
             host: None,
             listeners: Default::default(),
+            running_jobs: Default::default(),
         })
     }
 }

@@ -164,6 +164,30 @@ fn what_came_while_no_daemon_ran_is_filed_at_the_next_start() {
     assert_eq!(jobs(&home, &vault).len(), 1);
 }
 
+/// A move leaves the time of a file's last change as it was.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_moved_in_while_no_daemon_ran_is_filed_at_the_next_start() {
+    let home = Home::new();
+    let vault = vault(&home, "");
+    write(&vault, "Old/moved.md", "---\nstatus: done\n---\n");
+    write(&vault, "Old/Folder/inside.md", "---\nstatus: done\n---\n");
+    let daemon = home.serve(&vault);
+    enable(&home, &vault, &["Rules.yaml"]);
+    enable(&home, &vault, &["Others.yaml"]);
+    other_is_filed(&vault, "a");
+    drop(daemon);
+    for name in ["moved.md", "Folder"] {
+        std::fs::rename(vault.join("Old").join(name), vault.join("Inbox").join(name)).unwrap();
+    }
+    let _daemon = home.serve(&vault);
+    for name in ["moved.md", "inside.md"] {
+        until("the note is filed", || vault.join("Archive").join(name).exists());
+    }
+    other_is_filed(&vault, "b");
+    assert!(vault.join("Inbox/old.md").exists(), "it lies there since before it was enabled");
+}
+
 #[test]
 fn a_sync_waits_for_a_person() {
     let home = Home::new();

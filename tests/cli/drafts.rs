@@ -37,6 +37,10 @@ fn a_sentence_becomes_rules_that_are_shown_and_change_nothing() {
     assert!(second.contains("`==`"), "{second}");
     assert!(second.contains("Recipes"), "{second}");
 
+    let usage = run(&["usage", "--json"]).expect(0).json();
+    assert_eq!(usage["total"]["requests"], 2, "{usage}");
+    assert!(usage["total"]["output"].as_u64() > Some(0), "{usage}");
+
     let plan =
         run(&["organize", "plan", "Tidy.yaml", "--json"]).expect(0).json()["plan"].to_string();
     let done = run(&["organize", "apply", &plan, "--yes", "--json"]).expect(0).json();
@@ -51,4 +55,6 @@ fn rules_that_cannot_be_read_are_shown_with_what_is_wrong() {
     let refused = place.home.run_in(&place.vault, &["organize", "draft", "tidy up"]).expect(1);
     assert!(refused.stderr.contains("in 3 tries"), "{refused:?}");
     assert!(refused.stderr.contains("status = 1"), "{refused:?}");
+    let usage = place.home.run_in(&place.vault, &["usage", "--json"]).expect(0).json();
+    assert_eq!(usage["total"]["requests"], 3, "{usage}");
 }

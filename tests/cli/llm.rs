@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::door::Client;
 use crate::models::{Answer, Server};
-use crate::support::{Home, Run, finish, finish_with};
+use crate::support::{Daemon, Home, Run, finish, finish_with};
 
 const KEY: &str = "sk-canary-42";
 
@@ -136,6 +137,48 @@ fn a_key_that_is_refused_is_not_stored() {
     assert_eq!(server.requests().len(), 1);
     let empty = finish_with(home.steward(&["key", "set", "work"]), b"\n").expect(2);
     assert!(empty.stderr.contains("the key is empty"), "{empty:?}");
+}
+
+#[test]
+fn a_person_has_the_daemon_check_and_store_a_key_that_it_never_tells() {
+    let refused = Answer::json(401, &json!({"error": {"message": format!("bad key {KEY}")}}));
+    let server = Server::start(vec![refused, offer(&["m-large", "m-small"])]);
+    let home = home(&server.url);
+    let vault = home.vault("Notes");
+    let mut serve = home.steward(&["serve", "--json", "--port", "0", "-vv", "--vault"]);
+    serve.arg(&vault);
+    let mut daemon = Daemon::start(serve);
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let token =
+        |scope: &[&str]| home.run_in(&vault, &[&["token"], scope].concat()).expect(0).stdout;
+    let set = |token: &str, provider: &str, key: &str| {
+        let mut client = Client::connect(port, token.trim()).unwrap();
+        client.initialize();
+        client.call("_vault/models/key", json!({"provider": provider, "key": key}))
+    };
+    let file = home.config_file().with_file_name("keys").join("work");
+    let person = token(&[]);
+    let wrong = set(&person, "work", KEY);
+    assert_eq!(wrong["error"]["message"], "`work` refused the key", "{wrong}");
+    assert_eq!(set(&person, "work", "two words")["error"]["data"]["kind"], "invalid_params");
+    assert_eq!(set(&person, "../work", KEY)["error"]["data"]["kind"], "invalid_params");
+    for scope in ["client", "mcp"] {
+        let answer = set(&token(&["--scope", scope]), "work", KEY);
+        assert!(answer["error"].is_object(), "{scope}: {answer}");
+    }
+    assert!(!file.exists());
+    assert_eq!(server.requests().len(), 1);
+    let done = set(&person, "work", KEY);
+    assert_eq!(done["result"], json!({"models": ["work/m-large", "work/m-small"]}), "{done}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{KEY}\n"));
+    assert!(!format!("{wrong}{done}").contains(KEY));
+    daemon.kill();
+    #[cfg(unix)]
+    {
+        let logged = daemon.stderr();
+        assert!(logged.contains("a person stored a vendor's key"), "{logged}");
+        assert!(!logged.contains(KEY), "{logged}");
+    }
 }
 
 #[test]

@@ -213,3 +213,92 @@ fn rules_are_checked_without_running() {
     let found = organize(&home, &vault, &["rules", "check", "My rules"]).expect(1).stdout;
     assert!(found.contains("My rules.md:7:11: warning: no note has `staus`"), "{found}");
 }
+
+#[test]
+fn what_rules_with_once_took_is_listed_and_forgotten() {
+    let home = Home::new();
+    let vault = inbox(&home);
+    let rule = |more: &str| format!("{RULES}{more}");
+    let once = rule("    once: true\n").replace("move: Archive", "append: \"filed\\n\"");
+    std::fs::write(vault.join("Once.yaml"), &once).unwrap();
+    std::fs::write(vault.join("Often.yaml"), RULES).unwrap();
+    let items = || organize(&home, &vault, &["plan", "Once.yaml", "--json"]).expect(0).json();
+    let marks = |more: &[&str]| {
+        let all = [&["rules", "marks", "Once.yaml"], more, &["--json"]].concat();
+        let found = organize(&home, &vault, &all).expect(0).json();
+        let files = found["rules"][0]["files"].as_array().unwrap().clone();
+        files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let plan = items();
+    assert_eq!(plan["items"], 2);
+    assert_eq!(marks(&[]), [] as [&str; 0]);
+    organize(&home, &vault, &["apply", &plan["plan"].to_string(), "--yes"]).expect(0);
+    assert_eq!(items()["items"], 0);
+    home.run_in(&vault, &["move", "Inbox/c.md", "Moved.md", "--yes"]).expect(0);
+    for daemon in [None, Some(home.serve(&vault))] {
+        assert_eq!(marks(&[]), ["Inbox/a.md", "Moved.md"], "where they are now");
+        assert_eq!(marks(&["--note", "Moved"]), ["Moved.md"]);
+        let wrong = organize(&home, &vault, &["rules", "marks", "Once.yaml", "--note", "b"]);
+        assert!(wrong.expect(1).stderr.contains("none of these rules took `b`"));
+        let wrong = organize(&home, &vault, &["rules", "marks", "Often.yaml"]).expect(1);
+        assert!(wrong.stderr.contains("no rule of `Often.yaml` that is asked for has `once`"));
+        drop(daemon);
+    }
+    assert_eq!(marks(&["--note", "Inbox/a.md", "--forget"]), ["Inbox/a.md"]);
+    assert_eq!(marks(&[]), ["Moved.md"]);
+    assert_eq!(items()["items"], 1, "it takes the note again");
+    let _daemon = home.serve(&vault);
+    let forgotten = ["rules", "marks", "Once.yaml", "--rule", "Done things", "--forget"];
+    let said = organize(&home, &vault, &forgotten).expect(0).stdout;
+    assert_eq!(said, "Done things  Once.yaml  takes this file again\n  Moved.md\n");
+    assert_eq!(marks(&[]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_running_job_is_stopped_by_another_client_and_says_what_is_done() {
+    const NOTES: usize = 400;
+    let home = Home::new();
+    home.write_config("[organize]\natomic_items = 2\n");
+    let vault = home.vault("Notes");
+    std::fs::create_dir(vault.join("In")).unwrap();
+    let mut items = Vec::with_capacity(NOTES);
+    for at in 0..NOTES {
+        std::fs::write(vault.join(format!("In/n{at:03}.md")), "note\n").unwrap();
+        let (path, to) = (format!("In/n{at:03}.md"), format!("Out/n{at:03}.md"));
+        items.push(json!({ "path": path, "to": to }));
+    }
+    let file = home.path("elsewhere/items.json");
+    std::fs::write(&file, json!(items).to_string()).unwrap();
+    let nobody = organize(&home, &vault, &["stop", "1"]).expect(1);
+    assert!(nobody.stderr.contains("no daemon runs"), "{nobody:?}");
+    let daemon = home.serve(&vault);
+    organize(&home, &vault, &["plan", "--items", file.to_str().unwrap()]).expect(0);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    client.call("_vault/subscribe", json!({}));
+    let folder = vault.to_str().unwrap();
+    let mut apply = home.steward(&["organize", "apply", "1", "--yes", "--json", "--vault", folder]);
+    let applying = apply.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    loop {
+        let event = client.read();
+        if event["method"] == "_vault/job" && event["params"]["done"].as_u64() > Some(0) {
+            break;
+        }
+    }
+    let stopped = client.call("_vault/organize/stop", json!({ "job": 1 }))["result"].clone();
+    assert_eq!(stopped["state"], "cancelled", "{stopped}");
+    let done = stopped["done"].as_u64().unwrap();
+    assert!(done > 0 && done < NOTES as u64 && stopped["total"] == NOTES, "{stopped}");
+    let moved = std::fs::read_dir(vault.join("Out")).unwrap().count();
+    assert_eq!(moved as u64, done, "what is done stays");
+    let began: serde_json::Value =
+        serde_json::from_slice(&applying.wait_with_output().unwrap().stdout).unwrap();
+    let expected = (&json!("cancelled"), &json!(done));
+    assert_eq!((&began["data"]["state"], &began["data"]["done"]), expected, "{began}");
+    let again = organize(&home, &vault, &["stop", "1"]).expect(1);
+    assert!(again.stderr.contains("job 1 is cancelled"), "{again:?}");
+    organize(&home, &vault, &["undo", "1", "--yes"]).expect(0);
+    assert_eq!(std::fs::read_dir(vault.join("In")).unwrap().count(), NOTES);
+}

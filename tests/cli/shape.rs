@@ -109,7 +109,7 @@ fn every_command_stands_in_the_reference() {
 #[test]
 fn mistakes_are_one_line_with_a_hint() {
     let home = Home::new();
-    let cases: [(&[&str], &str, &str); 17] = [
+    let cases: [(&[&str], &str, &str); 18] = [
         (&["sevre"], "unrecognized subcommand 'sevre'", "did you mean `serve`?"),
         (&["serve", "--prot", "1"], "unexpected argument '--prot'", "did you mean `--port`?"),
         (&["serve", "--port", "x"], "invalid value 'x' for '--port <N>'", "`steward serve --help`"),
@@ -126,6 +126,7 @@ fn mistakes_are_one_line_with_a_hint() {
         (&["quit"], "unrecognized subcommand 'quit'", "Ctrl-C ends `steward serve`"),
         (&["version"], "unrecognized subcommand 'version'", "`steward --version`"),
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'", "see `steward --help`"),
+        (&["new", "a", "- [ ] b"], "unexpected argument '- '", "put `--` before a text"),
         (&["new", "a", "--text", "b"], "unexpected argument '--text'", "see `steward new --help`"),
     ];
     for (arguments, message, hint) in cases {
@@ -166,13 +167,16 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
     std::fs::write(vault.join("Tomato.md"), "").unwrap();
     home.run_in(&vault, &["new", "Plan"]).expect(0);
     home.run_in(&vault, &["delete", "Plan.md"]).expect(0);
+    std::fs::create_dir_all(vault.join(".trash")).unwrap();
+    std::fs::write(vault.join(".trash/Stray.md"), "").unwrap();
     home.write_obsidian_list(&[(&vault, false)]);
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["sea"], "search"),
         (&["call", "read_f"], "read_file"),
         (&["call", "read_file", "--start"], "--start-line"),
         (&["read", "tom"], "Tomato"),
         (&["call", "read_file", "tom"], "Tomato"),
+        (&["call", "read_file", "--path", "tom"], "Tomato"),
         (&["move", "my"], "Projects/My Note"),
         (&["move", "projects/my\\ n"], "Projects/My Note"),
         (&["move", "projects/my n"], "Projects/My Note"),
@@ -181,6 +185,7 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
         (&["config", "set", "models.ch"], "models.chain"),
         (&["undo", "1"], "1"),
         (&["restore", "Pl"], "Plan.md"),
+        (&["restore", "Str"], "Stray.md"),
         (&["status", "--vault", "No"], "Notes"),
     ];
     for _daemon in [None, Some(home.serve(&vault))] {

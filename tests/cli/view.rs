@@ -169,6 +169,14 @@ fn what_changed_is_shown_and_names_are_completed() {
     assert_eq!(found["found"], json!([garden]));
     let hidden = done(&mut client, "_vault/complete", json!({"text": "app.json"}));
     assert_eq!(hidden["found"], json!([]), "what is protected is never told");
+
+    // A deleted folder names its files.
+    let confirmed = json!({"vault": {"confirmed": true}});
+    let delete = json!({"name": "delete", "arguments": {"path": "Garden"}, "_meta": confirmed});
+    let set = done(&mut client, "tools/call", delete)["structuredContent"]["change_set"].clone();
+    let change = done(&mut client, "_vault/diff", json!({"changeSet": set}))["changes"][0].take();
+    assert_eq!(change["totalFiles"], 2, "{change}");
+    assert_eq!(change["files"], json!(["Compost heap.png", "Compost.md"]));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn an_answered_message_stays_answered_though_its_conversation_is_deleted() {
         open.delete(begun.conversation).unwrap();
         // As after a kill: nothing is left but what was committed.
         let store = Store::at(folder.path());
-        assert_eq!(store.inbox.give_back(VOICE).unwrap(), usize::from(!is_done), "{state:?}");
+        assert_eq!(store.inbox.release_all(VOICE).unwrap(), usize::from(!is_done), "{state:?}");
         let kept = store.inbox.get(number).unwrap();
         let expected = if is_done { InboxState::Answered } else { InboxState::New };
         assert_eq!(kept.state, expected, "{state:?}");

@@ -502,7 +502,11 @@ pub fn fuzz_smarthole(data: &[u8]) {
             assert!(reason.chars().count() <= 1_000, "a reason has its limit");
             answers(&heard.id, reason);
             let kept = serde_json::to_string(&heard.how).expect("it can be written");
-            assert_eq!(serde_json::from_str::<frames::How>(&kept).ok(), Some(heard.how), "{kept}");
+            assert_eq!(
+                serde_json::from_str::<frames::Delivery>(&kept).ok(),
+                Some(heard.how),
+                "{kept}"
+            );
             for priority in [Priority::Normal, Priority::High] {
                 let shown = Notification::of(&heard.id, &heard.text, &heard.text, priority);
                 let Some(shown) = shown else { continue };

@@ -36,7 +36,7 @@ mod links {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use serde_json::json;
     use vault_steward::note::path::VaultPath;
-    use vault_steward::vault::glance::at_a_glance;
+    use vault_steward::vault::nonblocking::attempt;
 
     use super::meanwhile;
     use crate::vault::{TestVault, vault};
@@ -81,7 +81,7 @@ mod links {
                         let open = || self.vault.context.vault.open_file(&path);
                         let found = match round % 2 {
                             0 => open(),
-                            _ => at_a_glance(open).unwrap_or_else(open),
+                            _ => attempt(open).unwrap_or_else(open),
                         };
                         match found {
                             Ok((mut file, _)) => {
@@ -111,9 +111,7 @@ mod links {
                 || {
                     for round in 0..rounds {
                         let read = || self.vault.call("read_file", &json!({ "path": file }));
-                        for read in
-                            [Some(read()), at_a_glance(read)].into_iter().flatten().flatten()
-                        {
+                        for read in [Some(read()), attempt(read)].into_iter().flatten().flatten() {
                             assert_ne!(read.data["content"], "secret\n");
                         }
                         let change = match round % 4 {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 use vault_steward::tools::{Answer, ToolError};
-use vault_steward::vault::glance::at_a_glance;
+use vault_steward::vault::nonblocking::attempt;
 
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
@@ -13,7 +13,7 @@ use crate::vault::{TestVault, vault};
 type Called = Result<Answer<Value>, ToolError>;
 
 fn glance(vault: &TestVault, tool: &str, arguments: &Value) -> Option<Called> {
-    at_a_glance(|| vault.call(tool, arguments))
+    attempt(|| vault.call(tool, arguments))
 }
 
 fn ground() -> TestVault {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::note::path::VaultPath;
+use vault_steward::tools::enabled::{self, Enabling};
 use vault_steward::tools::{self, News};
 use vault_steward::vault::{Cancel, View};
 
@@ -365,10 +366,12 @@ fn what_cannot_be_taken_back_is_named_and_the_rest_goes_back() {
     assert_eq!(back["blocked"][0]["path"], "Done/a.md");
     assert_eq!(vault.content("Inbox/b.md"), "---\nstatus: open\n---\nlater, to [a](Done/a.md)\n");
     assert_eq!(vault.content("Inbox/a.md"), "somebody else's");
+    assert_eq!(vault.content("Home.md"), "[[a]] and [[b]]\n", "`Inbox/a` is another note by now");
     std::fs::remove_file(vault.place.join("Inbox/a.md")).unwrap();
     vault.context.vault.rescan().unwrap();
     let back = vault.ok("rollback_job", json!({ "job": done["job"] }));
     assert_eq!((&back["undone"], &back["state"]), (&json!(1), &json!("undone")));
+    assert_eq!(vault.content("Home.md"), "[[Inbox/a]] and [[Inbox/b]]\n");
     assert!(!vault.exists("Done"), "the folder that the job made goes with what it made it for");
 }
 
@@ -469,6 +472,77 @@ fn rules_are_asked_again_about_a_note_that_was_edited() {
     let wrong = json!({ "rules": "rules:\n  - name: x\n    wehn: done\n    do: [{move: A}]\n" });
     let error = vault.err("plan_changes", wrong, ErrorCode::InvalidRule);
     assert!(error.data.unwrap()["line"] == 3, "{}", error.message);
+}
+
+const TO_OUT: &str =
+    "rules:\n- name: Out\n  in: In\n  when: status != \"keep\"\n  do: [move: Out]\n  run: change\n";
+
+/// A vault of 12 notes in which a job of the rule in `Rules.yaml` was cut short after its first 5, begun by these
+/// enabled rules.
+fn cut_short_by_rule(enable: bool) -> (TestVault, Value) {
+    let mut vault = long(12, 5);
+    vault.put("Rules.yaml", TO_OUT);
+    vault.context.vault.rescan().unwrap();
+    if enable {
+        let wanted = Enabling { file: "Rules.yaml".to_owned(), ..Enabling::default() };
+        let enabled = enabled::enable(&vault.context, &wanted).unwrap();
+        vault.context.rules = vec![enabled[0].row.id];
+    }
+    let made = vault.ok("plan_changes", json!({ "rules": "Rules.yaml" }));
+    let wanted = json!({ "plan": made["plan"], "identity": made["identity"] });
+    vault.context.listeners.subscribe(Box::new(|news| {
+        assert!(!matches!(news, News::Job { done: 5, state: "running", .. }), "cut short here");
+    }));
+    vault.err("apply_plan", wanted.clone(), ErrorCode::IoError);
+    let mut vault = vault.reopened();
+    vault.context.settings.organize.atomic_items = 5;
+    vault.context.origin.confirmed = true;
+    tools::settle(&vault.context).unwrap();
+    let resumed = json!({ "plan": made["plan"], "identity": made["identity"], "job": 1 });
+    (vault, resumed)
+}
+
+#[test]
+fn a_job_that_is_resumed_asks_its_rules_again_about_notes_that_were_edited() {
+    let (vault, resumed) = cut_short_by_rule(false);
+    let left: Vec<String> =
+        (0..12).map(|at| format!("In/n{at:03}.md")).filter(|path| vault.exists(path)).collect();
+    assert_eq!(left.len(), 7);
+    vault.put(&left[0], "another text\n");
+    vault.put(&left[1], "---\nstatus: keep\n---\n");
+    vault.context.vault.rescan().unwrap();
+    let stale = vault.err("apply_plan", resumed.clone(), ErrorCode::StalePlan);
+    assert!(stale.message.contains(&*left[1]) && !stale.message.contains(&*left[0]), "{stale}");
+    let mut without = resumed.clone();
+    without["skip_stale"] = json!(true);
+    without["dry_run"] = json!(true);
+    let would = vault.ok("apply_plan", without.clone());
+    assert_eq!((&would["edited"], &would["done"]), (&json!([left[0]]), &json!(6)));
+    without["dry_run"] = json!(false);
+    let done = vault.ok("apply_plan", without);
+    assert_eq!((&done["edited"], &done["done"]), (&json!([left[0]]), &json!(11)), "{done}");
+    assert!(vault.exists(&left[1]) && !vault.exists(&left[0]));
+    let moved = left[0].replace("In/", "Out/");
+    assert_eq!(vault.content(&moved), "another text\n");
+}
+
+#[test]
+fn a_job_of_an_enabled_rule_is_resumed_while_a_person_still_agrees_to_the_rule() {
+    let (vault, resumed) = cut_short_by_rule(true);
+    vault.put("Rules.yaml", &TO_OUT.replace("move: Out", "move: Elsewhere"));
+    vault.context.vault.rescan().unwrap();
+    let error = vault.err("apply_plan", resumed.clone(), ErrorCode::StalePlan);
+    assert!(error.message.contains("`Out` says something else by now"), "{error}");
+    vault.put("Rules.yaml", &format!("# Mine.\n{TO_OUT}"));
+    vault.context.vault.rescan().unwrap();
+    enabled::disable(&vault.context, "Out").unwrap();
+    let error = vault.err("apply_plan", resumed.clone(), ErrorCode::StalePlan);
+    assert!(error.message.contains("`Out` is not enabled any more"), "{error}");
+    assert_eq!(vault.ok("list_jobs", json!({}))["jobs"][0]["state"], "interrupted");
+    let wanted = Enabling { file: "Rules.yaml".to_owned(), ..Enabling::default() };
+    enabled::enable(&vault.context, &wanted).unwrap();
+    let done = vault.ok("apply_plan", resumed);
+    assert_eq!((&done["done"], &done["state"]), (&json!(12), &json!("completed")));
 }
 
 const LOGGED: &str =

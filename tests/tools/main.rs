@@ -15,6 +15,7 @@ mod glances;
 mod guards;
 mod history;
 mod jobs;
+mod jobs_cut_short;
 mod journal;
 mod keeping;
 mod links;

@@ -184,6 +184,7 @@ fn context(place: &Path, state: &Path) -> Context {
         conversations: None,
         host: None,
         listeners: Default::default(),
+        running_jobs: Default::default(),
         clock: tools::Clock::System,
     }
 }

@@ -48,6 +48,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         host: None,
         clock: tools::Clock::System,
         listeners: tools::Listeners::default(),
+        running_jobs: Default::default(),
         vault,
     };
     first(ground, &context, page)?;

@@ -1,7 +1,9 @@
-/** The program around the view where that is a browser. Notes are opened in Obsidian, if it is there. */
+/** The program around the view where that is a browser. Notes are opened in Obsidian if it is there, and shown here otherwise. */
 
+import { said } from "../call-error";
 import { CallError, type Connection } from "../connection";
 import { element } from "../view/dom";
+import { loadCards } from "../view/lazy";
 import type { ActiveNote, Host, OpenOptions } from "../host";
 import { drawIcon } from "./icons";
 
@@ -26,19 +28,38 @@ export class BrowserHost implements Host {
   }
 
   openNote(path: string, options: OpenOptions = {}): void {
-    const { line } = options;
+    this.#open(path, options).catch((error: unknown) => this.notice(said(error)));
+  }
+
+  async #open(link: string, { line, unasked }: OpenOptions): Promise<void> {
+    const path = await this.#pathOf(link);
+    try {
+      const { client } = await this.#connection().call("_vault/host/request", { operation: "open", path, line });
+      this.notice(`Opened in ${client}`);
+    } catch (error) {
+      if (!(error instanceof CallError && error.kind === "host_unavailable")) throw error;
+      if (unasked) return;
+      const { previewNote } = await loadCards();
+      await previewNote({
+        document: this.#document,
+        connection: this.#connection(),
+        pathOf: (link) => this.#pathOf(link),
+        openExternal: (url) => this.openExternal(url),
+        copy: (text) => this.copy(text),
+        icon: drawIcon,
+      }, path);
+    }
+  }
+
+  /** The file that a link names, by its path or its name alone; the link itself where there is none. */
+  async #pathOf(link: string): Promise<string> {
     // A link may name a heading; the file is what can be opened.
-    const file = path.split("#")[0] ?? path;
-    this.#connection()
-      .call("_vault/host/request", { operation: "open", path: file, line })
-      .then(
-        ({ client }) => this.notice(`Opened in ${client}`),
-        (error: unknown) => {
-          const isAlone = error instanceof CallError && error.kind === "host_unavailable";
-          if (isAlone) this.notice(`To open ${file}, start Obsidian with the plugin`);
-          else this.notice(error instanceof CallError ? error.advice : String(error));
-        },
-      );
+    const file = link.split("#")[0] ?? link;
+    const wanted = file.toLowerCase();
+    const { found } = await this.#connection().call("_vault/complete", { text: file, limit: 20 });
+    const isMeant = (path: string): boolean => path === wanted || path.endsWith(`/${wanted}`);
+    const meant = found.find(({ path, kind }) => kind !== "folder" && [path.toLowerCase(), path.toLowerCase().replace(/\.md$/, "")].some(isMeant));
+    return meant?.path ?? file;
   }
 
   openExternal(url: string): void {

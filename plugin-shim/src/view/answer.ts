@@ -2,6 +2,7 @@
 
 import { box, clear } from "./dom";
 import { drawSegment } from "./blocks";
+import { loadCards } from "./lazy";
 import { isHarmless, mayDraw } from "./formula";
 import type { Host } from "../host";
 import { warmUp } from "./markdown";
@@ -30,7 +31,8 @@ type InTime = (lines?: number) => boolean;
 export class Painter {
   readonly #near = new Set<Answer>();
   readonly #far = new Set<Answer>();
-  readonly #formulas: HTMLElement[] = [];
+  /** Formulas to be drawn and code to be coloured. */
+  readonly #later: HTMLElement[] = [];
   /** Whether a frame is asked for, and whether a task is. */
   #inFrame = false;
   #inTask = false;
@@ -38,15 +40,18 @@ export class Painter {
   readonly #scope: Scope;
   readonly #now: () => number;
   readonly #math: Host["math"];
+  readonly #icon: Host["icon"] | undefined;
 
   constructor(
     scope: Scope,
     now: () => number,
     math: Host["math"],
+    icon?: Host["icon"],
   ) {
     this.#scope = scope;
     this.#now = now;
     this.#math = math;
+    this.#icon = icon;
   }
 
   /** Gets ready, before anything is to be drawn, what the first text takes. */
@@ -69,7 +74,8 @@ export class Painter {
 
   /** A piece is drawn that stays: what takes longer to draw in it is drawn later. */
   drew(piece: HTMLElement): void {
-    if (this.#math) this.#formulas.push(...piece.querySelectorAll<HTMLElement>(".vs-math"));
+    this.#later.push(...piece.querySelectorAll<HTMLElement>(this.#math ? ".vs-math, [data-language]" : "[data-language]"));
+    for (const one of piece.querySelectorAll<HTMLElement>("[data-icon]")) this.#icon?.(one, one.dataset["icon"] ?? "");
   }
 
   /** Draws now all of the text that an element is in. */
@@ -87,7 +93,7 @@ export class Painter {
     if (this.#near.size > 0) {
       if (!this.#inFrame) this.#scope.frame(() => this.#paint());
       this.#inFrame = true;
-    } else if (this.#far.size + this.#formulas.length > 0) {
+    } else if (this.#far.size + this.#later.length > 0) {
       if (!this.#inTask) this.#scope.after(0, () => this.#fill());
       this.#inTask = true;
     }
@@ -115,8 +121,12 @@ export class Painter {
       if (!inTime()) break;
     }
     // One alone may take as long as a piece of text.
-    const formula = inTime() ? this.#formulas.shift() : undefined;
-    if (formula?.isConnected) void this.#drawMath(formula);
+    const later = inTime() ? this.#later.shift() : undefined;
+    if (later?.isConnected) {
+      if (later.classList.contains("vs-math")) void this.#drawMath(later);
+      // Without its colours it is read all the same.
+      else void loadCards().then(({ highlight }) => highlight(later), () => undefined);
+    }
     this.#plan();
   }
 

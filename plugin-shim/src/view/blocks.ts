@@ -83,12 +83,29 @@ function listItem(near: Node, item: ListItem): HTMLElement {
 function callout(near: Node, { type, fold, title, blocks }: Extract<Block, { kind: "callout" }>): HTMLElement {
   const attributes = { "data-callout": type, dir: "auto", open: fold === "+" };
   const made = element(near, fold === "" ? "div" : "details", { class: "callout vs-callout", attributes });
+  const icon = element(near, "div", { class: "callout-icon", attributes: { "aria-hidden": "true", "data-icon": calloutIcon(type) } });
   const words = withInlines(box(near, "callout-title-inner"), title);
-  made.appendChild(element(near, fold === "" ? "div" : "summary", { class: "callout-title" }, words));
+  made.appendChild(element(near, fold === "" ? "div" : "summary", { class: "callout-title" }, icon, words));
   const content = box(near, "callout-content");
   blocks.forEach((block) => content.appendChild(drawBlock(near, block)));
   made.appendChild(content);
   return made;
+}
+
+/** The icon of a callout, as Obsidian has it or one like it. */
+function calloutIcon(type: string): string {
+  const icons = {
+    "file-text": "abstract summary tldr example",
+    info: "info question help faq",
+    "circle-check": "todo",
+    lightbulb: "tip hint important",
+    check: "success check done",
+    "triangle-alert": "warning caution attention",
+    x: "failure fail missing",
+    "shield-alert": "danger error bug",
+    quote: "quote cite",
+  };
+  return Object.entries(icons).find(([, types]) => types.split(" ").includes(type))?.[0] ?? "pencil";
 }
 
 function table(near: Node, block: Extract<Block, { kind: "table" }>, { continues, columns }: Partial<Cut> = {}): HTMLElement {
@@ -136,8 +153,9 @@ function code(near: Node, info: string, text: string, withHead: boolean): HTMLEl
       box(near, "vs-code-head", element(near, "span", { text: language }), copy),
     );
   }
+  const attributes = { "data-language": language === "" ? undefined : language };
   made.appendChild(
-    element(near, "pre", { attributes: { dir: "ltr", ...scrolled("Code", !withHead) } }, element(near, "code", { text })),
+    element(near, "pre", { attributes: { dir: "ltr", ...scrolled("Code", !withHead) } }, element(near, "code", { text, attributes })),
   );
   return made;
 }

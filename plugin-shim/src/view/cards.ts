@@ -1,6 +1,10 @@
-/** The cards that few conversations have. The page loads this file when it draws the first of them. */
+/** What few conversations show. The page loads this file when it draws the first of it. */
 
+export { callDetails } from "./call-details";
 export { drawTable } from "./table";
+export { highlight } from "./highlight";
 export { jobCard } from "./job-card";
 export { namesCard } from "./names-card";
+export { previewNote } from "./note-preview";
+export { setupCard } from "./setup";
 export { planCard } from "./plan-card";

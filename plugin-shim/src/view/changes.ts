@@ -4,7 +4,7 @@ import type { ChangeInfo, DiffChange, ToolsCallResult } from "../protocol";
 import { callAgreed, errorData, messageOf, textOf } from "./agreed";
 import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { changesOf, type ChangesEntry, type ShownSet } from "./timeline";
-import { counted, folderOf, noteName } from "./format";
+import { counted, folderOf, noteName, visible } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import type { EntryView } from "./entries";
@@ -43,7 +43,9 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     const changes = changesOf(shown);
     const total = shown.sets.reduce((sum, set) => sum + set.info.total, 0);
     const isUndone = changes.length > 0 && changes.every((one) => one.undone);
-    setText(title, `${isUndone ? "Undone: " : ""}${counted(total, "change")}`);
+    const files = changes.reduce((sum, { change }) => sum + (diffs.get(change.id)?.totalFiles ?? 0), 0);
+    const within = files > 0 ? `, ${counted(files, "file")} in deleted folders` : "";
+    setText(title, `${isUndone ? "Undone: " : ""}${counted(total, "change")}${within}`);
     root.setAttribute("aria-label", `${counted(total, "change")} made in this turn`);
     toggle(root, "is-undone", isUndone);
     setText(undo, isUndone ? "Redo" : "Undo");
@@ -96,16 +98,18 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     );
     if (diff && diff.added + diff.removed > 0) end.appendChild(drawCounts(root, diff));
     row.appendChild(line);
-    if (diff?.diff !== undefined || diff?.reason !== undefined) {
+    const hasFiles = diff?.files !== undefined && diff.files.length > 0;
+    if (diff?.diff !== undefined || diff?.reason !== undefined || hasFiles) {
       const isOpen = opened.has(change.id);
-      const button = textButton(root, "Diff", "vs-small");
+      const button = textButton(root, hasFiles ? counted(diff.totalFiles ?? 0, "file") : "Diff", "vs-small");
       button.setAttribute("aria-expanded", String(isOpen));
-      button.setAttribute("aria-label", `Diff of ${change.path}`);
+      button.setAttribute("aria-label", hasFiles ? `${button.textContent} in ${change.path}` : `Diff of ${change.path}`);
       button.addEventListener("click", () => {
         if (!opened.delete(change.id)) opened.add(change.id);
         draw();
       });
       end.appendChild(button);
+      if (isOpen && hasFiles) row.appendChild(drawFiles(row, diff));
       if (isOpen && diff.diff !== undefined) row.appendChild(drawDiff(row, diff.diff));
       if (isOpen && diff.reason !== undefined) row.appendChild(element(row, "div", { class: "vs-aside", text: diff.reason }));
     }
@@ -205,6 +209,15 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       isOver = true;
     },
   };
+}
+
+/** The files of a folder that was deleted. */
+function drawFiles(near: Node, { files = [], totalFiles = 0 }: DiffChange): HTMLElement {
+  const rows = element(near, "ul", { class: "vs-files", attributes: { tabindex: 0, "aria-label": "Files" } });
+  const line = (text: string): HTMLElement => element(rows, "li", { text: visible(text), attributes: { dir: "auto" } });
+  rows.append(...files.map(line));
+  if (totalFiles > files.length) rows.append(line(`and ${totalFiles - files.length} more`));
+  return rows;
 }
 
 /** A part of the path of what changed, before and after where these differ. */

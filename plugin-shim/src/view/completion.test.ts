@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { completed, draggedPaths, mentionAt } from "./completion";
+import { completed, draggedPaths, matching, mentionAt } from "./completion";
 
 const at = (text: string): string | null => {
   const cursor = text.indexOf("|");
@@ -42,7 +42,24 @@ describe("a mention", () => {
       text: "see [[Garden/Compost]] and more",
       cursor: 22,
     });
-    expect(completed("@p", { from: 0, to: 2, text: "p" }, "pear.png").text).toBe("[[pear.png]] ");
+    expect(completed("@p", { kind: "note", from: 0, to: 2, text: "p" }, "pear.png").text).toBe("[[pear.png]] ");
+  });
+});
+
+describe("a tag and a command", () => {
+  it("begin with their signs, the command only at the start of a message that is nothing else", () => {
+    const kind = (text: string): string | undefined => mentionAt(text, text.length)?.kind;
+    expect(["#", "about #garden/so", "(#x", "#3d", "#3", "a#b", "# head", "#a b"].map(kind)).toEqual(["tag", "tag", "tag", "tag", undefined, undefined, undefined, undefined]);
+    expect(["/", "/ne", "/new ", " /new", "a/b", "/home/me", "/1"].map(kind)).toEqual(["command", "command", undefined, undefined, undefined, undefined, undefined]);
+    expect(mentionAt("/new", 2)).toBeNull();
+  });
+
+  it("are completed", () => {
+    const mention = mentionAt("on #gar now", 7);
+    expect(mention && completed("on #gar now", mention, "garden/soil")).toEqual({ text: "on #garden/soil now", cursor: 15 });
+    const names = ["soil", "garden/soil", "Solar", "pears"].map((name) => ({ name }));
+    expect(matching(names, "so", 2).map(({ name }) => name)).toEqual(["soil", "Solar"]);
+    expect(matching(names, "so", 9).map(({ name }) => name)).toEqual(["soil", "Solar", "garden/soil"]);
   });
 });
 

@@ -1,7 +1,8 @@
-/** What is typed behind an `@` or `[[`, to be completed to a note or a folder. */
+/** What is typed to be completed: behind an `@` or `[[` a note or a folder, behind a `#` a tag, behind a `/` a command. */
 
 export interface Mention {
-  /** Where the `@` or `[[` stands. */
+  kind: "note" | "tag" | "command";
+  /** Where the sign before it stands. */
   from: number;
   /** Where the cursor stands. */
   to: number;
@@ -14,11 +15,17 @@ const LONGEST = 80;
 
 /** The mention that is being typed before the cursor; null where none is. */
 export function mentionAt(text: string, cursor: number): Mention | null {
+  // A message that is a command, and nothing else.
+  const command = /^\/([a-z]*)$/.exec(text);
+  if (command && cursor === text.length) return { kind: "command", from: 0, to: cursor, text: command[1] ?? "" };
   const line = text.slice(Math.max(0, cursor - LONGEST - 1), cursor);
   const start = cursor - line.length;
   const link = line.lastIndexOf("[[");
   const linked = line.slice(link + 2);
-  if (link >= 0 && !/[\]|#\n]/.test(linked)) return { from: start + link, to: cursor, text: linked };
+  if (link >= 0 && !/[\]|#\n]/.test(linked)) return { kind: "note", from: start + link, to: cursor, text: linked };
+  const tag = /(?:^|[\s([{"'])#([\p{L}\p{N}_/-]*)$/u.exec(line)?.[1];
+  // A number alone is no tag.
+  if (tag !== undefined && !/^\d+$/.test(tag) && (start === 0 || tag.length + 1 < line.length)) return { kind: "tag", from: cursor - tag.length - 1, to: cursor, text: tag };
   const at = line.lastIndexOf("@");
   if (at < 0) return null;
   const typed = line.slice(at + 1);
@@ -27,17 +34,26 @@ export function mentionAt(text: string, cursor: number): Mention | null {
   if (before !== undefined && !/[\s([{"'“‘«]/.test(before)) return null;
   if (start > 0 && at === 0) return null;
   if (/\n| {2}|^ /.test(typed) || typed.includes("]]")) return null;
-  return { from: start + at, to: cursor, text: typed };
+  return { kind: "note", from: start + at, to: cursor, text: typed };
 }
 
-/** The text with the mention replaced by a link to `path`, and where the cursor stands then. */
-export function completed(text: string, mention: Mention, path: string): { text: string; cursor: number } {
-  const linkpath = path.endsWith(".md") ? path.slice(0, -3) : path;
+/** The text with the mention replaced by a link to the path or by the tag, and where the cursor stands then. */
+export function completed(text: string, mention: Mention, name: string): { text: string; cursor: number } {
+  const linkpath = name.endsWith(".md") ? name.slice(0, -3) : name;
   // Brackets that an editor closed by itself are part of the link.
-  const after = text.slice(mention.to).replace(/^\]\]/, "");
-  const link = `[[${linkpath}]]${/^\s/.test(after) ? "" : " "}`;
+  const after = mention.kind === "note" ? text.slice(mention.to).replace(/^\]\]/, "") : text.slice(mention.to);
+  const what = mention.kind === "tag" ? `#${name}` : `[[${linkpath}]]`;
+  const whole = `${what}${/^\s/.test(after) ? "" : " "}`;
   const before = text.slice(0, mention.from);
-  return { text: before + link + after, cursor: before.length + link.length };
+  return { text: before + whole + after, cursor: before.length + whole.length };
+}
+
+/** The names that have a text in them, those that begin with it first. */
+export function matching<T extends { name: string }>(all: T[], text: string, most: number): T[] {
+  const wanted = text.toLowerCase();
+  const begins = (one: T): boolean => one.name.toLowerCase().startsWith(wanted);
+  const has = (one: T): boolean => !begins(one) && one.name.toLowerCase().includes(wanted);
+  return [...all.filter(begins), ...all.filter(has)].slice(0, most);
 }
 
 /** The vault paths in what was dragged from Obsidian, one in each line; none where a line is none. */

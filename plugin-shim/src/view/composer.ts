@@ -1,17 +1,19 @@
 /** Where the person writes: text, notes that are meant, images, and the way to send or to stop. */
 
-import type { Completion } from "../protocol";
-import { append, box, clear, element, setText, show, toggle } from "./dom";
-import { completed, draggedPaths, type Mention, mentionAt } from "./completion";
+import { append, box, clear, element, show, toggle } from "./dom";
+import { completed, draggedPaths, matching, type Mention, mentionAt } from "./completion";
+import { structured } from "./agreed";
+import type { SlashCommand } from "./slash-commands";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
 import type { Draft } from "./draft";
-import { dollars, noteName, tokens } from "./format";
+import { counted, dollars, noteName, tokens } from "./format";
 
 /** Bytes of an image that are taken; more than a message may hold is refused by the daemon. */
 const LARGEST_IMAGE = 2_500_000;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** Entries of the list of completions. */
 const FOUND = 8;
+const ICONS: Record<string, string> = { folder: "folder", note: "file-text" };
 /** Milliseconds without a key until completions are asked for. */
 const PAUSE = 60;
 
@@ -44,6 +46,17 @@ export interface Sending {
   /** Edits the last message, for whoever presses the arrow up in an empty field. */
   editLast(): void;
   sent(): void;
+  /** What a slash offers. */
+  commands(): SlashCommand[];
+}
+
+/** One line of the list of completions. */
+interface Choice {
+  icon: string;
+  name: string;
+  /** What stands beside the name. */
+  aside: string;
+  take(): void;
 }
 
 let lists = 0;
@@ -70,7 +83,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
       enterkeyhint: "send",
     },
   });
-  const list = element(root, "div", { class: "vs-completions", attributes: { role: "listbox", id: listId, "aria-label": "Notes and folders" } });
+  const list = element(root, "div", { class: "vs-completions", attributes: { role: "listbox", id: listId, "aria-label": "Suggestions" } });
   const note = iconButton(parts, "file-text", "Attach the active note");
   const selection = iconButton(parts, "quote", "Attach the selection");
   const image = iconButton(parts, "image", "Attach an image");
@@ -88,7 +101,9 @@ export function composer(parts: Parts, sending: Sending): Composer {
   let place: Place | null = null;
   let isComposing = false;
   let mention: Mention | null = null;
-  let found: Completion[] = [];
+  let found: Choice[] = [];
+  /** The vault's tags, asked for once for each time that one is typed. */
+  let tags: Promise<{ name: string; notes: number }[]> | null = null;
   let chosen = 0;
   let asked = 0;
   let wait: (() => void) | null = null;
@@ -161,6 +176,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     isMissed = false;
     asked += 1;
     mention = null;
+    tags = null;
     found = [];
     drawList();
   };
@@ -179,12 +195,11 @@ export function composer(parts: Parts, sending: Sending): Composer {
       const isChosen = at === chosen;
       const attributes = { role: "option", id, "aria-selected": String(isChosen) };
       const row = element(list, "div", { class: `vs-completion${isChosen ? " is-selected" : ""}`, attributes });
-      const icon = one.kind === "folder" ? "folder" : one.kind === "note" ? "file-text" : "file";
       append(
         row,
-        iconOf(parts, icon),
+        iconOf(parts, one.icon),
         element(row, "span", { class: "vs-completion-name", text: one.name, attributes: { dir: "auto" } }),
-        one.folder !== "" && element(row, "span", { class: "vs-completion-folder", text: one.folder, attributes: { dir: "auto" } }),
+        one.aside !== "" && element(row, "span", { class: "vs-completion-folder", text: one.aside, attributes: { dir: "auto" } }),
       );
       row.addEventListener("pointerdown", (event) => {
         // The field keeps the focus.
@@ -199,11 +214,39 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const choose = (at: number): void => {
     const one = found[at];
     if (!one || !mention) return;
-    const done = completed(input.value, mention, one.path);
+    one.take();
+  };
+
+  /** Puts a name in the place of what is typed of it. */
+  const complete = (of: Mention, name: string): void => {
+    const done = completed(input.value, of, name);
     input.value = done.text;
     input.setSelectionRange(done.cursor, done.cursor);
     closeList();
     changed();
+  };
+
+  /** What may complete what is typed. */
+  const choices = async (of: Mention): Promise<Choice[]> => {
+    if (of.kind === "command") {
+      return sending.commands().filter(({ name }) => name.startsWith(of.text)).map(({ name, text, icon, run }) => ({
+        icon,
+        name: `/${name}`,
+        aside: text,
+        take() {
+          input.value = "";
+          closeList();
+          changed();
+          run();
+        },
+      }));
+    }
+    if (of.kind === "tag") {
+      tags ??= parts.chat.tool("list_tags", {}).then((answer) => (structured(answer) as { tags?: { name: string; notes: number }[] }).tags ?? []);
+      return matching(await tags, of.text, FOUND).map(({ name, notes }) => ({ icon: "tag", name: `#${name}`, aside: counted(notes, "note"), take: () => complete(of, name) }));
+    }
+    const answer = await parts.connection.call("_vault/complete", { text: of.text, limit: FOUND });
+    return answer.found.map(({ kind, name, folder, path }) => ({ icon: ICONS[kind] ?? "file", name, aside: folder, take: () => complete(of, path) }));
   };
 
   const look = (): void => {
@@ -215,12 +258,12 @@ export function composer(parts: Parts, sending: Sending): Composer {
     }
     mention = now;
     const request = ++asked;
-    wait = scope.after(PAUSE, () => {
+    const ask = (): void => {
       wait = null;
-      parts.connection.call("_vault/complete", { text: now.text, limit: FOUND }).then(
+      choices(now).then(
         (answer) => {
           if (request !== asked || scope.ended) return;
-          found = answer.found;
+          found = answer;
           chosen = 0;
           drawList();
         },
@@ -230,7 +273,10 @@ export function composer(parts: Parts, sending: Sending): Composer {
           isMissed = true;
         },
       );
-    });
+    };
+    // Commands are known here; who types one whole and presses Enter means it.
+    if (now.kind === "command") ask();
+    else wait = scope.after(PAUSE, ask);
   };
 
   // --- images and files
@@ -416,9 +462,18 @@ function drawUsage(into: HTMLElement, { chat }: Parts): void {
   const { used = 0, size = 0, cost = 0 } = chat.usage ?? {};
   const spent = dollars(cost);
   show(into, used > 0 || spent !== "");
-  setText(into, [used > 0 ? tokens(used) : "", spent].filter((part) => part !== "").join(" · "));
-  const share = size > 0 ? `, ${Math.round((100 * used) / size)} % of what the model can hold` : "";
-  const parts = [used > 0 ? `${used} tokens in use${share}` : "", spent && `about ${spent} in this conversation`];
-  into.title = parts.filter((part) => part !== "").join("; ");
+  clear(into);
+  const share = size > 0 ? Math.min(used / size, 1) : 0;
+  if (share > 0) {
+    const bar = box(into, "vs-meter", box(into, ""));
+    (bar.firstElementChild as HTMLElement).style.inlineSize = `${100 * share}%`;
+    toggle(bar, "is-full", share > 0.8);
+    into.append(bar);
+  }
+  into.append([used > 0 ? tokens(used) : "", spent].filter((part) => part !== "").join(" · "));
+  const of = size > 0 ? ` of ${tokens(size)} tokens (${Math.round(100 * share)} %)` : " tokens";
+  const words = [used > 0 ? `${tokens(used)}${of} of context in use` : "", spent && `about ${spent} in this conversation`];
+  into.title = words.filter((part) => part !== "").join("; ");
+  into.setAttribute("role", "img");
   into.setAttribute("aria-label", into.title);
 }

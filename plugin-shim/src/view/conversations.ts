@@ -6,7 +6,8 @@ import type { ConversationInfo, FoundConversation } from "../protocol";
 import { said } from "../call-error";
 import { showMenu } from "./menu";
 import { titleOf } from "./header";
-import { when } from "./format";
+import { period, when } from "./format";
+import { plainText, withMarks } from "./found";
 
 /** Conversations that are asked for at first. */
 const PAGE = 100;
@@ -74,15 +75,15 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
       let next: string | undefined;
       if (text === "") {
         // As many as are shown, and whatever is new.
-        const limit = Math.max(PAGE, rows.childElementCount + 1);
+        const limit = Math.max(PAGE, rows.querySelectorAll(".vs-session").length + 1);
         const answer = await parts.connection.call("session/list", more && cursor ? { cursor } : { _meta: { vault: { limit } } });
         if (now !== request || scope.ended) return;
         next = answer.nextCursor;
-        made = answer.sessions.map((one) => row(one._meta.vault, []));
+        made = grouped(answer.sessions.map((one) => one._meta.vault), more);
       } else {
         const answer = await parts.connection.call("_vault/search_conversations", { text, limit: 50 });
         if (now !== request || scope.ended) return;
-        made = answer.found.map((one) => row(one.conversation, one.places));
+        made = answer.found.map((one) => row(one.conversation, one.places, text));
       }
       // What a person has open at a row stays; it is done when they come back to the list.
       if (!more) isStale = parts.root.querySelector(".vs-menu, .vs-sessions .vs-rename") !== null;
@@ -98,19 +99,36 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     show(note, note.textContent !== "");
   };
 
-  const row = (info: ConversationInfo, places: FoundConversation["places"]): HTMLElement => {
+  /** Rows under the periods of their conversations; `more` where they go on with those that are shown. */
+  const grouped = (infos: ConversationInfo[], more: boolean): HTMLElement[] => {
+    const now = parts.now();
+    let last = more ? [...rows.querySelectorAll(".vs-session-period")].at(-1)?.textContent : undefined;
+    return infos.flatMap((info) => {
+      const name = period(info.lastActive, now);
+      const isNew = name !== last && name !== "";
+      last = name;
+      return isNew ? [element(rows, "li", { class: "vs-session-period", text: name }), row(info, [])] : [row(info, [])];
+    });
+  };
+
+  const row = (info: ConversationInfo, places: FoundConversation["places"], searched = ""): HTMLElement => {
     const made = element(rows, "li", { class: "vs-session", attributes: { "data-session": info.sessionId } });
     const isShown = info.sessionId === parts.chat.sessionId;
     if (isShown) made.classList.add("is-shown");
     const known = isShown ? titleOf(parts) : parts.titles.known(info);
     const name = known ?? "Conversation";
-    const text = element(made, "span", { class: "vs-session-title", text: name, attributes: { dir: "auto" } });
+    const text = element(made, "span", { class: "vs-session-title", attributes: { dir: "auto" } });
+    withMarks(text, name, searched);
     if (known === undefined) void parts.titles.learn(info.sessionId).then((title) => title !== undefined && setText(text, title));
     const time = element(made, "time", { class: "vs-session-time", text: when(info.lastActive, parts.now()) });
     const open = element(made, "button", { class: "vs-session-open", attributes: { type: "button", "aria-current": isShown ? "true" : undefined } });
     append(open, element(made, "span", { class: "vs-session-line" }, badge(info), text, time));
     const about = places[0]?.text ?? info.question ?? info.summary;
-    if (about) open.appendChild(element(made, "span", { class: "vs-session-about", text: about, attributes: { dir: "auto" } }));
+    if (about) {
+      const words = element(made, "span", { class: "vs-session-about", attributes: { dir: "auto" } });
+      withMarks(words, plainText(about), searched);
+      open.append(words);
+    }
     open.addEventListener("click", () => {
       close();
       actions.open(info.sessionId);

@@ -2,7 +2,6 @@
 
 import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { Answer } from "./answer";
-import { drawDiff } from "./diff-view";
 import { sentence, sourceName, when } from "./format";
 import { drawWords } from "./named";
 import { iconButton, iconOf, type Parts, setWords, textButton } from "./part";
@@ -160,24 +159,28 @@ export function callView(parts: Parts): EntryView<CallEntry> {
   const title = element(root, "span", { class: "vs-call-title", attributes: { dir: "auto" } });
   const state = element(root, "span", { class: "vs-call-state" });
   const summary = element(root, "summary", {}, icon, title, state, iconOf(parts, "chevron-right", "vs-icon vs-turns"));
-  const body = box(root, "vs-call-body");
-  details.append(summary, body);
+  details.append(summary);
   root.appendChild(details);
   let shown: CallEntry | null = null;
   let card: Card | null = null;
   /** What the card is of. */
   let cardOf: unknown;
   let does = "";
+  let body: Card | null = null;
   const draw = (): void => {
-    if (!details.open || !shown) return;
-    clear(body);
-    drawCall(body, shown);
+    const entry = shown;
+    if (!details.open || !entry) return;
+    body?.root.remove();
+    body = lazyCard(root, ({ callDetails }) => callDetails(parts, entry));
+    details.append(body.root);
   };
   details.addEventListener("toggle", draw);
   return {
     root,
     update(entry) {
       shown = entry;
+      // What it sends is shown as a message.
+      show(root, entry.tool !== "send_message" || entry.status === "failed");
       if (does !== entry.does) {
         does = entry.does;
         clear(icon);
@@ -219,22 +222,6 @@ function callIcon(does: string): string {
   return icons[does] ?? "wrench";
 }
 
-function drawCall(into: HTMLElement, entry: CallEntry): void {
-  const block = (name: string, content: Node): void => {
-    into.append(element(into, "div", { class: "vs-call-label", text: name }), content);
-  };
-  const pre = (text: string): HTMLElement =>
-    element(into, "pre", { text, attributes: { dir: "auto", tabindex: 0 } });
-  if (entry.waitsFor) block("Waiting for your approval", element(into, "div", { text: entry.waitsFor }));
-  const given = entry.input;
-  const isEmpty = given === null || (typeof given === "object" && Object.keys(given).length === 0);
-  if (!isEmpty) block("Arguments", pre(typeof given === "string" ? given : JSON.stringify(given, null, 2)));
-  const diff = diffOf(entry);
-  if (diff) block("Changes", drawDiff(into, diff));
-  if (entry.result !== "") block(entry.status === "failed" ? "Error" : "Result", pre(entry.result));
-  else if (entry.status === "in_progress") into.append(element(into, "div", { class: "vs-aside", text: "Running…" }));
-}
-
 /** In which way a call came to nothing: who said no, or that nobody has said anything. */
 function failure({ output }: CallEntry): string {
   const { code, data } = (output ?? {}) as { code?: string; data?: { layer?: string; refused?: object } | null };
@@ -242,16 +229,6 @@ function failure({ output }: CallEntry): string {
   if (code !== "denied") return "failed";
   if (data?.layer !== "approval") return "not allowed";
   return data.refused ? "you refused" : "nobody answered";
-}
-
-/** The diff that a tool answered with, for programs or within its text. */
-function diffOf(entry: CallEntry): string | null {
-  const { output, result } = entry;
-  if (typeof output === "object" && output !== null && "diff" in output && typeof output.diff === "string") {
-    return output.diff === "" ? null : output.diff;
-  }
-  const at = result.search(/^--- .*\n\+\+\+ /m);
-  return at < 0 ? null : result.slice(at);
 }
 
 export function noticeView(parts: Parts): EntryView<NoticeEntry> {
@@ -262,9 +239,13 @@ export function noticeView(parts: Parts): EntryView<NoticeEntry> {
       clear(root);
       root.className = `vs-entry vs-notice is-${entry.severity}`;
       const icon = entry.severity === "info" ? "info" : "triangle-alert";
-      const words = element(root, "div", {}, element(root, "div", { text: entry.title, attributes: { dir: "auto" } }));
+      const title = element(root, "div", { attributes: { dir: "auto" } });
+      setWords(title, entry.title);
+      const words = element(root, "div", {}, title);
       if (entry.description) {
-        words.appendChild(element(root, "div", { class: "vs-notice-more", text: entry.description, attributes: { dir: "auto" } }));
+        const more = element(words, "div", { class: "vs-notice-more", attributes: { dir: "auto" } });
+        setWords(more, entry.description);
+        words.append(more);
       }
       root.append(iconOf(parts, icon), words);
     },

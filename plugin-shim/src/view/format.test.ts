@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { counted, dollars, folderOf, inVault, noteName, sourceName, tokens } from "./format";
+import { counted, dollars, folderOf, noteName, sourceName, tokens } from "./format";
 
 describe("numbers and names", () => {
   it("are short", () => {
@@ -14,8 +14,6 @@ describe("numbers and names", () => {
     expect([noteName("Garden/Compost.md"), noteName("pear.png"), folderOf("a/b/c.md"), folderOf("c.md")]).toEqual([
       "Compost", "pear.png", "a/b", "",
     ]);
-    expect(inVault("/vault/a/b.md", "/vault")).toBe("a/b.md");
-    expect(inVault("/vaults/a.md", "/vault")).toBe("/vaults/a.md");
     expect([sourceName("chat"), sourceName("voice")]).toEqual([null, "by voice"]);
   });
 });

@@ -39,6 +39,20 @@ export function when(time: string, now: Date): string {
   return date.toLocaleDateString([], { month: "short", day: "numeric", year });
 }
 
+/** `Today`, `Yesterday`, `Previous 7 days`, else the month; empty for what is no time. */
+export function period(time: string, now: Date): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "";
+  const start = (of: Date): number => new Date(of.getFullYear(), of.getMonth(), of.getDate()).getTime();
+  // Rounded, since a day may have 23 or 25 hours.
+  const days = Math.round((start(now) - start(date)) / 86_400_000);
+  if (days <= 0) return "Today";
+  if (days === 1) return "Yesterday";
+  if (days <= 7) return "Previous 7 days";
+  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return date.toLocaleDateString("en", { month: "long", year });
+}
+
 /** Where a message came from, where that is not this chat. */
 export function sourceName(source: string): string | null {
   switch (source) {
@@ -65,13 +79,6 @@ export function noteName(path: string): string {
 export function folderOf(path: string): string {
   const end = path.lastIndexOf("/");
   return end < 0 ? "" : path.slice(0, end);
-}
-
-/** A path below the vault's root, of an absolute one; else as it came. */
-export function inVault(path: string, root: string | undefined): string {
-  if (!root) return path;
-  const folder = root.endsWith("/") ? root : `${root}/`;
-  return path.startsWith(folder) ? path.slice(folder.length) : path;
 }
 
 /** Characters that are drawn as nothing, turn the writing direction or end a line, but for line breaks, tabs, and the

@@ -16,6 +16,8 @@ export interface HeaderActions {
   endConversation: () => void;
   remove: () => void;
   branches: (at: HTMLElement) => void;
+  /** Hears whether a model is set up, as soon as that is known. */
+  model: (isThere: boolean) => void;
 }
 
 export interface Header {
@@ -23,6 +25,8 @@ export interface Header {
   update(): void;
   /** Asks for the models anew. */
   learn(): void;
+  /** Opens the menu of models. */
+  chooseModel(): void;
   listButton: HTMLElement;
 }
 
@@ -58,6 +62,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   const take = (asking: number, answer: ModelsResult | null): void => {
     if (asking !== asked || scope.ended) return;
     models = answer;
+    if (models) actions.model(models.chain.length > 0);
     update();
   };
 
@@ -84,7 +89,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     show(model, models !== null);
     setText(modelName, current === undefined ? "No model" : shortName(current));
     model.title = current === undefined ? "No model is set up" : `Model: ${models?.chain.join(", then ")}`;
-    model.setAttribute("aria-label", `Choose the model. Now: ${current ?? "none"}`);
+    model.setAttribute("aria-label", `Choose the model. Now: ${current ?? "No model"}`);
   };
 
   const choose = async (name: string): Promise<void> => {
@@ -110,7 +115,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
       choose: () => void choose(one.name),
     }));
     if (items.length === 0) {
-      items.push({ text: "No model yet. Run steward models in a terminal", disabled: true, choose: () => undefined });
+      items.push({ text: "No model yet. A new conversation shows the way to one", disabled: true, choose: () => undefined });
     }
     showMenu(parts, model, "Model", items);
   });
@@ -129,7 +134,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     }),
   );
   update();
-  return { root, update, learn: () => void learn(), listButton: list };
+  return { root, update, learn: () => void learn(), chooseModel: () => model.click(), listButton: list };
 }
 
 /** What the conversation is called, before it has a title too. */

@@ -2,6 +2,7 @@
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
 import { box, element, setText, show, toggle } from "./dom";
+import { type Card, lazyCard } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
 import { changesView } from "./changes";
 import { counted } from "./format";
@@ -29,6 +30,8 @@ export interface Messages {
   update(happened: Happened): void;
   /** Has the end in view from now on. */
   toEnd(): void;
+  /** Whether a model is set up; if not, the empty view shows the way to one. */
+  setModel(isThere: boolean): void;
 }
 
 export function messages(parts: Parts, actions: EntryActions): Messages {
@@ -41,10 +44,15 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const older = element(root, "div", { class: "vs-older", attributes: { role: "status" } });
   const list = box(root, "vs-list");
   const empty = box(root, "vs-empty");
-  empty.append(
+  const hints = box(
+    empty,
+    "",
     element(empty, "div", { class: "vs-empty-title", text: "What would you like to do?" }),
     element(empty, "div", { class: "vs-empty-hint", text: "Ask about your notes, or have them written, moved and tidied. You can undo every change." }),
   );
+  empty.append(hints);
+  /** The way to a first model; none where one is set up. */
+  let setup: Card | null = null;
   const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
@@ -214,6 +222,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     if (activity || loaded) drawWork();
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
+      placeSetup();
       toggle(root, "is-read-only", chat.branch !== null);
       drawJump();
     }
@@ -257,7 +266,22 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   observer.observe(scroller);
   scope.add(() => observer.disconnect());
   scope.add(() => [...views.keys()].forEach(drop));
+  const setModel = (isThere: boolean): void => {
+    if (isThere === (setup === null)) return;
+    setup?.end();
+    setup?.root.remove();
+    setup = isThere ? null : lazyCard(root, ({ setupCard }) => setupCard(parts));
+    placeSetup();
+    show(hints, isThere);
+  };
+  /** Has the way to a model in the middle of an empty view, and behind what was said elsewhere. */
+  const placeSetup = (): void => {
+    const isEmpty = chat.timeline.entries.length === 0;
+    const place = isEmpty ? empty : content;
+    if (setup && setup.root.parentElement !== place) place.insertBefore(setup.root, isEmpty ? null : work);
+  };
+  scope.add(() => setModel(true));
   drawJump();
   drawWork();
-  return { root, update, toEnd };
+  return { root, update, toEnd, setModel };
 }

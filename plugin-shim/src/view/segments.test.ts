@@ -124,6 +124,15 @@ describe("the pieces of a text", () => {
     expect(pieces[2]?.text).toBe("more of one\n");
   });
 
+  it("show a formula that has not come to its end as one", () => {
+    const open = (text: string): string | undefined => {
+      const segments = new Segments();
+      segments.write(text);
+      return segments.open()?.text;
+    };
+    expect(["$$", "$$\n", "$$a", "$$\na\n", "$$\na\n$", "$5 or"].map(open)).toEqual([undefined, undefined, "$$a$$", "$$\na$$", "$$\na\n$$", "$5 or"]);
+  });
+
   it("hide the half of a closing fence", () => {
     const segments = new Segments();
     segments.write("```\ncode\n``");

@@ -102,7 +102,13 @@ export class Segments {
     const lines = this.#partial === "" ? this.#lines : [...this.#lines, this.#partial];
     if (lines.every((line) => line.trim() === "")) return this.#fence && this.#openFence(lines);
     if (this.#fence) return this.#openFence(lines);
-    return { kind: "markdown", text: lines.join("\n"), continues: this.#continues, columns: this.#columns };
+    const text = lines.join("\n");
+    // A formula of which the end has not come is drawn as one, without half of the mark that ends it.
+    if (this.#kind === "math" || (this.#kind === null && isMath(text))) {
+      const formula = text.replace(/\$$/, "");
+      return formula.replace("$", "").trim().length <= 1 ? null : { kind: "markdown", text: `${formula}$$`, continues: false };
+    }
+    return { kind: "markdown", text, continues: this.#continues, columns: this.#columns };
   }
 
   #openFence(lines: string[]): Segment | null {

@@ -23,6 +23,7 @@ import { panel } from "./panel";
 import { Scope } from "./scope";
 import type { Kind } from "./stands";
 import { Titles } from "./titles";
+import { slashCommands } from "./slash-commands";
 import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
@@ -70,7 +71,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   };
   const scope = new Scope(window);
   const chat = new Chat(connection, activity);
-  const painter = new Painter(scope, () => window().performance.now(), host.math?.bind(host));
+  const painter = new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host));
   const live = element(root, "div", { class: "vs-hidden", attributes: { "aria-live": "polite", "aria-atomic": "true" } });
   const parts: Parts = {
     root,
@@ -161,7 +162,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     await attempt(async () => {
       const { path } = await connection.call("_vault/export_conversation", { sessionId });
       host.notice(`Written to ${path}`);
-      host.openNote(path);
+      host.openNote(path, { unasked: true });
     });
   };
   const endConversation = async (sessionId: string): Promise<void> => {
@@ -186,12 +187,13 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     showMenu(parts, at, "Branches", items);
   };
 
-  const head = header(parts, {
+  const begin = (): void => {
+    chat.begin();
+    leave();
+  };
+  const commands = {
     list: () => (list.isOpen ? leave() : list.open()),
-    begin() {
-      chat.begin();
-      leave();
-    },
+    begin,
     rename() {
       const { sessionId } = chat;
       if (sessionId === null) return;
@@ -201,9 +203,8 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     },
     exportNote: () => chat.sessionId !== null && void exportNote(chat.sessionId),
     endConversation: () => chat.sessionId !== null && void endConversation(chat.sessionId),
-    remove: () => chat.info && void remove(chat.info),
-    branches,
-  });
+  };
+  const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, model: (isThere) => said_.setModel(isThere) });
   const list = conversationList(parts, {
     open: (sessionId) => void chat.open(sessionId).then(() => said_.toEnd()),
     closed: () => field.focus(),
@@ -229,6 +230,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
       if (last) actions.edit(last);
     },
     sent: () => said_.toEnd(),
+    commands: () => slashCommands(parts, { ...commands, model: () => head.chooseModel() }),
   });
   const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
   /** Whether the field lost the focus by being taken away: what is typed goes on in it when it is back. */
@@ -356,10 +358,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   painter.warmUp();
   chat.start();
   return {
-    newConversation() {
-      chat.begin();
-      leave();
-    },
+    newConversation: begin,
     compose: (text, attach) => field.compose(text, attach),
     stop: () => chat.stop(),
     focus: () => field.focus(),

@@ -107,7 +107,7 @@ impl Context {
                 }
                 self.messages.push(message);
             }
-            Entry::Result { result, learnt } => self.take(result, learnt),
+            Entry::Result { result, learnt, .. } => self.take(result, learnt),
             Entry::Sent { .. } => {}
             Entry::Trimmed { summary, asked, kept } => {
                 let from = self.messages.len().saturating_sub(kept);

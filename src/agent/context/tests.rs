@@ -45,7 +45,7 @@ fn result(id: &str) -> Entry {
         content: vec![Block::text(id)],
         is_error: false,
     };
-    Entry::Result { result, learnt: Vec::new() }
+    Entry::Result { result, learnt: Vec::new(), data: None }
 }
 
 fn ids(message: &Message) -> Vec<&str> {

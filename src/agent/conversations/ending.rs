@@ -8,8 +8,8 @@ use super::error::{ConversationError, Result};
 use super::{ConversationEvent, Conversations, FOREIGN};
 use crate::agent::digest::digest;
 use crate::conversation::{Boundary, Conversation, ConversationId, End, EndKind, Moment, decide};
-use crate::store::Held;
-use crate::store::conversations::{Ending, NewItem, Order, WAIT};
+use crate::store::DelayedLimit;
+use crate::store::conversations::{Ending, LIMIT_DELAY, NewItem, Order};
 
 /// How long a delivered message stays in the inbox to detect duplicates, in milliseconds: thirty
 /// days.
@@ -119,18 +119,18 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn pending_deletions(&self) -> Result<Option<String>> {
-        let held = self.held()?;
-        let beyond = match held.holds == held.wanted {
+        let limit = self.limit()?;
+        let beyond = match limit.effective == limit.requested {
             true => 0,
-            false => self.rows().beyond(held.wanted)?,
+            false => self.rows().beyond(limit.requested)?,
         };
-        let due = DateTime::from_timestamp_millis(held.since.saturating_add(WAIT));
+        let due = DateTime::from_timestamp_millis(limit.since.saturating_add(LIMIT_DELAY));
         let Some(due) = due.filter(|_| beyond > 0) else { return Ok(None) };
         let due = due.with_timezone(self.clock().wall().offset()).format("%Y-%m-%d %H:%M");
         Ok(Some(format!(
             "`[conversation] kept` is {}, smaller than it was: of the conversations {beyond} go \
              after {due}, unless it keeps more by then (0 keeps all)",
-            held.wanted
+            limit.requested
         )))
     }
 
@@ -142,9 +142,9 @@ impl Conversations {
         }
     }
 
-    fn held(&self) -> Result<Held> {
+    fn limit(&self) -> Result<DelayedLimit> {
         let now = self.0.timeline.noted(self.clock().running());
-        Ok(self.rows().hold(self.settings().kept, now)?)
+        Ok(self.rows().request_limit(self.settings().kept, now)?)
     }
 
     pub(super) fn ending(&self, id: ConversationId, end: End, last: &[NewItem]) -> Ending {
@@ -201,7 +201,7 @@ impl Conversations {
     }
 
     fn delete_excess_locked(&self) -> Result<usize> {
-        let kept = self.held()?.holds;
+        let kept = self.limit()?.effective;
         let gone = self.rows().trim(kept, FOREIGN)?;
         if !gone.is_empty() {
             tracing::info!(conversations = gone.len(), kept, "let go");

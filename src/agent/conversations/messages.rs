@@ -8,7 +8,9 @@ use crate::conversation::{
     Boundary, BranchId, Chosen, Conversation, ConversationId, End, EndKind, ItemKind, ItemNumber,
     Moment, TurnId, TurnState, Waiting, boundary, decide,
 };
-use crate::store::conversations::{NewConversation, NewItem, Order, Placed, TurnEnd as StoredEnd};
+use crate::store::conversations::{
+    Delivery, NewConversation, NewItem, Order, TurnEnd as StoredEnd,
+};
 use crate::store::inbox::VOICE;
 
 /// Where a message was delivered.
@@ -128,7 +130,7 @@ impl Conversations {
         let is_said = message.kind == ItemKind::User;
         if is_said
             && let Some(received) = received
-            && let Some(turn) = self.0.store.inbox.heard_in(received)?
+            && let Some(turn) = self.0.store.inbox.delivered_to(received)?
         {
             return Ok(Taken::Heard(turn));
         }
@@ -167,8 +169,8 @@ impl Conversations {
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_empty_branch(open))?;
         let kept = match self.rows().turns.arrive(&new, id, ends.as_ref(), message, received)? {
-            Placed::Began(kept) => kept,
-            Placed::Heard(turn) => return Ok(Taken::Heard(turn)),
+            Delivery::Began(kept) => kept,
+            Delivery::Duplicate(turn) => return Ok(Taken::Heard(turn)),
         };
         activity.insert(kept.conversation, now);
         let ended = ends.map(|ending| ending.conversation);
@@ -220,7 +222,7 @@ impl Conversations {
         received: i64,
     ) -> Result<bool> {
         let is_new =
-            self.rows().turns.append_heard(conversation, turn, self.wall(), item, received)?;
+            self.rows().turns.append_message(conversation, turn, self.wall(), item, received)?;
         if is_new {
             self.note_activity(conversation);
         }

@@ -160,7 +160,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::NotFound`].
     pub fn keep_context(&self, id: ConversationId, context: &str) -> Result<String> {
-        Ok(self.rows().keep_context(id, context)?)
+        Ok(self.rows().store_context(id, context)?)
     }
 
     /// The opening of a conversation, if it was stored.

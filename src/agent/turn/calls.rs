@@ -20,6 +20,9 @@ const FAILURES: u32 = 3;
 /// After this many equal results of the same call, the model is warned; then the turn has to end.
 const SAME: (u32, u32) = (3, 5);
 
+/// The most bytes of a structured result that are stored for clients to draw.
+const MAX_DRAWN: usize = 256 << 10;
+
 /// After this many calls with invalid arguments, the turn has to end.
 const BROKEN: u32 = 3;
 
@@ -251,6 +254,7 @@ impl Turn {
                 is_error: called.is_error,
             },
             learnt,
+            data: called.refusal().or_else(|| drawn(&called)),
         }));
         let call = self.slots[at].name.clone();
         out.push(Effect::Show(Show::Result { call, called }));
@@ -308,4 +312,10 @@ impl Turn {
         }
         self.work(out);
     }
+}
+
+/// The structured result, if clients draw it and it is not too long to be stored.
+fn drawn(called: &CallResult) -> Option<Value> {
+    let is_stored = called.is_drawn && called.data.to_string().len() <= MAX_DRAWN;
+    is_stored.then(|| called.data.clone())
 }

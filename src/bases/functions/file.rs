@@ -47,7 +47,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     field("mtime", Type::Date, "When it was last changed.", mtime),
     field("properties", Type::Object, "All properties of the note.", properties),
     field("tags", Type::List, "The tags of text and properties, without #.", tags),
-    field("links", Type::List, "The links of properties and text, embeds among them.", links),
+    field(
+        "links",
+        Type::List,
+        "The links of properties and text, embeds and links to its own headings among them.",
+        links,
+    ),
     field("embeds", Type::List, "The embeds of the text.", embeds),
     field("backlinks", Type::List, "Links to the files that link to it, each once.", backlinks),
     field("file", Type::File, "The file itself.", itself),

@@ -1,4 +1,4 @@
-//! `steward organize apply`, `jobs`, `resume` and `undo`.
+//! `steward organize apply`, `jobs`, `stop`, `resume` and `undo`.
 
 use std::process::ExitCode;
 
@@ -10,8 +10,9 @@ use super::plans::without_identity;
 use crate::cli::failure::Failure;
 use crate::cli::history::{call, shown};
 use crate::cli::output::Output;
-use crate::cli::reach::Way;
+use crate::cli::reach::{self, Way};
 use crate::cli::session::Session;
+use crate::protocol::organize::OrganizeStopParams;
 use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
 
 /// Of `organize apply`.
@@ -44,6 +45,13 @@ pub struct JobsArguments {
     /// The first one shown
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub first_result: u64,
+}
+
+/// Of `organize stop`.
+#[derive(Debug, Clone, Args)]
+pub struct StopArguments {
+    /// The job
+    pub job: u64,
 }
 
 /// Of `organize resume`.
@@ -103,6 +111,35 @@ pub fn apply(
         given["dry_run"] = json!(false);
     }
     done(session, given, output)
+}
+
+/// Stops a running job, whoever began it.
+///
+/// # Errors
+/// No daemon runs; there is no such job, or it does not run.
+pub fn stop(
+    session: &Session,
+    arguments: &StopArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let job = arguments.job;
+    let Some(stopped) = reach::ask(session, &root, &OrganizeStopParams { job })? else {
+        let message = "no daemon runs for this vault, so that no other program's job does";
+        let hint = "`steward organize jobs` lists the jobs, and where each stands";
+        return Err(Failure::other("no_daemon", message, hint));
+    };
+    let done = format!("{} of {} items are done", stopped.done, stopped.total);
+    let mut text = match &*stopped.state {
+        "running" => format!("Job {job} stops after the piece that it is at; {done}."),
+        "completed" => format!("Job {job} was done before it could be stopped; {done}."),
+        _ => format!("Job {job} was stopped; {done}."),
+    };
+    if stopped.done > 0 {
+        text.push_str(&format!(" To take them back: steward organize undo {job}"));
+    }
+    output.answer(&stopped, text)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Goes on with a job.

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
-use jobs::{ApplyArguments, JobsArguments, ResumeArguments, UndoJobArguments};
+use jobs::{ApplyArguments, JobsArguments, ResumeArguments, StopArguments, UndoJobArguments};
 use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
 
 /// Of `organize`.
@@ -41,6 +41,8 @@ pub enum OrganizeAction {
     Draft(draft::DraftArguments),
     /// List jobs: plans that were applied
     Jobs(JobsArguments),
+    /// Stop a running job, whoever began it; what is done stays
+    Stop(StopArguments),
     /// Go on with a job that was interrupted
     Resume(ResumeArguments),
     /// Take a job back, or some of its items
@@ -66,6 +68,7 @@ pub fn run(
         OrganizeAction::Apply(arguments) => jobs::apply(session, arguments, output),
         OrganizeAction::Draft(arguments) => draft::run(session, arguments, output),
         OrganizeAction::Jobs(arguments) => jobs::list(session, arguments, output),
+        OrganizeAction::Stop(arguments) => jobs::stop(session, arguments, output),
         OrganizeAction::Resume(arguments) => jobs::resume(session, arguments, output),
         OrganizeAction::Undo(arguments) => jobs::undo(session, arguments, output),
         OrganizeAction::Rules(arguments) => rules::run(session, arguments, output),

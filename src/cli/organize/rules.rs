@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::super::completions;
 use super::super::failure::Failure;
 use super::super::output::Output;
 use super::super::policy::asked;
@@ -22,7 +23,7 @@ use crate::methods;
 use crate::organize::rules_file::MAX_BYTES;
 use crate::organize::sentence::sentence;
 use crate::protocol::organize::{
-    EnabledRuleInfo, RulesDisableParams, RulesEnableParams, RulesListParams,
+    EnabledRuleInfo, RulesDisableParams, RulesEnableParams, RulesListParams, RulesMarksParams,
 };
 use crate::tools::rules::{CheckedRules, Given, check};
 
@@ -51,7 +52,7 @@ pub enum RulesAction {
     List,
     /// Have rules run by themselves (shows them, and asks)
     Enable {
-        /// A rule file, in the vault or outside; or the name of a rule in a file of `organize.rules`
+        /// A rule file, in the vault or outside; or the name of a rule that is enabled or in a file of `organize.rules`
         file: String,
         /// Only this rule of the file; repeat it for more [default: all that have `run`]
         #[arg(long, value_name = "NAME")]
@@ -70,6 +71,20 @@ pub enum RulesAction {
     Disable {
         /// Its name
         name: String,
+    },
+    /// List the files that rules with `once` took, or have them taken again
+    Marks {
+        /// A rule file, in the vault or outside; or the name of an enabled rule
+        file: String,
+        /// Only this rule of the file; repeat it for more
+        #[arg(long, value_name = "NAME")]
+        rule: Vec<String>,
+        /// Only this file
+        #[arg(long, value_name = "NOTE", add = completions::notes())]
+        note: Option<String>,
+        /// Forget that the rules took these files, so that they take them again
+        #[arg(long)]
+        forget: bool,
     },
     /// Show what changed in rule files since their rules were enabled
     Diff {
@@ -100,6 +115,15 @@ pub fn run(
                 ..RulesEnableParams::default()
             };
             enable(session, &root, params, *yes, output)
+        }
+        RulesAction::Marks { file, rule, note, forget } => {
+            let params = RulesMarksParams {
+                file: absolute(file),
+                names: rule.clone(),
+                path: note.clone(),
+                forget: *forget,
+            };
+            marks(session, &root, &params, output)
         }
         RulesAction::Disable { name } => disable(session, &root, name, output),
         RulesAction::Diff { name } => diff(session, &root, name.as_deref(), output),
@@ -250,6 +274,30 @@ fn diff(
         false => diffs.join("\n"),
     };
     output.answer(&found, text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn marks(
+    session: &Session,
+    root: &Path,
+    params: &RulesMarksParams,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let found = asked(session, root, params, |calls| methods::rules::marks(calls, params.clone()))?;
+    let mut text = Vec::new();
+    for rule in &found.rules {
+        let number = match (rule.files.len(), params.forget) {
+            (0, false) => "took no file yet".to_owned(),
+            (0, true) => "had taken no file".to_owned(),
+            (1, false) => "took 1 file, and does not take it again".to_owned(),
+            (1, true) => "takes this file again".to_owned(),
+            (number, false) => format!("took {number} files, and does not take them again"),
+            (number, true) => format!("takes these {number} files again"),
+        };
+        let files = rule.files.iter().map(|file| format!("\n  {}", file.path));
+        text.push(format!("{}  {}  {number}{}", rule.name, rule.source, files.collect::<String>()));
+    }
+    output.answer(&found, text.join("\n\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,10 +1,10 @@
-//! Ends a command with all that it started, by the system's own program for that (Windows).
+//! Kills a command with all processes that it started, by `taskkill` (Windows).
 
 use std::process::{Child, Command, Stdio};
 
 pub(in super::super) fn prepare(_: &mut Command) {}
 
-/// Nobody waits here: `has_ended` is asked now and then.
+/// Not supported: `has_ended` is polled instead.
 pub(in super::super) fn wait(_: u32) -> bool {
     false
 }
@@ -14,7 +14,7 @@ pub(in super::super) fn has_ended(child: &mut Child) -> bool {
 }
 
 pub(in super::super) fn end(child: &Child, mark: Option<&str>) {
-    // One that has ended by itself has no number any more by which its own could be found.
+    // After a normal exit its process id, by which its children are found, is gone.
     if mark.is_none() {
         return;
     }

@@ -1,18 +1,18 @@
-//! Ends a command with all that it started: by its process group, and on Linux whatever left that,
-//! by a variable that it has inherited.
+//! Kills a command with all processes that it started: by its process group, and on Linux those
+//! that left the group by an inherited environment variable.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-/// A group of its own for what is started.
+/// Starts it in a new process group.
 pub(in super::super) fn prepare(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Waits until it has ended, and leaves its number taken: so nobody else has it when its group is
-/// ended.
+/// Waits until it has exited, without reaping it: its process id stays reserved until its group is
+/// killed.
 pub(in super::super) fn wait(id: u32) -> bool {
     let Some(pid) = pid(id) else { return false };
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -24,13 +24,13 @@ pub(in super::super) fn wait(id: u32) -> bool {
     }
 }
 
-/// Whether it has ended, where nobody waits for it.
+/// Not needed: [`wait`] reports the exit.
 pub(in super::super) fn has_ended(_: &mut Child) -> bool {
     false
 }
 
-/// Ends its group, while its number is still taken; given a mark, a variable with its
-/// value, whatever carries that, too.
+/// Kills its group, before it is reaped, and every process with `mark` (`NAME=value`) in its
+/// environment.
 pub(in super::super) fn end(child: &Child, mark: Option<&str>) {
     if let Some(pid) = pid(child.id()) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
@@ -53,7 +53,7 @@ mod marked {
 
     use rustix::process::{Pid, PidfdFlags, Signal};
 
-    /// How often it is looked again: what is ended may just have started another.
+    /// Repetitions, since a process may start another one before it is killed.
     const ROUNDS: usize = 20;
 
     pub(super) fn end(mark: &str) {
@@ -64,7 +64,7 @@ mod marked {
         }
     }
 
-    /// Ends all that carry the mark now; whether there were any.
+    /// Kills all processes with the mark; returns whether there were any.
     fn end_all(mark: &[u8]) -> bool {
         let Ok(processes) = std::fs::read_dir("/proc") else { return false };
         let mut any = false;
@@ -75,7 +75,7 @@ mod marked {
             else {
                 continue;
             };
-            // Held before it is looked at, so that it is the one that is ended.
+            // Opened before its environment is read, so that the same process is killed.
             let Ok(held) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
             let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
             if environment.split(|byte| *byte == 0).any(|variable| variable == mark) {

@@ -1,5 +1,5 @@
-//! What a rewritten link says: the form that the vault's settings ask for, if that leads to the
-//! file, else the whole path.
+//! The text of an updated link: in the format of the vault's settings if that leads to the file, else the whole
+//! path.
 
 use super::resolver::{Files, called, resolve_among};
 use crate::note::fold::normal;
@@ -7,8 +7,7 @@ use crate::note::path::VaultPath;
 use crate::note::relink::Goal;
 use crate::vault::LinkFormat;
 
-/// The linkpaths that lead from `source` to `target` among `files`, the one wanted most first.
-/// Every one does; there may be none.
+/// The linkpaths that lead from `source` to `target` among `files`, best first. There may be none.
 pub(super) fn linkpaths(
     files: &dyn Files,
     format: LinkFormat,
@@ -27,7 +26,7 @@ pub(super) fn linkpaths(
         LinkFormat::Shortest | LinkFormat::Absolute => path.to_string(),
     };
     let mut found = Vec::new();
-    // With the extension where a note's bare name means another file: `v1.2` beside `v1.2.md`.
+    // With the extension if a note's bare name means another file: `v1.2` beside `v1.2.md`.
     for spelling in [spelt(&preferred), spelt(&path), preferred, path.to_string()] {
         let leads = || resolve_among(files, source, &spelling).target.as_ref() == Some(target);
         if !found.contains(&spelling) && leads() {
@@ -37,14 +36,14 @@ pub(super) fn linkpaths(
     found
 }
 
-/// What a link to `old`, which is now at `new`, is to become.
+/// The new text of a link to `old`, which is at `new` now.
 pub(super) fn goal(paths: Vec<String>, old: &VaultPath, new: &VaultPath) -> Goal {
     let bare = |path: &VaultPath| {
         let text = path.as_str();
         if path.is_note() { text[..text.len() - ".md".len()].to_owned() } else { text.to_owned() }
     };
     let pair = |old: &str, new: &str| (old.to_owned(), new.to_owned());
-    // In this order: `Note` in the vault's root is first a name, and a whole path only then.
+    // In this order: `Note` in the vault's root is a name before it is a path.
     let shown = vec![
         pair(old.stem(), new.stem()),
         pair(old.name(), new.name()),
@@ -59,7 +58,7 @@ fn is_unique(files: &dyn Files, name: &str) -> bool {
     called(files, name).len() < 2
 }
 
-/// The way from the folder of `source` to `path`, without `./` at its beginning.
+/// The relative path from the folder of `source` to `path`, without `./`.
 fn relative(source: &VaultPath, path: &str) -> String {
     let folder = source.parent().unwrap_or_else(VaultPath::root);
     let from: Vec<&str> = folder.components().collect();

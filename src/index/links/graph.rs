@@ -1,4 +1,4 @@
-//! The records of all files, and which of them have links of a given name.
+//! The records of all files, with an index by the names in their links.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,25 +9,25 @@ use crate::index::fresh::Keeper;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Vault;
 
-/// How much is kept, and what is not.
+/// Size of the graph, and what is missing in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Notes and canvases that were read.
+    /// Number of notes and canvases that were read.
     pub files: usize,
     pub links: usize,
-    /// Files whose links are not known, or not all.
+    /// Files with unknown links.
     pub gaps: Vec<(VaultPath, Gap)>,
-    /// Bytes of memory held, the allocator's losses not counted.
+    /// Memory use in bytes, without the allocator's overhead.
     pub bytes: usize,
 }
 
 #[derive(Default)]
 pub(super) struct Graph {
     records: HashMap<VaultPath, Record>,
-    /// By the lower-case last component of a link as written: the files that hold such a link.
+    /// The files by the last component of their links, in lower case.
     by_name: HashMap<Box<str>, BTreeSet<VaultPath>>,
     gaps: BTreeMap<VaultPath, Gap>,
-    /// Files whose time does not tell whether they have changed since they were read.
+    /// Files whose stamp does not tell whether they have changed since they were read.
     unsure: BTreeSet<VaultPath>,
 }
 
@@ -85,13 +85,13 @@ impl Keeper for Graph {
 }
 
 impl Graph {
-    /// The files that hold a link whose last component is one of `names`.
+    /// The files with a link whose last component is one of `names`.
     pub fn sources(&self, names: &[String]) -> BTreeSet<VaultPath> {
         let sets = names.iter().filter_map(|name| self.by_name.get(name.as_str()));
         sets.flatten().cloned().collect()
     }
 
-    /// The files whose links are not, or not all, known, by path.
+    /// The files with unknown links, by path.
     pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
         self.gaps.iter().map(|(path, gap)| (path.clone(), *gap)).collect()
     }
@@ -103,7 +103,7 @@ impl Graph {
             + self.by_name.capacity() * (size_of::<(Box<str>, BTreeSet<VaultPath>)>() + 1);
         for (path, record) in &self.records {
             summary.links += record.links.len();
-            // The path's text has two counts of its users before it.
+            // An `Arc<str>` has two reference counts.
             summary.bytes += 2 * size_of::<usize>()
                 + path.as_str().len()
                 + record
@@ -113,7 +113,7 @@ impl Graph {
                     .sum::<usize>()
                 + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
         }
-        // A set holds its first eleven in one piece.
+        // A node of a `BTreeSet` has eleven entries.
         let names = self.by_name.iter();
         let piece = 11 * size_of::<VaultPath>() + 16;
         summary.bytes +=
@@ -122,13 +122,13 @@ impl Graph {
     }
 }
 
-/// The lower-case last components of a record's links, each once.
+/// The last components of a record's links in lower case, each once.
 fn names(record: &Record) -> BTreeSet<Box<str>> {
     let written = record.links.iter().filter(|link| !link.path().is_empty());
     written.map(|link| lower(last(link.path())).into_boxed_str()).collect()
 }
 
-/// The last components by which links can name the file at `path`.
+/// The last components with which links can name the file at `path`.
 pub(super) fn names_of(path: &VaultPath) -> Vec<String> {
     let name = lower(path.name());
     let bare = name.strip_suffix(".md").map(str::to_owned);

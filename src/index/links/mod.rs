@@ -1,20 +1,19 @@
-//! The link graph of the whole vault, kept in memory: what every note and canvas links to, and its
-//! tags.
+//! The link graph of the vault in memory: the links and tags of every note and canvas.
 //!
-//! Kept is what the texts say; where a link leads is decided anew at each question ([`resolver`]),
-//! since one new file can turn many links. So nothing but the text of a file ever makes what is
-//! kept of it stale, and a question about backlinks only looks at links of the right name.
+//! It stores what the texts say; where a link leads is resolved at each query ([`resolver`]), since one new file
+//! can change the target of many links. So a record depends on its file's text only, and a query for backlinks
+//! only resolves links with a matching name.
 //!
-//! Built at the first question by reading every source in parallel, beside what is asked: until that is over a
-//! question is answered from what was read, and says how much was not ([`Links::look`]), and a change waits for it.
-//! From then on the change feed says which files to read again, and what was read is `saved` from run to run. Before an answer the size and time of each file it rests on
-//! are compared with the disk. Bounded: files over the vault's limit are left out, and of one file
-//! no more than [`record::MAX_LINKS`] links; what was left out is counted ([`Summary`]).
+//! It is built at the first query by reading all files in the background: until that is done, a query uses what was
+//! read and tells how much was not ([`Links::look`]), and a change waits for it. Then the change feed tells which
+//! files to read again, and records are `saved` from run to run. Before a query returns, the stamps of the files it
+//! depends on are compared with the disk. Files over the vault's size limit are left out, and so are links of a
+//! file beyond [`record::MAX_LINKS`]; what was left out is counted ([`Summary`]).
 //!
-//! Invariant: nobody waits for anything of the thread pool while holding the catalogue.
+//! Invariant: no thread waits for the thread pool while it holds the catalogue.
 //!
-//! In reading order: this page, [`resolver`], [`record`], `graph`, `saved`, `answers`, `parts`; then how links
-//! survive a change of names: [`names`], `form`, [`rewrite`], `unknown`.
+//! In reading order: this file, [`resolver`], [`record`], `graph`, `saved`, `answers`, `parts`; then the update of
+//! links after renames: [`names`], `form`, [`rewrite`], `unknown`.
 
 mod answers;
 mod form;

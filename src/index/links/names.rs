@@ -1,4 +1,4 @@
-//! The names of a vault's files: as they are, and as they will be once a change is made.
+//! The names of a vault's files before and after a change.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,22 +10,22 @@ use crate::note::path_map::PathMap;
 use crate::vault::Catalogue;
 use crate::vault::catalogue::tree_order;
 
-/// A change of the vault's names: files that move, come or go.
+/// A change of the vault's names: files that are moved, added or removed.
 #[derive(Debug, Clone, Default)]
 pub struct NameChange {
     moved: HashMap<VaultPath, VaultPath>,
     gone: HashSet<VaultPath>,
-    /// Where files will be that are not there now, by the fold key of the name.
+    /// New paths, by the fold key of the name.
     added: HashMap<String, Vec<VaultPath>>,
-    /// The same by path, each with the path it has in the catalogue, if it is there.
+    /// New paths, each with the path in the catalogue if the file was moved.
     origins: PathMap<Option<VaultPath>>,
-    /// Last components by which links can name a file that moves, comes or goes, in lower case.
+    /// Last components with which links can name a changed file, in lower case.
     names: BTreeSet<String>,
 }
 
 impl NameChange {
-    /// The file at `from`, or every file below it, gets a path at `to`. What earlier calls brought
-    /// there goes with it.
+    /// Moves the file at `from`, or every file below it, to `to`, including those that earlier calls moved
+    /// there.
     pub fn moves(&mut self, catalogue: &Catalogue, from: &VaultPath, to: &VaultPath) {
         for (origin, path) in self.files_at(catalogue, from) {
             let below = path.relative_to(from).unwrap_or_default();
@@ -37,7 +37,7 @@ impl NameChange {
             self.names.extend(names_of(&path));
             self.leaves(&path);
             match origin {
-                // Back where it was: nothing of it has changed.
+                // Moved back: nothing has changed.
                 Some(origin) if origin == new => drop(self.moved.remove(&origin)),
                 Some(origin) => {
                     self.come(new.clone(), Some(origin.clone()));
@@ -48,7 +48,7 @@ impl NameChange {
         }
     }
 
-    /// A file will be at `path` where none is.
+    /// Adds a file at `path`.
     pub fn comes(&mut self, path: VaultPath) {
         self.come(path, None);
     }
@@ -60,14 +60,14 @@ impl NameChange {
         }
     }
 
-    /// A file is written at `path`: it comes to be, if none is there by then.
+    /// Writes the file at `path`, which adds it if there is none.
     pub fn written(&mut self, catalogue: &Catalogue, path: &VaultPath) {
         if self.files_at(catalogue, path).is_empty() {
             self.comes(path.clone());
         }
     }
 
-    /// The file at `path`, or every file below it, goes.
+    /// Removes the file at `path`, or every file below it.
     pub fn goes(&mut self, catalogue: &Catalogue, path: &VaultPath) {
         for (origin, path) in self.files_at(catalogue, path) {
             self.names.extend(names_of(&path));
@@ -79,8 +79,8 @@ impl NameChange {
         }
     }
 
-    /// The files at `path` and below it by now, each with the path it has in the catalogue; none
-    /// for those that came.
+    /// The files at and below `path` after the change so far, each with its path in the catalogue; `None` for added
+    /// ones.
     fn files_at(
         &self,
         catalogue: &Catalogue,
@@ -98,7 +98,7 @@ impl NameChange {
         found
     }
 
-    /// What came to `path` before is there no more.
+    /// Removes a new path.
     fn leaves(&mut self, path: &VaultPath) {
         if self.origins.remove(path).is_none() {
             return;
@@ -117,8 +117,8 @@ impl NameChange {
         self.names.is_empty()
     }
 
-    /// Whether all it does is that files come, and no link of the vault can mean another file for
-    /// that: none has, or stands for, a name like theirs.
+    /// Whether the change only adds files, and no link can lead to another file by that: no file has, or could be
+    /// meant by, the same name.
     pub fn only_adds_new_names(&self, catalogue: &Catalogue) -> bool {
         let free = |name: &str| called(catalogue, name).is_empty();
         let mut added = self.added.values().flatten();
@@ -126,12 +126,12 @@ impl NameChange {
             && self.gone.is_empty()
             && added.all(|path| {
                 let name = path.name();
-                // A file `v1.2` takes what the note `v1.2.md` was meant by.
+                // A file `v1.2` takes the links that meant the note `v1.2.md`.
                 free(name) && free(&format!("{name}.md"))
             })
     }
 
-    /// Where the file at `path` will be; `None` if it goes.
+    /// Where the file at `path` is after the change; `None` if it is removed.
     pub fn after<'a>(&'a self, path: &'a VaultPath) -> Option<&'a VaultPath> {
         match self.moved.get(path) {
             Some(new) => Some(new),
@@ -140,27 +140,25 @@ impl NameChange {
         }
     }
 
-    /// Each file that moves, and where to.
+    /// The moved files.
     pub fn moved(&self) -> &HashMap<VaultPath, VaultPath> {
         &self.moved
     }
 
-    /// Whether a link that can name the file at `path` can name one that moves, comes or goes.
+    /// Whether a link that can name the file at `path` can also name a changed file.
     pub fn concerns(&self, path: &VaultPath) -> bool {
         names_of(path).iter().any(|name| self.names.contains(name))
     }
 
-    /// Last components by which links can name a file that moves, comes or goes, in lower case.
+    /// Last components with which links can name a changed file, in lower case.
     pub(super) fn names(&self) -> &BTreeSet<String> {
         &self.names
     }
 }
 
-/// The files as they will be.
+/// The files after a change.
 pub struct After<'a> {
-    /// The files as they are.
     pub catalogue: &'a Catalogue,
-    /// What will happen to them.
     pub change: &'a NameChange,
 }
 

@@ -1,4 +1,4 @@
-//! Links that name a heading or a block that their note does not have.
+//! Links to a heading or a block that does not exist.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,32 +11,32 @@ use crate::note::text::Text;
 use crate::note::{canvas, markdown};
 use crate::vault::Vault;
 
-/// A link to a note that is there, and to a part of it that is not.
+/// A link to an existing note with a heading or block that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingPart {
-    /// The file it stands in.
+    /// The file with the link.
     pub source: VaultPath,
-    /// Its line from 1; in a canvas the number of the node, from 0.
+    /// Line number from 1; in a canvas the index of the node.
     pub place: usize,
-    /// Its linkpath; empty: the note itself.
+    /// The linkpath; empty for the note itself.
     pub link: String,
-    /// The part, with its `#`.
+    /// The heading or block, with its `#`.
     pub part: String,
-    /// The note it leads to.
+    /// The note that the link leads to.
     pub target: VaultPath,
 }
 
-/// What the links of a note can name of it.
+/// What links can name in a note.
 #[derive(Default)]
 struct Parts {
-    /// Level and key, in their order.
+    /// Level and key, in order.
     headings: Vec<(u8, String)>,
     /// Block ids in lower case.
     blocks: HashSet<String>,
 }
 
-/// The links of files below `folder` to headings and blocks that are not there, by path and
-/// place. Reads these files and every note they lead to; what cannot be read is passed over.
+/// The links of files below `folder` to missing headings and blocks, by path and place. Reads these files and
+/// all notes they link to, and skips what cannot be read.
 pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
     let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
     let mut missing = Vec::new();
@@ -61,7 +61,7 @@ pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
     missing
 }
 
-/// Place, linkpath, part, and whether it is a canvas's file.
+/// Place, linkpath, heading or block, and whether it is the file of a canvas.
 fn links_with_parts(vault: &Vault, path: &VaultPath) -> Vec<(usize, String, String, bool)> {
     let Ok(content) = vault.read(path) else { return Vec::new() };
     let Ok(text) = Text::decode(&content.bytes, path.name()) else { return Vec::new() };
@@ -96,8 +96,8 @@ fn parts_of(vault: &Vault, path: &VaultPath) -> Option<Parts> {
 }
 
 impl Parts {
-    /// Whether a link's part is there. What is no heading and no block is taken to be: footnotes,
-    /// and what Obsidian only offers while one types.
+    /// Whether a heading or block exists. Anything else counts as existing: footnotes, and what Obsidian only
+    /// offers while one types.
     fn have(&self, part: &str) -> bool {
         let names: Vec<&str> = part.split('#').map(str::trim).filter(|n| !n.is_empty()).collect();
         match names.last() {
@@ -112,7 +112,7 @@ impl Parts {
     }
 }
 
-/// Whether headings of these keys lie within each other, below one of `level`.
+/// Whether there are nested headings with these keys, below one of `level`.
 fn has(headings: &[(u8, String)], level: u8, keys: &[String]) -> bool {
     let Some((first, rest)) = keys.split_first() else { return true };
     let section = headings.iter().position(|(other, _)| *other <= level);
@@ -121,7 +121,7 @@ fn has(headings: &[(u8, String)], level: u8, keys: &[String]) -> bool {
     found.any(|(at, (level, _))| has(&section[at + 1..], *level, rest))
 }
 
-/// How headings are compared: without case, punctuation being blanks, and several blanks one.
+/// The key by which headings are compared: no case, punctuation as blanks, blanks collapsed.
 fn key(heading: &str) -> String {
     let punctuation = |c| "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
     let plain: String = heading.chars().map(|c| if punctuation(c) { ' ' } else { c }).collect();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_are_found_where_they_lie() {
+    fn headings_are_found_by_their_nesting() {
         let headings = [(1, "One"), (2, "Two: a"), (3, "Deep"), (2, "Three"), (1, "Deep *down*")];
         let parts = Parts {
             headings: headings.iter().map(|(level, text)| (*level, key(text))).collect(),

@@ -1,4 +1,4 @@
-//! What is kept of one file: its links and tags, as small as they can be.
+//! The record of a file: its links and tags in compact form.
 
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
 use crate::note::link::{LinkKind, is_external};
@@ -7,36 +7,35 @@ use crate::note::text::Text;
 use crate::note::{canvas, markdown};
 use crate::vault::{Vault, VaultError};
 
-/// Links kept of one file; further ones are not in the graph, and the file is counted.
+/// Maximum number of links of a file; further ones are not in the graph, and the file is counted.
 pub const MAX_LINKS: usize = 20_000;
 
-/// Tags kept of one file.
+/// Maximum number of tags of a file.
 const MAX_TAGS: usize = 2_000;
 
-/// What a link of the graph is written as.
+/// How a link of the graph is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A link in a note.
+    /// In a note.
     Link(LinkKind),
-    /// A file that a canvas shows, by its whole path.
+    /// A file in a canvas, by its whole path.
     CanvasFile,
-    /// A link in a canvas card.
+    /// In a card of a canvas.
     CanvasCard,
 }
 
-/// A link as the graph keeps it.
+/// A link of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Linkpath and subpath; then, where it has a display text, a line break and that. One text, since a graph has
-    /// many links.
+    /// Linkpath and subpath, then a line break and the display text, if any. One string, since a graph has many
+    /// links.
     pub(super) text: Box<str>,
-    /// How many bytes of it are the linkpath.
+    /// Length of the linkpath in bytes.
     pub(super) path_len: u32,
-    /// How it is written.
     pub form: Form,
-    /// Its line from 1; in a canvas the number of the node, from 0.
+    /// Line number from 1; in a canvas the index of the node.
     pub line: u32,
-    /// Its first byte in the decoded text; 0 in a canvas.
+    /// First byte in the decoded text; 0 in a canvas.
     pub start: u32,
 }
 
@@ -46,18 +45,18 @@ impl Kept {
         (format!("{path}{subpath}{display}").into(), small(path.len()))
     }
 
-    /// The linkpath it means, decoded; empty: the note itself.
+    /// The decoded linkpath; empty for the note itself.
     pub fn path(&self) -> &str {
         self.parts().0
     }
 
-    /// The linkpath with the heading or block that it names behind a `#`.
+    /// The linkpath with the heading or block after a `#`.
     pub fn target(&self) -> &str {
         let (path, rest) = self.parts();
         &self.text[..path.len() + rest.find('\n').unwrap_or(rest.len())]
     }
 
-    /// The text it shows, where that is written: behind the pipe, or between a Markdown link's square brackets.
+    /// The display text, if there is one: after the pipe, or in the brackets of a Markdown link.
     pub fn display(&self) -> Option<&str> {
         self.parts().1.split_once('\n').map(|(_, display)| display)
     }
@@ -67,48 +66,47 @@ impl Kept {
     }
 }
 
-/// A tag and how often it stands in a file.
+/// A tag with its number of uses in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptTag {
-    /// As it is spelt there first, without `#`.
+    /// As in its first use, without `#`.
     pub name: Box<str>,
-    /// How often.
     pub uses: u32,
 }
 
 /// Why a file's links are not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gap {
-    /// It is larger than what is read whole.
+    /// It exceeds the maximum size.
     TooLarge,
-    /// It is no text.
+    /// It is not text.
     NotText,
-    /// It is no canvas.
+    /// It is not a canvas.
     NotCanvas,
     /// It could not be read.
     Unreadable,
-    /// It is a folder that could not be listed, so that nobody knows what is in it.
+    /// A folder that could not be listed.
     Unlisted,
-    /// It has more links or tags than are kept.
+    /// It has too many links or tags.
     TooMany,
 }
 
-/// All that is kept of a file.
+/// The record of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
-    /// Size and time of change of what was read.
+    /// The file's stamp when it was read.
     pub stamp: Stamp,
-    /// Which file it was on its disk.
+    /// The file's identity when it was read.
     pub identity: u64,
-    /// It was read so soon after that change that the next one may carry the same time, or could not be
-    /// read, which may pass.
+    /// Whether the next change may have the same time, or the file could not be read, which may be
+    /// temporary.
     pub unsure: bool,
     pub links: Vec<Kept>,
     pub tags: Vec<KeptTag>,
     pub gap: Option<Gap>,
 }
 
-/// Whether a file's links are kept.
+/// Whether a file has a record.
 pub(super) fn is_source(path: PathRef<'_>) -> bool {
     path.is_note() || is_canvas(path)
 }
@@ -119,7 +117,7 @@ pub(super) fn is_canvas<'p>(path: impl Into<PathRef<'p>>) -> bool {
 
 /// Reads a file; `None` if it is gone.
 pub(super) fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Record> {
-    // Taken before the content: what changes while it is read is later than this.
+    // Before the content is read: later changes have a later time.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let record = read_now(vault, path, seen)?;
     let unsure = record.gap == Some(Gap::Unreadable) || unsure_for(record.stamp.1, now).is_some();
@@ -208,7 +206,7 @@ fn of_canvas(text: &str) -> Record {
     record
 }
 
-/// Files are read up to a limit far below 4 GB.
+/// Files are limited to far less than 4 GB.
 fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,21 +1,21 @@
-//! Where a link leads: Obsidian's own rules, in the one place that knows them.
+//! Resolving links: Obsidian's rules.
 //!
 //! For a linkpath `L` in a note `S`:
 //! 1. `L` empty: `S` itself.
-//! 2. Names are compared in lower case. The files are those of the whole vault whose name is the
-//!    last component of `L`, or else that with `.md`; none: unresolved. A last component without a
-//!    point can only be a note.
-//! 3. `L` without a slash and one such file: it.
-//! 4. `./` or `../` at the beginning: counted from `S`'s folder; the file at that very path wins,
-//!    else the rest of `L` goes on.
-//! 5. `/` at the beginning: the file at that very path of the vault, or nothing.
-//! 6. The file at exactly `L`; else those whose path ends with `L`, in `S`'s folder (at any depth)
-//!    before others, the shortest path before longer ones, then by the alphabet.
+//! 2. Names are compared in lower case. Candidates are the files of the whole vault whose name is the last
+//!    component of `L`, or else that with `.md`; if there are none, the link is unresolved. A last component
+//!    without a dot can only be a note.
+//! 3. `L` without a slash and with one candidate: that file.
+//! 4. `./` or `../` at the beginning: relative to `S`'s folder; the file at exactly this path wins, else the
+//!    rest of `L` is used.
+//! 5. `/` at the beginning: the file at exactly this path of the vault, or nothing.
+//! 6. The file at exactly `L`; else those whose path ends with `L`, in `S`'s folder (at any depth) before
+//!    others, the shortest path first, then alphabetically.
 //!
-//! Lower case is JavaScript's `toLowerCase` of the whole text, in which a capital sigma at a word's
-//! end becomes `ς`; here all small sigmas are one, since the name of a note goes on with `.md` and
-//! a link's may not. That an exact path comes first in step 6, and that a path ends with `L` by its
-//! characters, are working rules not seen in the app.
+//! Lower case is JavaScript's `toLowerCase` of the whole text, which makes a capital sigma at a word's end `ς`;
+//! here all small sigmas are equal, since the name of a note continues with `.md` and a link may not. That an
+//! exact path comes first in step 6, and that a path ends with `L` by characters, is assumed, not verified in
+//! the app.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ use crate::note::fold::{fold_key, normal};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{Catalogue, Entry, Kind, View};
 
-/// Files by name and path: all that a link's meaning depends on.
+/// Files by name and path, on which the target of a link depends.
 pub trait Files {
     /// The files whose name has this [fold key](crate::note::fold::fold_key), in path order.
     fn named(&self, key: &str) -> Vec<PathRef<'_>>;
@@ -42,7 +42,7 @@ impl Files for Catalogue {
     }
 }
 
-/// The files of the vault that somebody sees.
+/// The files of the vault in a view.
 pub(super) struct VisibleFiles<'f> {
     pub catalogue: &'f Catalogue,
     pub view: &'f View,
@@ -64,13 +64,12 @@ pub(super) fn can_be_led_to(entry: &Entry<'_>) -> bool {
     entry.kind == Kind::File && !entry.unnameable
 }
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolution {
-    /// The file; `None` if nothing answers.
+    /// `None` if the link is unresolved.
     pub target: Option<VaultPath>,
-    /// Other files that answer to the same link, best first: the link is ambiguous. Empty where a
-    /// path says exactly which is meant.
+    /// Other candidates, best first: the link is ambiguous. Empty if a path names exactly one file.
     pub others: Vec<VaultPath>,
 }
 
@@ -83,7 +82,7 @@ impl Resolution {
 /// `İ` in lower case.
 const POINTED: &str = "i\u{307}";
 
-/// The form in which link texts and paths are compared.
+/// The form in which links and paths are compared.
 pub fn lower(text: &str) -> String {
     normal(text).to_lowercase().replace('ς', "σ")
 }
@@ -93,12 +92,12 @@ pub(super) fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// Resolves the linkpath `link` in the note `source`; see the module for the steps.
+/// Resolves the linkpath `link` in the note `source`, by the steps above.
 pub fn resolve(catalogue: &Catalogue, source: &VaultPath, link: &str) -> Resolution {
     resolve_among(catalogue, source, link)
 }
 
-/// The same among any files, such as those that there will be.
+/// As [`resolve`], among any files, such as those after a change.
 pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
     if link.is_empty() {
         return Resolution { target: Some(source.clone()), others: Vec::new() };
@@ -139,7 +138,7 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
     Resolution { target: paths.next(), others: paths.collect() }
 }
 
-/// The files that a link's last component names, and what had to be added to it for that.
+/// The candidates by a link's last component, and the extension that was added to it.
 fn candidates<'f>(files: &'f dyn Files, name: &str) -> (Vec<PathRef<'f>>, &'static str) {
     if name.contains('.') {
         let exact = called(files, name);
@@ -150,12 +149,12 @@ fn candidates<'f>(files: &'f dyn Files, name: &str) -> (Vec<PathRef<'f>>, &'stat
     (called(files, &format!("{name}.md")), ".md")
 }
 
-/// The files whose name is `name`, both in lower case; those of the same spelling key first.
+/// The files with this name, compared in lower case; those with the same fold key first.
 pub(super) fn called<'f>(files: &'f dyn Files, name: &str) -> Vec<PathRef<'f>> {
     let wanted = lower(name);
     let written = fold_key(name);
-    // `İ` is two letters in lower case, and folds to itself: the one letter whose lower case is no
-    // spelling of the same key.
+    // The lower case of `İ` is two characters, and its fold key is itself: the only character whose lower case
+    // has another fold key.
     let mut keys = match written.contains('İ') || written.contains(POINTED) {
         true => vec![written.replace('İ', POINTED), written.replace(POINTED, "İ")],
         false => Vec::new(),
@@ -167,8 +166,8 @@ pub(super) fn called<'f>(files: &'f dyn Files, name: &str) -> Vec<PathRef<'f>> {
     found
 }
 
-/// The folder, in lower case, that the dots at the beginning of `link` lead to from `source`, and
-/// what follows them. No folder where they lead out of the vault.
+/// The folder, in lower case, to which the dots at the beginning of `link` lead from `source`, and the rest. No
+/// folder if they lead out of the vault.
 fn climb<'l>(source: &VaultPath, link: &'l str) -> (Option<String>, &'l str) {
     let mut folder = source.parent();
     let mut rest = link;
@@ -184,7 +183,7 @@ fn climb<'l>(source: &VaultPath, link: &'l str) -> (Option<String>, &'l str) {
     }
 }
 
-/// Shorter paths first, counted as JavaScript counts; equal ones by the alphabet.
+/// Shorter paths first, in UTF-16 units as in JavaScript, then alphabetically.
 fn shortest(a: PathRef<'_>, b: PathRef<'_>) -> Ordering {
     let length = |path: PathRef<'_>| path.as_str().encode_utf16().count();
     length(a).cmp(&length(b)).then_with(|| a.as_str().cmp(b.as_str()))

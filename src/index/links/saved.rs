@@ -1,4 +1,4 @@
-//! The link graph as it is saved.
+//! The saved form of the link graph.
 
 use super::graph::Graph;
 use super::record::{Form, Kept, KeptTag, Record};
@@ -8,7 +8,7 @@ use crate::index::sealed::{Fields, put, put_text};
 use crate::note::link::LinkKind;
 use crate::note::path::VaultPath;
 
-/// How links are written, by their number in the file.
+/// The forms by their numbers in the file.
 const FORMS: [Form; 6] = [
     Form::CanvasFile,
     Form::CanvasCard,
@@ -31,7 +31,7 @@ fn number(form: Form) -> u64 {
 
 impl Saved for Graph {
     const NAME: &'static str = "links";
-    /// Another number also where other links or tags are read of a note.
+    /// The number also changes when other links or tags are read from a note.
     const HEADER: &'static [u8] =
         concat!("steward links 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
@@ -52,7 +52,7 @@ impl Saved for Graph {
 
     fn save(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        // What could not be read whole is looked at again.
+        // Incomplete records are read again in the next run.
         let known = self.iter().filter(|(_, record)| !record.unsure && record.gap.is_none());
         for (path, record) in known {
             let (size, modified) = record.stamp;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_is_loaded_and_damage_is_seen() {
+    fn a_saved_graph_is_loaded_and_damage_is_detected() {
         let files = [
             (
                 "One.md",

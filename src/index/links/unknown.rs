@@ -1,7 +1,7 @@
-//! Files whose links are not known, when names change: which of them could be concerned.
+//! Files whose links are not known that may contain a link which a rename changes.
 //!
-//! They are looked through for what could be a link, and each of those is resolved twice like the links
-//! that are known. What is in code looks like a link here, so the answer is that there may be one.
+//! They are scanned for what looks like a link, and each is resolved before and after the change. Links in code
+//! are included, so the result says that there may be one.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,36 +18,36 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::note::raw_links;
 use crate::vault::Vault;
 
-/// Bytes of a file that are looked through at once.
+/// Bytes of a file that are scanned at once.
 const AT_ONCE: usize = 1 << 20;
 
-/// Bytes of one file that are looked through; of a larger one it is not known.
+/// Maximum size of a file that is scanned, in bytes; of a larger one it is not known.
 const MOST: u64 = 1 << 30;
 
-/// Different linkpaths of one file that are looked at; with more it is not known.
+/// Maximum number of different linkpaths of a file; with more it is not known.
 const MOST_PATHS: usize = 100_000;
 
-/// A file that may hold a link that a change of names turns, and is not rewritten for it.
+/// A file that may contain a link which a rename changes, and which is not updated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// The file, by its path before the change.
+    /// The file's path before the change.
     pub path: VaultPath,
-    /// What may be such a link; empty where the file could not be looked through.
+    /// The possible link; empty if the file could not be scanned.
     pub link: String,
     /// Why its links are not known.
     pub gap: Gap,
 }
 
-/// What could be a link.
+/// A possible link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Candidate {
     path: String,
-    /// Whether it would be the whole path of a canvas's file.
+    /// Whether it is the whole path of a file in a canvas.
     is_file: bool,
 }
 
-/// The files whose links are not, or not all, known, and that may hold a link which leads elsewhere
-/// after `change`; by path. The folders that could not be listed are among them.
+/// The files with unknown links that may contain a link which leads elsewhere after `change`, by path, including
+/// the folders that could not be listed.
 pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
     let unlisted = links.0.fresh.vault.unlisted_folders().into_iter();
     let unlisted = unlisted.map(|path| Unknown { path, link: String::new(), gap: Gap::Unlisted });
@@ -56,7 +56,7 @@ pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
         return unlisted.collect();
     }
     let names: HashSet<&str> = change.names().iter().map(String::as_str).collect();
-    // Most names are of another length: a quick look, since there may be a million links.
+    // A quick check by length, since there may be a million links.
     let lengths: HashSet<usize> = names.iter().map(|name| name.len()).collect();
     let is_named = |name: &str| {
         (!name.is_ascii() || lengths.contains(&name.len())) && names.contains(&*lower(name))
@@ -92,8 +92,7 @@ pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
     looked.into_iter().filter_map(may_hold).chain(unlisted).collect()
 }
 
-/// What could be a link of the file and is wanted, each once; `None` where it could not be looked
-/// through.
+/// The possible links of a file that are wanted, each once; `None` if it could not be scanned.
 fn candidates(
     vault: &Vault,
     path: &VaultPath,
@@ -109,7 +108,7 @@ fn candidates(
     loop {
         let room = (AT_ONCE + raw_links::MAX_BYTES - piece.len()) as u64;
         let read = file.by_ref().take(room).read_to_end(&mut piece).ok()?;
-        // What begins in the last bytes may go on in the next piece, where it is looked at whole.
+        // What begins in the last bytes may continue in the next chunk, where it is scanned whole.
         let end =
             if read == 0 { piece.len() } else { piece.len().saturating_sub(raw_links::MAX_BYTES) };
         let mut take = |link: Cow<'_, str>, is_file| {

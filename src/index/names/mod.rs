@@ -36,7 +36,7 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::note::spoken;
 use crate::note::spoken::day::{self, Day};
 use crate::vault::protect::is_hidden;
-use crate::vault::{Cancel, FileContent, Found, Kind, Vault, VaultError, Want, glance};
+use crate::vault::{Cancel, FileContent, Found, Kind, Vault, VaultError, Want, nonblocking};
 use asked::Asked;
 use hearing::{Hearing, Ranking};
 use table::{Known, Table};
@@ -175,7 +175,7 @@ impl Names {
         mut near: Vec<VaultPath>,
         want: Want,
     ) -> Result<Found, VaultError> {
-        if glance::would_wait() {
+        if nonblocking::would_block() {
             return Err(VaultError::NotFound { path, near });
         }
         if self.0.is_first(PATIENCE) {

@@ -139,8 +139,6 @@ impl<'a> Moment<'a> {
                 is_external: false,
             })
         };
-        // A link without a path leads to another place of the same note.
-        let wanted = |kept: &Kept| !kept.path().is_empty() && wanted(kept);
         seen.kept_of(&self.row(file).path, wanted).into_iter().map(link).collect()
     }
 

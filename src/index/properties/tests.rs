@@ -250,7 +250,7 @@ fn links_keep_their_part_and_their_text() {
     let bench = Bench::new();
     bench.put(
         "a.md",
-        "---\nup: \"[[b|Bee]]\"\nmd: \"[See](b.md)\"\n---\n[[b]] [[b#One]] [[b#^x|X]] [m](b.md#One) ![[p.png|9]] [[#Own]]\n",
+        "---\nup: \"[[b|Bee]]\"\nmd: \"[See](b.md)\"\n---\n[[b]] [[b#One]] [[b#^x|X]] [m](b.md#One) ![[p.png|9]] [[#Own]] ![[#^x]]\n",
     );
     bench.put(
         "m.canvas",
@@ -267,9 +267,20 @@ fn links_keep_their_part_and_their_text() {
     let at = |path: &str| moment.at(path).expect("a file");
     assert_eq!(
         of(moment.links(at("a.md"))),
-        ["b|Bee", "b.md|See", "b|-", "b#One|-", "b#^x|X", "b.md#One|m", "p.png|9"]
+        [
+            "b|Bee",
+            "b.md|See",
+            "b|-",
+            "b#One|-",
+            "b#^x|X",
+            "b.md#One|m",
+            "p.png|9",
+            "#Own|-",
+            "#^x|-"
+        ]
     );
-    assert_eq!(of(moment.embeds(at("a.md"))), ["p.png|9"]);
+    assert_eq!(of(moment.embeds(at("a.md"))), ["p.png|9", "#^x|-"]);
+    assert!(!moment.backlinks(at("a.md")).contains(&at("a.md")), "it does not link to itself");
     assert_eq!(of(moment.links(at("m.canvas"))), ["b.md#One|-"]);
 }
 

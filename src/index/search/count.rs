@@ -1,20 +1,20 @@
-//! Lines counted, where none is shown: the searcher's own loop without what it does for those that are.
+//! Counting matching lines: ripgrep's own loop without excerpts.
 
 use grep_matcher::{LineMatchKind, Matcher};
 
 use super::Mode;
 
-/// What was counted.
+/// The result of counting.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// Lines that match; in [`Mode::FilesWithMatches`] only whether one does.
+    /// Number of matching lines; at most 1 in [`Mode::FilesWithMatches`].
     pub lines: u64,
-    /// Whether the matcher gave up before the end.
+    /// Whether the matcher stopped before the end.
     pub given_up: bool,
 }
 
-/// Counts the lines of `text` that match. `None` where it takes the searcher: the text begins with a
-/// byte order mark, or the pattern asks for the text's own beginning or end.
+/// Counts the matching lines of `text`. `None` if only the searcher can: the text begins with a byte order mark,
+/// or the pattern refers to the beginning or end of the text.
 pub(super) fn count(matcher: &impl Matcher, text: &[u8], mode: Mode) -> Option<Counted> {
     let marks = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"];
     let marked = marks.iter().any(|mark| text.starts_with(mark));
@@ -43,14 +43,14 @@ pub(super) fn count(matcher: &impl Matcher, text: &[u8], mode: Mode) -> Option<C
     Some(counted)
 }
 
-/// The next line that may match: whether it does, and where it ends.
+/// The next line that may match: whether it does, and its end.
 fn next<M: Matcher>(matcher: &M, text: &[u8]) -> Result<Option<(bool, usize)>, M::Error> {
     let Some(candidate) = matcher.find_candidate_line(text)? else { return Ok(None) };
     let (LineMatchKind::Confirmed(at) | LineMatchKind::Candidate(at)) = candidate;
     let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);
     let start = || memchr::memrchr(b'\n', &text[..at]).map_or(0, |newline| newline + 1);
     Ok(match candidate {
-        // Behind the last line end there is no line.
+        // There is no line after the last line end.
         LineMatchKind::Confirmed(_) if at == text.len() && start() == at => None,
         LineMatchKind::Confirmed(_) => Some((true, end)),
         LineMatchKind::Candidate(_) => Some((matcher.is_match(&text[start()..end])?, end)),

@@ -1,4 +1,4 @@
-//! One file searched: matching lines gathered into excerpts.
+//! Searching one file and collecting excerpts.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,15 +14,13 @@ use super::{EXCERPTS_A_FILE, Limit, MAX_LINE_BYTES, Mode, Query, count};
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, VaultError};
 
-/// Characters shown of a line; a longer one is cut around its match.
+/// Maximum characters shown of a line; a longer one is cut around its match.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// Lines longer than this are known to match but not where: finding the place can cost more than
-/// the search.
+/// In lines longer than this the match is not located: that can cost more than the search.
 const MAX_PLACED: usize = 64 << 10;
 
-/// Bytes of text that are searched between two looks at the clock, and of a file that are read by
-/// one call.
+/// Bytes that are searched between two checks of the time, and maximum size of a file that is read by one call.
 const AT_ONCE: usize = 64 << 10;
 
 /// A line of an excerpt.
@@ -30,23 +28,22 @@ const AT_ONCE: usize = 64 << 10;
 pub struct Line {
     /// From 1.
     pub number: u64,
-    /// Without its end, `…` where it was cut.
+    /// Without its line end, with `…` where it was cut.
     pub text: String,
-    /// Whether it matches, or is there for context.
+    /// Whether it matches, or is context.
     pub is_match: bool,
 }
 
-/// Lines that follow each other, at least one of them a match.
+/// Adjacent lines with at least one match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
-    /// The lines in order.
     pub lines: Vec<Line>,
 }
 
-/// What one file gave.
+/// The outcome of searching a file.
 pub(in crate::index) enum Outcome {
     Searched(Found),
-    /// It is not there any more.
+    /// The file was deleted.
     Gone,
     Binary,
     Skipped(String),
@@ -59,7 +56,7 @@ pub(in crate::index) struct Found {
     pub timed_out: bool,
 }
 
-/// What it takes to search a file.
+/// The arguments of a search.
 #[derive(Clone, Copy)]
 pub(in crate::index) struct Search<'a> {
     pub pattern: &'a Pattern,
@@ -67,15 +64,15 @@ pub(in crate::index) struct Search<'a> {
     pub limit: &'a Limit,
 }
 
-/// What a thread searches one file after the other with.
+/// Per-thread state that is reused for many files.
 pub(in crate::index) struct Scratch {
     searcher: Searcher,
-    /// The file that is read.
+    /// Buffer for the file's content.
     bytes: Vec<u8>,
 }
 
 impl Search<'_> {
-    /// What a thread searches files with.
+    /// New per-thread state.
     pub fn scratch(&self) -> Scratch {
         Scratch { searcher: self.searcher(), bytes: Vec::new() }
     }
@@ -93,7 +90,7 @@ impl Search<'_> {
             .build()
     }
 
-    /// Searches the file at `path` as it is on the disk now.
+    /// Searches the file at `path` as it is on disk.
     pub fn file(&self, vault: &Vault, path: &VaultPath, scratch: &mut Scratch) -> Outcome {
         match vault.open_file(path) {
             Ok((file, meta)) => self.opened(file, meta.size, scratch),
@@ -102,14 +99,14 @@ impl Search<'_> {
         }
     }
 
-    /// Searches a file that had `size` bytes when it was opened.
+    /// Searches an open file, which had `size` bytes.
     fn opened(&self, mut file: File, size: u64, scratch: &mut Scratch) -> Outcome {
         let Scratch { searcher, bytes } = scratch;
         let size = match usize::try_from(size) {
             Ok(size) if size <= AT_ONCE => size,
             _ => return self.read(file, &mut self.searcher()),
         };
-        // A byte more than there should be: that there is none ends the file.
+        // One byte more than expected, to see that the file ends there.
         if bytes.len() <= size {
             bytes.resize(size + 1, 0);
         }
@@ -120,16 +117,16 @@ impl Search<'_> {
         }
     }
 
-    /// Searches the whole of a file.
+    /// Searches the whole content of a file.
     fn bytes(&self, bytes: &[u8], searcher: &mut Searcher) -> Outcome {
         match memchr::memchr(0, bytes) {
             None => self.text_with(bytes, searcher),
-            // Lines before it may count, by how it is read.
+            // The searcher decides whether lines before the NUL count.
             Some(_) => self.read(bytes, &mut self.searcher()),
         }
     }
 
-    /// Searches a text in memory that has no NUL.
+    /// Searches a text in memory, which has no NUL.
     pub fn text(&self, text: &[u8], scratch: &mut Scratch) -> Outcome {
         self.text_with(text, &mut scratch.searcher)
     }
@@ -149,8 +146,8 @@ impl Search<'_> {
         Self::outcome(gather, searched)
     }
 
-    /// Searches piece by piece. What may hold a NUL wants a new searcher: one that has read a longer line
-    /// keeps its larger buffer, and so sees a NUL further behind before it looks at any line.
+    /// Searches chunk by chunk. What may have a NUL needs a new searcher: one that has read a longer line keeps its
+    /// larger buffer, and would see a NUL further ahead before it searches a line.
     fn read(&self, from: impl Read, searcher: &mut Searcher) -> Outcome {
         let mut gather = self.gather();
         let reader = Bounded { from, limit: self.limit };
@@ -175,7 +172,7 @@ impl Search<'_> {
                 gather.found.timed_out = true;
                 Outcome::Searched(gather.found)
             }
-            // The searcher's own words for a line over its limit.
+            // The searcher's message for a line over its limit.
             Err(error) if error.to_string().contains("allocation limit") => {
                 Outcome::Skipped("a line in it is longer than 8 MB".to_owned())
             }
@@ -185,11 +182,11 @@ impl Search<'_> {
 }
 
 fn is_timeout(error: &io::Error) -> bool {
-    // What a matcher says comes as text alone.
+    // A matcher's error arrives as text only.
     error.kind() == io::ErrorKind::TimedOut || error.to_string() == TIME_OVER
 }
 
-/// Keeps at most `room` matching lines; gives how many are kept. Context after the last stays.
+/// Keeps at most `room` matching lines, with the context after the last. Returns how many.
 pub(in crate::index) fn trim(excerpts: &mut Vec<Excerpt>, room: usize) -> usize {
     let mut kept = 0;
     for excerpt in excerpts.iter_mut() {
@@ -209,7 +206,7 @@ pub(in crate::index) fn trim(excerpts: &mut Vec<Excerpt>, room: usize) -> usize 
     kept
 }
 
-/// Stops a read when the search's time is over, also in a file without any match.
+/// Stops reading when the time is over, also in a file without any match.
 struct Bounded<'a, R> {
     from: R,
     limit: &'a Limit,
@@ -228,17 +225,17 @@ struct Gather<'a> {
     pattern: &'a Pattern,
     query: &'a Query,
     found: Found,
-    /// Number of the last line taken; a gap begins an excerpt.
+    /// Number of the last line; a gap begins a new excerpt.
     last: u64,
-    /// Matching lines in the excerpts.
+    /// Number of matching lines in the excerpts.
     stored: usize,
     binary: bool,
 }
 
 impl Gather<'_> {
-    /// The excerpt that line `number` belongs to, unless there are enough.
+    /// The excerpt for line `number`, unless there are enough.
     fn excerpt(&mut self, number: u64, is_match: bool) -> Option<&mut Excerpt> {
-        // More than the whole answer can show is only counted: a run of matches has no end.
+        // More than the results can show is only counted.
         if self.stored >= self.query.max_matches {
             return None;
         }
@@ -255,7 +252,7 @@ impl Gather<'_> {
     }
 
     fn add(&mut self, number: u64, bytes: &[u8], is_match: bool) {
-        // Most lines are shown whole, wherever the match is.
+        // Most lines are short and shown whole.
         let whole =
             if is_match && !self.pattern.begins_at_characters() { None } else { whole(bytes) };
         let text = whole.map_or_else(|| shown(bytes, self.place(bytes, is_match)), str::to_owned);
@@ -264,7 +261,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Where the match begins in a line, if that can be told soon.
+    /// Where the match begins in a line, if it can be located quickly.
     fn place(&self, line: &[u8], is_match: bool) -> usize {
         if !is_match || line.len() > MAX_PLACED.min(self.pattern.at_once()) {
             return 0;
@@ -295,13 +292,13 @@ impl Sink for &mut Gather<'_> {
     }
 }
 
-/// A line without its end.
+/// Removes the line end.
 fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A line that is shown as it is: sound, and not too long in any case.
+/// The line as text, if it is valid UTF-8 and short enough.
 fn whole(line: &[u8]) -> Option<&str> {
     let line = without_end(line);
     if line.len() > SHOWN_CHARACTERS {
@@ -310,10 +307,10 @@ fn whole(line: &[u8]) -> Option<&str> {
     std::str::from_utf8(line).ok()
 }
 
-/// A line for people: decoded, without its end, cut around `place` if it is long.
+/// The line as text: decoded, without its line end, cut around `place` if it is long.
 fn shown(bytes: &[u8], place: usize) -> String {
     let end = without_end(bytes);
-    // Decode no more than could be shown: the line may have megabytes.
+    // Decode only what could be shown: the line may have megabytes.
     let from = place.saturating_sub(SHOWN_CHARACTERS * 4).min(end.len());
     let to = (place + SHOWN_CHARACTERS * 4).min(end.len());
     let before: Vec<char> = String::from_utf8_lossy(&end[from..place.min(to)]).chars().collect();
@@ -321,7 +318,7 @@ fn shown(bytes: &[u8], place: usize) -> String {
     if from == 0 && to == end.len() && before.len() + after.len() <= SHOWN_CHARACTERS {
         return before.into_iter().chain(after).collect();
     }
-    // A quarter of the room before the match, the rest after it.
+    // A quarter of the characters before the match, the rest after it.
     let lead = before
         .len()
         .min(SHOWN_CHARACTERS / 4)

@@ -1,9 +1,8 @@
-//! Matching that can be interrupted, for what is too long to be matched at once.
+//! Interruptible matching of long lines.
 //!
-//! The engine cannot be stopped within a line, and a large pattern on a line of some megabytes can
-//! take it minutes. So it is given no more at once than it can do in a fraction of a second, in whole
-//! lines, and a line that is longer by itself is walked here, with the engine's own automaton, a step
-//! at a time.
+//! The engine cannot be stopped within a line, and a large pattern can take minutes on a line of some megabytes.
+//! So it gets only as many whole lines at once as it can match in a fraction of a second, and a longer line is
+//! matched here, step by step, with the engine's own automaton.
 
 use std::sync::OnceLock;
 
@@ -17,28 +16,28 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::Limit;
 
-/// Bytes of a compiled pattern's working memory, for each thread that uses it.
+/// Maximum working memory of a compiled pattern for each thread, in bytes.
 pub(super) const MAX_WORKING: usize = 2 << 20;
 
-/// Bytes that the engine is given at once, at most, and at least.
+/// Maximum and minimum bytes that the engine gets at once.
 const MOST: usize = 256 << 10;
 const LEAST: usize = 2 << 10;
 
-/// Steps that the engine may take at once, where it follows every path through the pattern.
+/// Maximum steps of the engine at once, if it follows every path through the pattern.
 const ENGINE_STEPS: usize = 256 << 20;
 
-/// Bytes walked between two looks at the clock. Each can cost a new state of the automaton, which
-/// for the largest patterns takes a tenth of a millisecond.
+/// Bytes between two checks of the time. Each can add a state to the automaton, which takes up to 0.1 ms for the
+/// largest patterns.
 const STRIDE: usize = 256;
 
-/// States looked at between two looks at the clock, where there is no automaton.
+/// States between two checks of the time, without an automaton.
 const STEPS: usize = 1 << 16;
 
-/// The time was over, or the search withdrawn.
+/// The time is over, or the search was cancelled.
 #[derive(Debug)]
 pub(super) struct TimeOver;
 
-/// What the searcher makes an error of its own from.
+/// The message from which the searcher makes its own error.
 pub(super) const TIME_OVER: &str = "the time was over within a line";
 
 impl std::fmt::Display for TimeOver {
@@ -47,13 +46,13 @@ impl std::fmt::Display for TimeOver {
     }
 }
 
-/// What matches a long line step by step; made when the first one is met.
+/// Matches a long line step by step. The automata are built when they are first needed.
 pub(super) struct Walker {
     hir: Option<Hir>,
     size_limit: usize,
-    /// About how many places there are in the pattern.
+    /// About the number of places in the pattern.
     places: usize,
-    /// Bytes that the engine is given at once.
+    /// Bytes that the engine gets at once.
     at_once: usize,
     made: OnceLock<Option<Automata>>,
 }
@@ -64,14 +63,14 @@ struct Automata {
 }
 
 impl Walker {
-    /// A walker for the pattern of this structure, should it be needed.
+    /// A walker for this pattern.
     pub fn new(hir: Option<Hir>, size_limit: usize) -> Self {
         let places = hir.as_ref().map_or(usize::MAX, paths).max(1);
         let at_once = (ENGINE_STEPS / places).clamp(LEAST, MOST);
         Self { hir, size_limit, places, at_once, made: OnceLock::new() }
     }
 
-    /// About how many places there are in the pattern, its repetitions written out.
+    /// About the number of places in the pattern, with repetitions unrolled.
     pub fn places(&self) -> usize {
         self.places
     }
@@ -91,7 +90,7 @@ impl Walker {
                 .configure(config)
                 .build_from_hir(self.hir.as_ref()?)
                 .ok()?;
-            // It never gives up by itself: however slow, it can be stopped.
+            // It never gives up by itself, since it can be stopped.
             let config = DFA::config()
                 .unicode_word_boundary(true)
                 .cache_capacity(MAX_WORKING)
@@ -102,7 +101,7 @@ impl Walker {
         self.made.get_or_init(make).as_ref()
     }
 
-    /// Whether there is a match in this line, its end left out. `None` if that cannot be walked.
+    /// Whether a line matches, without its line end. `None` if it cannot be matched here.
     fn is_match(&self, line: &[u8], limit: &Limit) -> Option<Result<bool, TimeOver>> {
         let automata = self.automata()?;
         let walked = automata.dfa.as_ref().and_then(|dfa| walk(dfa, line, limit));
@@ -110,7 +109,7 @@ impl Walker {
     }
 }
 
-/// About how many places there are in a pattern, its repetitions written out.
+/// About the number of places in a pattern, with repetitions unrolled.
 fn paths(hir: &Hir) -> usize {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,
@@ -128,7 +127,7 @@ fn paths(hir: &Hir) -> usize {
     }
 }
 
-/// Walks the automaton; `None` where it has no answer: a word's end beside what is not ASCII.
+/// Runs the automaton; `None` if it gives up, at a word boundary beside a character that is not ASCII.
 fn walk(dfa: &DFA, line: &[u8], limit: &Limit) -> Option<Result<bool, TimeOver>> {
     let mut cache = dfa.create_cache();
     let mut state = dfa.start_state_forward(&mut cache, &Input::new(line)).ok()?;
@@ -153,7 +152,7 @@ fn walk(dfa: &DFA, line: &[u8], limit: &Limit) -> Option<Result<bool, TimeOver>>
     (!end.is_quit()).then(|| Ok(end.is_match()))
 }
 
-/// Follows all paths through the pattern at once.
+/// Simulates the NFA.
 fn simulate(nfa: &NFA, line: &[u8], limit: &Limit) -> Result<bool, TimeOver> {
     let mut seen = vec![usize::MAX; nfa.states().len()];
     let (mut now, mut next): (Vec<StateID>, Vec<StateID>) = (Vec::new(), Vec::new());
@@ -299,7 +298,7 @@ mod tests {
     #[test]
     fn a_line_ends_a_search_whose_time_is_over() {
         let line = "ab ".repeat(1 << 20);
-        // Both automata, and a withdrawn search.
+        // With both automata, and with a cancelled search.
         for pattern in [r"(a.{90}){4}c", r"\b(ü|a.{90}){4}c\b"] {
             let pattern = Pattern::compile(pattern, None).expect("a pattern");
             let over = limit(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! The pattern: compiled as `rg` compiles it, within bounds.
+//! Compiling patterns as `rg` does, with limits.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,43 +12,39 @@ use super::long::{Interruptible, MAX_WORKING, Walker};
 use crate::index::text::plan::Plan;
 use crate::index::text::strings::plan_of;
 
-/// Characters of the longest pattern. A longer one is a list in disguise and compiles for seconds.
+/// Maximum length of a pattern in characters. Longer ones are lists and take seconds to compile.
 pub const MAX_PATTERN: usize = 1_000;
 
-/// Bytes of the largest compiled pattern, as many as ripgrep allows: `\w{1000}` takes seventy megabytes
-/// and half a second.
+/// Maximum size of a compiled pattern in bytes, as in ripgrep: `\w{1000}` takes seventy megabytes and half a
+/// second.
 const MAX_COMPILED: usize = 100 << 20;
 
-/// Bytes of the largest that is compiled beside others: `\w{30}` takes four megabytes and a fiftieth of a
-/// second.
+/// Maximum size of a pattern that is compiled in parallel with others: `\w{30}` takes four megabytes and 20 ms.
 const MAX_BESIDE: usize = 10 << 20;
 
-/// Held while a larger one is compiled, so that many at once do not fill the memory.
+/// Held while a larger pattern is compiled, to limit memory.
 static LARGE: Mutex<()> = Mutex::new(());
 
-/// Groups within groups.
+/// Maximum nesting of groups.
 const NEST_LIMIT: u32 = 64;
 
-/// Why a pattern cannot be searched for.
+/// Why a pattern is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// It is empty, and would match every line.
+    /// It would match every line.
     #[error("the pattern is empty")]
     Empty,
-    /// It has too many characters.
     #[error("the pattern has {length} characters; the limit is {MAX_PATTERN}")]
     TooLong { length: usize },
-    /// It would compile to too much.
     #[error("the pattern is too large once its repetitions are written out")]
     TooLarge,
-    /// It is no regular expression.
+    /// It is not a regular expression.
     #[error("the pattern is not a valid regular expression: {reason} (column {column})")]
     Syntax {
-        /// What is wrong.
         reason: String,
-        /// Where, in characters from 1.
+        /// Position of the error in characters, from 1.
         column: usize,
-        /// The pattern with a mark below the fault.
+        /// The pattern with a mark below the error.
         shown: String,
     },
 }
@@ -67,7 +63,7 @@ impl PatternError {
     }
 }
 
-/// A compiled pattern, with what a text must have to hold a match of it.
+/// A compiled pattern with its plan.
 pub struct Pattern {
     matcher: RegexMatcher,
     plan: Plan,
@@ -76,10 +72,10 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a pattern. `ignore_case`: whether case counts; `None`: only if it has a capital.
+    /// Compiles a pattern. `ignore_case`: whether case is ignored; `None`: unless it has a capital.
     ///
     /// # Errors
-    /// [`PatternError`] for what cannot be searched for.
+    /// [`PatternError`]: an invalid pattern.
     pub fn compile(pattern: &str, ignore_case: Option<bool>) -> Result<Self, PatternError> {
         let length = pattern.chars().count();
         if length == 0 {
@@ -103,7 +99,7 @@ impl Pattern {
             }
             builder.build(pattern)
         };
-        // A carriage return before a newline belongs to the line's end, unless the pattern has one.
+        // A carriage return before a newline is part of the line end, unless the pattern has one.
         let compile = |size: usize| match build(true, size) {
             Ok(matcher) => Ok((matcher, true)),
             Err(error) if is_too_large(&error) => Err(error),
@@ -117,7 +113,7 @@ impl Pattern {
             compile(MAX_COMPILED)
         });
         let (matcher, crlf) = compiled.map_err(|error| explain(pattern, &error))?;
-        // What compiles can be parsed; should the two parsers ever differ, everything is searched.
+        // If the two parsers ever differ, all notes are candidates.
         let hir = parse(pattern, ignore_case, crlf);
         let plan = hir.as_ref().map_or(Plan::All, plan_of);
         let begins_at_characters = hir.as_ref().map(Hir::properties).is_some_and(|properties| {
@@ -127,22 +123,22 @@ impl Pattern {
         Ok(Self { matcher, plan, walker, begins_at_characters })
     }
 
-    /// Whether no match begins within a character of a sound text.
+    /// Whether no match begins within a character of valid UTF-8.
     pub(super) fn begins_at_characters(&self) -> bool {
         self.begins_at_characters
     }
 
-    /// Which signatures a text with a match can have.
+    /// What the signature of a text must have to match.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Whether there is a match in this line, its end left out.
+    /// Whether a line matches; without its line end.
     pub fn is_match(&self, line: &[u8]) -> bool {
         self.matcher.is_match(line).unwrap_or(false)
     }
 
-    /// What a searcher has to end lines at.
+    /// The line terminator for the searcher.
     pub(super) fn line_terminator(&self) -> LineTerminator {
         self.matcher.line_terminator().unwrap_or_default()
     }
@@ -151,24 +147,23 @@ impl Pattern {
         &self.matcher
     }
 
-    /// About how many places there are in it, its repetitions written out: what its working memory
-    /// grows with.
+    /// About the number of places in the pattern with repetitions unrolled, with which its working memory grows.
     pub(super) fn places(&self) -> usize {
         self.walker.places()
     }
 
-    /// Bytes of a line that its place in can be looked for without a look at the clock.
+    /// Maximum bytes of a line in which a match can be located without checking the time.
     pub(super) fn at_once(&self) -> usize {
         self.walker.at_once()
     }
 
-    /// The same, as a matcher that ends when the time is over.
+    /// A matcher that stops when the time is over.
     pub(super) fn interruptible<'a>(&'a self, limit: &'a Limit) -> Interruptible<'a> {
         Interruptible { engine: &self.matcher, walker: &self.walker, limit }
     }
 }
 
-/// The pattern's structure, as the engine sees it but for line ends, which no line has.
+/// The pattern's syntax tree as in the engine, except for line ends, which lines do not have.
 fn parse(pattern: &str, ignore_case: Option<bool>, crlf: bool) -> Option<Hir> {
     let pattern = format!("(?:{pattern})");
     let mut parser = ast::parse::ParserBuilder::new();
@@ -179,7 +174,7 @@ fn parse(pattern: &str, ignore_case: Option<bool>, crlf: bool) -> Option<Hir> {
     translator.build().translate(&pattern, &ast).ok()
 }
 
-/// Whether the pattern has a letter or another character for itself, and no capital among them.
+/// Whether the pattern has literal characters, and no capital among them.
 fn is_without_capital(ast: &ast::Ast) -> bool {
     #[derive(Default)]
     struct Literals {
@@ -230,8 +225,8 @@ fn is_too_large(error: &grep_regex::Error) -> bool {
     error.to_string().contains("size limit")
 }
 
-/// From the engine's page-long message, which is about a pattern it has wrapped, to a reason and a
-/// place in the pattern as given.
+/// Converts the engine's long message, which is about a wrapped pattern, into a reason and a position in the
+/// given pattern.
 fn explain(pattern: &str, error: &grep_regex::Error) -> PatternError {
     if is_too_large(error) {
         return PatternError::TooLarge;
@@ -244,7 +239,7 @@ fn explain(pattern: &str, error: &grep_regex::Error) -> PatternError {
         Err(regex_syntax::Error::Translate(error)) => {
             (error.kind().to_string(), error.span().start.column)
         }
-        // What the engine refuses beyond the grammar: a line end in a search by lines.
+        // Refused by the engine: a line end in a line-based search.
         _ => ("a match cannot reach over a line end".to_owned(), 1),
     };
     let shown = format!("{pattern}\n{}^", " ".repeat(column.saturating_sub(1)));
@@ -255,7 +250,7 @@ fn explain(pattern: &str, error: &grep_regex::Error) -> PatternError {
 mod tests {
     use super::*;
 
-    /// What ripgrep takes at once is taken.
+    /// ripgrep accepts these patterns.
     #[test]
     fn repetitions_of_letters_are_no_large_patterns() {
         let word = "größe".repeat(6);

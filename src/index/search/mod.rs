@@ -1,13 +1,12 @@
-//! What a search is, and the search that reads every file: ripgrep's own engine over the catalogue's
-//! files, in parallel, newest first. `text` finds the same with less reading.
+//! Searching by reading every file: ripgrep's engine on the catalogue's files, in parallel, newest first.
+//! `text` gives the same results with less reading.
 //!
-//! The lines found are those that `rg` finds with the same pattern in the same files. What `rg`
-//! leaves to its user's patience is bounded here: the pattern's length and compiled size, the
-//! length of a line that is held, the lines shown, the time. Nothing hits a bound silently: what
-//! was left out is counted in [`Results`].
+//! The matching lines are those that `rg` finds with the same pattern in the same files. What `rg` leaves
+//! unlimited has a limit here: the pattern's length and compiled size, the length of a line in memory, the
+//! lines shown, the time. What a limit leaves out is counted in [`Results`].
 //!
-//! In reading order: this page, [`matcher`] (the pattern), `patterns` (those compiled lately), `file`
-//! (one file), `count` (where no line is shown), `long` (lines that the clock must be able to end).
+//! In reading order: this file, [`matcher`] (the pattern), `patterns` (the cache of compiled patterns), `file`
+//! (one file), `count` (counting without excerpts), `long` (interruptible matching of long lines).
 
 mod count;
 pub(in crate::index) mod file;
@@ -33,11 +32,11 @@ use file::{Found, Outcome, Search};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Milliseconds after which a search answers with what it has.
+    /// Time limit in milliseconds, after which a search returns partial results.
     pub deadline_milliseconds: u64,
-    /// Megabytes of notes kept in memory, the newest first; searches read the others from the disk.
+    /// Megabytes of notes cached in memory, newest first; searches read the others from disk.
     pub resident_megabytes: u64,
-    /// Whether the links of all notes are read, or loaded, at the start, rather than when they are first asked for.
+    /// Whether the links of all notes are read or loaded at the start, not when they are first needed.
     pub read_links_at_start: bool,
 }
 
@@ -47,53 +46,50 @@ impl Default for Settings {
     }
 }
 
-/// Excerpts shown of one file.
+/// Maximum number of excerpts of a file.
 pub const EXCERPTS_A_FILE: usize = 5;
 
-/// Files that may match and are counted beyond a full answer: with more, counting would take longer than
-/// the answer did.
+/// Maximum number of further files that may match and are counted after the results are full: counting more
+/// would take longer than the search.
 pub(in crate::index) const COUNTED: usize = 100;
 
-/// The longest line that is held in memory, in bytes; a file with a longer one is skipped and
-/// counted.
+/// Maximum length of a line in memory, in bytes; a file with a longer one is skipped and counted.
 const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// What a search answers with.
+/// What a search returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Excerpts.
     Content,
-    /// Only which files.
+    /// Only the files.
     FilesWithMatches,
-    /// How many lines match in each file.
+    /// The number of matching lines in each file.
     Count,
 }
 
 /// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The regular expression.
+    /// A regular expression.
     pub pattern: String,
-    /// Whether case counts; `None`: only if the pattern has a capital.
+    /// Whether case is ignored; `None`: unless the pattern has a capital.
     pub ignore_case: Option<bool>,
-    /// Which files; `None`: Markdown notes. A pattern without slash matches at any depth.
+    /// The files to search; `None`: Markdown notes. A pattern without slash matches at any depth.
     pub files: Option<Glob>,
-    /// Below which folder.
+    /// The folder to search.
     pub folder: VaultPath,
-    /// Lines shown before each match.
+    /// Lines of context before each match.
     pub before: usize,
-    /// Lines shown after each match.
+    /// Lines of context after each match.
     pub after: usize,
-    /// What is wanted.
     pub mode: Mode,
-    /// Files in the answer.
+    /// Maximum number of files.
     pub max_files: usize,
-    /// Matching lines in the answer.
+    /// Maximum number of matching lines.
     pub max_matches: usize,
 }
 
 impl Query {
-    /// The same without lines to show.
+    /// The same query without excerpts.
     #[must_use]
     pub(in crate::index) fn counting(&self) -> Self {
         let mode = match self.mode {
@@ -108,25 +104,25 @@ impl Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
     pub path: VaultPath,
-    /// Matching lines in it; in [`Mode::FilesWithMatches`] only that there is one.
+    /// Number of matching lines; 1 in [`Mode::FilesWithMatches`].
     pub matches: u64,
-    /// Matching lines shown in the excerpts.
+    /// Number of matching lines in the excerpts.
     pub shown: usize,
-    /// In [`Mode::Content`], the first matches with their context.
+    /// The first matches with their context, in [`Mode::Content`].
     pub excerpts: Vec<Excerpt>,
 }
 
-/// Matches that an answer has no room for.
+/// Matches beyond the results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct More {
-    /// Files with such matches, as far as they were counted.
+    /// Number of files with such matches, as far as they were counted.
     pub files: usize,
-    /// Matching lines in them; in [`Mode::FilesWithMatches`] one a file.
+    /// Number of matching lines in them; one for each file in [`Mode::FilesWithMatches`].
     pub matches: u64,
 }
 
 impl More {
-    /// The sum over files; `None` if the time was over before their end.
+    /// The sum over files; `None` on a timeout.
     pub(in crate::index) fn of(files: impl Iterator<Item = Outcome>) -> Option<Self> {
         let mut more = Self::default();
         for outcome in files {
@@ -142,26 +138,25 @@ impl More {
     }
 }
 
-/// What was found, and what was not looked at.
+/// The results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Results {
-    /// The newest first; what the user excluded in Obsidian last.
+    /// Newest first; files that are excluded in Obsidian come last.
     pub files: Vec<FileMatches>,
-    /// Files searched.
+    /// Number of searched files.
     pub searched: usize,
-    /// Files not searched because the answer was full or the time over.
+    /// Number of files that were not searched because the results were full or the time was over.
     pub not_searched: usize,
-    /// What a full answer leaves out, where so few files may match that they were counted.
+    /// Matches beyond the results, if few enough files may match to count them.
     pub more: Option<More>,
-    /// Files that could not be searched, with the reason. Binary files are only counted.
+    /// Files that could not be searched, and why. Binary files are only counted.
     pub skipped: Vec<(VaultPath, String)>,
-    /// Files that are not text.
+    /// Number of binary files.
     pub binary: usize,
-    /// Whether the time was over before the end.
     pub timed_out: bool,
 }
 
-/// When to give up.
+/// The time limit and cancellation of a search.
 #[derive(Debug, Clone)]
 pub(in crate::index) struct Limit {
     until: Instant,
@@ -181,12 +176,10 @@ impl Limit {
     }
 }
 
-/// Searches the vault by reading every file that fits, which is what an answer of the index has to
-/// equal.
+/// Searches the vault by reading every file of the query. The text index must give the same results.
 ///
 /// # Errors
-/// [`PatternError`] for a pattern that cannot be searched for. A withdrawn search ends early with
-/// what it has; its caller knows.
+/// [`PatternError`]: an invalid pattern. A cancelled search ends early with partial results.
 pub fn search(
     vault: &Vault,
     query: &Query,
@@ -203,8 +196,8 @@ pub(super) fn read_all(vault: &Vault, search: &Search<'_>) -> Results {
     let candidates = candidates(vault, query);
     let mut answer = Answer::new(query, candidates.len());
     let mut rest = &candidates[..];
-    // Small batches first: most answers are full after a few files. The order of the answer is
-    // that of the files, whichever thread was first.
+    // Small batches first: most searches are done after a few files. Results are in the order of the files,
+    // whichever thread was first.
     let mut batch = 32;
     while !rest.is_empty() && !answer.is_full() && !answer.is_late(limit) {
         let (now, later) = rest.split_at(batch.min(rest.len()));
@@ -232,40 +225,40 @@ pub(super) fn read_all(vault: &Vault, search: &Search<'_>) -> Results {
     results
 }
 
-/// An answer as it grows, file by file in their order.
+/// Collects the results, file by file in order.
 pub(super) struct Answer<'q> {
     query: &'q Query,
     pub results: Results,
-    /// Matching lines that can still be shown.
+    /// Number of matching lines that can still be shown.
     room: usize,
 }
 
 impl<'q> Answer<'q> {
-    /// Of a search of so many files.
+    /// For a search of so many files.
     pub fn new(query: &'q Query, files: usize) -> Self {
         let results = Results { not_searched: files, ..Results::default() };
         Self { query, results, room: query.max_matches }
     }
 
-    /// Whether no more is to be shown.
+    /// Whether the results are full.
     pub fn is_full(&self) -> bool {
         self.results.files.len() >= self.query.max_files || self.room == 0
     }
 
-    /// Whether the search ends here; if the time is over, the answer says so.
+    /// Whether the search must end. Sets `timed_out` if the time is over.
     pub fn is_late(&mut self, limit: &Limit) -> bool {
         let late = limit.reached();
         self.results.timed_out |= late && !limit.cancel.is_cancelled();
         late
     }
 
-    /// Takes in that so many files were found to have no match.
+    /// Counts files without a match.
     pub fn without_match(&mut self, files: usize) {
         self.results.not_searched -= files;
         self.results.searched += files;
     }
 
-    /// Takes in what a file gave.
+    /// Adds the outcome of a file.
     pub fn take(&mut self, path: &VaultPath, outcome: Outcome) {
         let results = &mut self.results;
         results.not_searched -= 1;
@@ -294,7 +287,7 @@ impl<'q> Answer<'q> {
     }
 }
 
-/// Which files a query is about.
+/// Tells which files a query searches.
 pub(super) struct Filter<'q> {
     folder: &'q VaultPath,
     folder_key: String,

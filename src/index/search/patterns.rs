@@ -1,20 +1,20 @@
-//! Patterns compiled lately: compiling one can cost more than searching for it.
+//! A cache of compiled patterns: compiling can cost more than searching.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::matcher::{Pattern, PatternError};
 
-/// Patterns kept.
+/// Maximum number of patterns.
 const KEPT: usize = 24;
 
-/// Places in all patterns kept together; the latest is kept however many it has. A pattern that is
-/// used fills up to 300 bytes of working memory a place: a word has one a letter, `\w` some seven
-/// hundred, and 24 patterns of many such classes would hold eighty megabytes.
+/// Maximum number of places of all patterns; the last pattern is kept in any case. A pattern that is used takes
+/// up to 300 bytes of working memory for each place: a word has one for each letter, `\w` about seven hundred,
+/// and 24 patterns of many such classes would take eighty megabytes.
 const PLACES: usize = 24_000;
 
 pub(in crate::index) type Key = (String, Option<bool>);
 
-/// The patterns used last, the latest at the end.
+/// The patterns, the last used at the end.
 #[derive(Default)]
 pub(in crate::index) struct Patterns(Mutex<Vec<(Key, Arc<Pattern>)>>);
 
@@ -35,7 +35,7 @@ impl Patterns {
                 return Ok(compiled);
             }
         }
-        // Nobody waits while one is compiled; two who do it at once are no harm.
+        // The lock is not held while compiling; compiling a pattern twice does no harm.
         let compiled = Arc::new(Pattern::compile(pattern, ignore_case)?);
         let mut kept = self.lock();
         kept.push(((pattern.to_owned(), ignore_case), Arc::clone(&compiled)));
@@ -48,18 +48,18 @@ impl Patterns {
         let oldest = kept.len() - keep;
         let gone: Vec<_> = kept.drain(..oldest).collect();
         drop(kept);
-        // Outside the lock: there may be much to let go of.
+        // Freed outside the lock, since it may take long.
         drop(gone);
         Ok(compiled)
     }
 
-    /// Lets go of the latest one if it is so large that it is kept for the search under way alone.
-    pub fn let_go_of_large(&self) {
+    /// Drops the last pattern if it is too large to be cached.
+    pub fn drop_large(&self) {
         let gone = self.lock().pop_if(|(_, pattern)| pattern.places() > PLACES);
         drop(gone);
     }
 
-    /// How many are kept.
+    /// Number of patterns.
     pub fn len(&self) -> usize {
         self.lock().len()
     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_are_kept() {
+    fn the_last_used_patterns_are_kept() {
         let patterns = Patterns::default();
         let first = patterns.get("first", None).expect("compiled");
         for n in 0..KEPT - 1 {
@@ -84,7 +84,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &patterns.get("first", Some(true)).expect("another")));
         assert_eq!(patterns.len(), KEPT);
         assert!(patterns.get("(", None).is_err());
-        // Large ones leave room for few.
+        // Few large patterns fit.
         for n in 0..KEPT {
             patterns.get(&format!(r"\w{{10}}x{n}"), None).expect("compiled");
         }
@@ -96,10 +96,10 @@ mod tests {
             assert_eq!(kept, Some(true), "the one in use is kept");
         }
         assert_eq!(patterns.len(), 1, "two so large are too much");
-        patterns.let_go_of_large();
+        patterns.drop_large();
         assert_eq!(patterns.len(), 1, "it is not as large as that");
         patterns.get(r"\w{100}", None).expect("compiled");
-        patterns.let_go_of_large();
+        patterns.drop_large();
         assert_eq!(patterns.len(), 0, "nothing is kept beside one so large, and it not for long");
         for n in 0..KEPT {
             patterns.get(&format!("p{n}"), None).expect("compiled");

@@ -1,5 +1,5 @@
-//! One search: which notes can match, in the order of the answer, and verifying them until it is
-//! full.
+//! One search: finds the notes that can match, in the order of the results, and verifies them until there are
+//! enough.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,19 +16,18 @@ use crate::index::search::{
     self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, Looks, ObsidianSettings, Vault};
+use crate::vault::{BatchStat, Cancel, ObsidianSettings, Vault};
 
-/// The newest files, whose columns are asked about one by one: most answers are full before more of
-/// the index is looked at.
+/// Number of newest files whose columns are checked first: most searches have enough results then.
 const NEWEST: usize = 256;
 
-/// Files verified first, and at the least on each thread: waking one for fewer takes longer than they do.
+/// Files that are verified first, and at least on each thread: for fewer, waking a thread takes longer.
 const FEW: usize = 16;
 
-/// Files verified between two looks at the answer, at most.
+/// Maximum number of files that are verified between two checks of the results.
 const MAX_BATCH: usize = 4096;
 
-/// Numbers from here on are files that the index does not keep.
+/// Ids from here on are files that are not in the index.
 const OTHER: u32 = 1 << 31;
 
 /// [`super::Text::search`].
@@ -50,47 +49,46 @@ pub(super) fn search(
     Ok(answer(inner, vault, &search))
 }
 
-/// The files of a search in the order of its answer: numbers of notes, and from [`OTHER`] on of
-/// other files.
+/// The files of a search in the order of its results: ids of notes, and from [`OTHER`] on of other files.
 struct List {
     order: Arc<Vec<u32>>,
     others: Vec<VaultPath>,
 }
 
-/// A file that may have a match.
+/// A file that may match.
 struct Candidate {
-    /// How many files before it, after the candidate before, have none.
+    /// Number of files without a match before it, after the last candidate.
     before: usize,
     path: VaultPath,
     known: Known,
 }
 
 enum Known {
-    /// Nothing: its file is searched.
+    /// Nothing: the file is searched.
     Nothing,
-    /// Its text, if the file is still in this state.
+    /// Its text, if the file still has this stamp.
     Text(Arc<[u8]>, Stamp),
-    /// That it is no text, if the file is still in this state.
+    /// It is not text, if the file still has this stamp.
     Binary(Stamp),
 }
 
-/// Counts a search for as long as it holds numbers.
-struct Underway<'a>(&'a AtomicUsize);
+/// Counts a search while it holds ids.
+struct ActiveSearch<'a>(&'a AtomicUsize);
 
-impl<'a> Underway<'a> {
+impl<'a> ActiveSearch<'a> {
     fn new(searches: &'a AtomicUsize) -> Self {
         searches.fetch_add(1, Ordering::Relaxed);
         Self(searches)
     }
 }
 
-impl Drop for Underway<'_> {
+impl Drop for ActiveSearch<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The notes it has, as they were read.
+/// The indexed notes with their stamps.
 fn known(inner: &Inner) -> Vec<(VaultPath, Stamp)> {
     inner.catch_up();
     read(&inner.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect()
@@ -99,22 +97,22 @@ fn known(inner: &Inner) -> Vec<(VaultPath, Stamp)> {
 fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
     let plan = search.pattern.plan();
     let obsidian = vault.obsidian();
-    let (_underway, list, mut walk) = {
+    let (_active, list, mut walk) = {
         let table = read(&inner.table);
-        let underway = Underway::new(&inner.searches);
+        let active = ActiveSearch::new(&inner.searches);
         let list = list(vault, &obsidian, search.query, &table);
         let walk = Walk::new(plan, &list, &table);
-        (underway, list, walk)
+        (active, list, walk)
     };
     let mut answer = Answer::new(search.query, list.order.len());
     let verify = Verify { inner, vault, search };
     let mut tools = verify.tools();
-    // Without excerpts an answer is full of files alone: that many have to be looked into anyway.
+    // Without excerpts so many files are needed in any case.
     let mut batch = match search.query.mode {
         Mode::Content => FEW,
         Mode::FilesWithMatches | Mode::Count => search.query.max_files.clamp(FEW, MAX_BATCH),
     };
-    // Candidates that the answer had no room for.
+    // Candidates after the last result.
     let mut left = Vec::new();
     while !answer.is_full() && !answer.is_late(search.limit) {
         let mut candidates = walk.next(batch, &list, &read(&inner.table));
@@ -137,7 +135,7 @@ fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
     results
 }
 
-/// The matches in `candidates`; `None` if the time was over before.
+/// Counts the matches in `candidates`; `None` on a timeout.
 fn count(
     inner: &Inner,
     vault: &Vault,
@@ -150,8 +148,8 @@ fn count(
     More::of(candidates.iter().map(|candidate| verify.one(candidate, &mut tools)))
 }
 
-/// How many candidates to look into after a batch in which so many files had a match: about as many as
-/// give those that are missing, so that few are looked into in vain; more each time that none had one.
+/// Size of the next batch after one with `found` files that matched: about as many candidates as give the
+/// missing results; more each time that none matched.
 fn next_batch(batch: usize, found: usize, missing: usize) -> usize {
     let more = (batch * 4).min(MAX_BATCH);
     match found {
@@ -163,7 +161,7 @@ fn next_batch(batch: usize, found: usize, missing: usize) -> usize {
     }
 }
 
-/// The files that a query is about.
+/// The files that a query searches.
 fn list(vault: &Vault, obsidian: &ObsidianSettings, query: &Query, table: &Table) -> List {
     if query.files.is_some() {
         let mut others = Vec::new();
@@ -190,11 +188,11 @@ fn list(vault: &Vault, obsidian: &ObsidianSettings, query: &Query, table: &Table
     List { order: Arc::new(order.into_iter().map(|(id, _)| id).collect()), others }
 }
 
-/// Goes through a list and stops at the files that may match.
+/// Iterates over a list and stops at the files that may match.
 struct Walk<'p> {
     plan: &'p Plan,
     next: usize,
-    /// Which notes may match; decided for the files before `until`.
+    /// Which notes may match; computed for the files before `until`.
     allowed: Bits,
     until: usize,
 }
@@ -219,7 +217,7 @@ impl<'p> Walk<'p> {
         while found.len() < count && self.next < list.order.len() {
             if self.next == self.until {
                 if !found.is_empty() {
-                    // The answer may be full with these.
+                    // These may be enough.
                     break;
                 }
                 self.allowed = table.all_allowed(self.plan);
@@ -242,26 +240,26 @@ impl<'p> Walk<'p> {
                     };
                     (note.path.to_path(), known)
                 }
-                // Gone since the search began.
+                // Removed since the search began.
                 (None, None) => (VaultPath::root(), Known::Nothing),
             };
             found.push(Candidate { before, path, known });
             before = 0;
         }
-        // Those after the last candidate are the next one's, or the rest.
+        // Files after the last candidate belong to the next candidate, or to the rest.
         self.next -= before;
         found
     }
 
-    /// Adds the files to `left` that may match and were not taken; whether those are all, and few. Where the
-    /// newest already show that there are many, the others' columns are not asked.
+    /// Adds the remaining files that may match to `left`. Returns whether those are all, and few. If the
+    /// newest show that there are many, the columns of the others are not checked.
     fn few_left(&mut self, left: &mut Vec<Candidate>, list: &List, table: &Table) -> bool {
         let newest = &list.order[..self.until];
         let likely = newest.iter().filter(|&&id| self.may_match(id)).count() * list.order.len();
         if self.until < list.order.len() && likely > COUNTED * self.until {
             return false;
         }
-        // Twice, since it stops where the newest end.
+        // Twice, since `next` stops after the newest.
         for _ in 0..2 {
             left.extend(self.next((COUNTED + 1).saturating_sub(left.len()), list, table));
         }
@@ -272,38 +270,38 @@ impl<'p> Walk<'p> {
         id >= OTHER || *self.plan == Plan::All || self.allowed.has(id)
     }
 
-    /// How many files are left.
+    /// Number of files that were not visited.
     fn rest(&self, list: &List) -> usize {
         list.order.len() - self.next
     }
 }
 
-/// Looks into the files that may match.
+/// Verifies the files that may match.
 struct Verify<'a> {
     inner: &'a Inner,
     vault: &'a Vault,
     search: &'a Search<'a>,
 }
 
-/// What a thread looks into files with.
+/// Per-thread state of the verification.
 struct Tools<'a> {
     scratch: Scratch,
-    looks: Looks<'a>,
+    stats: BatchStat<'a>,
 }
 
 impl<'a> Verify<'a> {
     fn tools(&self) -> Tools<'a> {
-        Tools { scratch: self.search.scratch(), looks: self.vault.looks() }
+        Tools { scratch: self.search.scratch(), stats: self.vault.batch_stat() }
     }
 
-    /// How many of the candidates the answer took before it was full or the time over.
+    /// Returns how many candidates were handled before there were enough results or the time was over.
     fn all(
         &self,
         candidates: &[Candidate],
         answer: &mut Answer<'_>,
         tools: &mut Tools<'_>,
     ) -> usize {
-        // Searches at the same time share the cores.
+        // Concurrent searches share the cores.
         let searches = self.inner.searches.load(Ordering::Relaxed).max(1);
         let threads = (self.inner.cores / searches).min(candidates.len() / FEW);
         if threads < 2 {
@@ -330,7 +328,7 @@ impl<'a> Verify<'a> {
         candidates.len()
     }
 
-    /// What each candidate gives, by so many threads. Each keeps its tools.
+    /// Verifies each candidate, on so many threads.
     fn together(&self, candidates: &[Candidate], threads: usize) -> Vec<Outcome> {
         let taken = AtomicUsize::new(0);
         let work = || {
@@ -365,13 +363,13 @@ impl<'a> Verify<'a> {
             Known::Nothing => None,
             Known::Binary(stamp) => Some((Outcome::Binary, *stamp)),
             Known::Text(text, stamp) => match search.text(text, &mut tools.scratch) {
-                // As with a note that no signature allows.
+                // As for a note that the signatures exclude.
                 Outcome::Searched(found) if found.matches == 0 => return Outcome::Searched(found),
                 outcome => Some((outcome, *stamp)),
             },
         };
         if let Some((outcome, stamp)) = known {
-            let same = tools.looks.look(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
+            let same = tools.stats.stat(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
             if same {
                 return outcome;
             }
@@ -386,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_are_as_large_as_what_is_missing_asks_for() {
+    fn batches_grow_with_the_missing_results() {
         assert_eq!(next_batch(FEW, 8, 2), FEW, "two more of sixteen");
         assert_eq!(next_batch(FEW, 1, 2), 40);
         assert_eq!(next_batch(FEW, 1, usize::MAX), 64, "never more than fourfold");

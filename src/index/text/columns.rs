@@ -1,52 +1,50 @@
-//! The signatures of all pieces of text, bit-sliced: a row a bit, a column a piece.
+//! The signatures of all pieces of text, bit-sliced: a row for each bit, a column for each piece.
 //!
-//! Blocks of 512 columns, so that a row of a block is one line of the processor's cache and a
-//! question about some rows touches as many lines a block. Columns are only added; one whose text
-//! has changed is dead until its block is cleared. Blocks are shared with whoever saves them and
-//! copied when they change meanwhile.
+//! A block has 512 columns, so that a row of a block is one cache line and a query about some rows reads as
+//! many cache lines in each block. Columns are only added; a removed one is dead until its block is cleared.
+//! Blocks are shared with the thread that saves them, and copied on write.
 //!
-//! Which two classes follow each other is kept of 64 neighbouring columns together, a bit for each
-//! 64 of a block: all of them in the room of as many rows as there are classes. Such a bit stays until
-//! the block is cleared.
+//! Pairs of neighbouring classes are stored for 64 adjacent columns together, one bit for each 64 columns of
+//! a block. Such a bit stays set until the block is cleared.
 
 use std::sync::Arc;
 
 use super::plan::Plan;
 use super::signature::{OWN, PAIRS, Signature};
 
-/// A bit for each column of a block.
+/// One bit for each column of a block.
 pub type Mask = [u64; WIDTH / 64];
 
-/// Rows of a block: one for each bit that a column has of its own, and those that hold, a byte each,
-/// what two classes follow each other in 64 columns.
+/// Rows of a block: one for each bit that a column has of its own, and those of the pairs, with a byte for
+/// each pair.
 pub const ROWS: usize = OWN + PAIRS / size_of::<Mask>();
 
-/// The rows of a block. A cheap clone; whoever changes rows that others see, too, changes a copy.
+/// The rows of a block, shared and copied on write.
 pub(super) type Rows = Arc<[Mask]>;
 
 /// Columns of a block.
 pub const WIDTH: usize = 512;
 
-/// Whose a column is that is nobody's.
-const NOBODY: u32 = u32::MAX;
+/// Owner id of an unowned column.
+const UNOWNED: u32 = u32::MAX;
 
-/// Whose a column of a damaged block is: nobody gets it before the block is cleared.
+/// Owner id of a column of a damaged block, which is not used before the block is cleared.
 const LOST: u32 = u32::MAX - 1;
 
-/// Where a block was saved.
+/// Where a block is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// Which slot of the file.
+    /// Number of the slot in the file.
     pub number: u32,
-    /// What lies there.
+    /// Checksum of the saved block.
     pub sum: u64,
-    /// Whether the block is still what lies there.
+    /// Whether the block has not changed since.
     pub same: bool,
 }
 
 struct Block {
     rows: Rows,
-    /// The columns that are somebody's.
+    /// The columns with an owner.
     live: Mask,
     saved: Option<Slot>,
 }
@@ -56,7 +54,7 @@ impl Block {
         Self { rows: [[0; 8]].repeat(ROWS).into(), live: [0; 8], saved: None }
     }
 
-    /// The rows, to be changed.
+    /// The rows, for writing.
     fn rows_mut(&mut self) -> &mut [Mask] {
         if let Some(slot) = &mut self.saved {
             slot.same = false;
@@ -69,25 +67,25 @@ impl Block {
     }
 }
 
-/// Every column. Owners are told by number.
+/// All columns. Owners are ids of notes.
 #[derive(Default)]
 pub(super) struct Columns {
     blocks: Vec<Block>,
     owners: Vec<u32>,
-    /// Slots that the table on disk names, also those of blocks that were cleared since: nothing is to
-    /// be written there.
+    /// Slots that the table on disk names, including those of blocks that were cleared since: they must not
+    /// be overwritten.
     named: Vec<u32>,
-    /// Blocks without a live column, which can be cleared and filled again.
+    /// Blocks without a live column, which can be cleared and reused.
     free: Vec<usize>,
-    /// The block that is being filled, and how many of its columns are taken.
+    /// The block that is being filled, and how many of its columns are used.
     open: usize,
     taken: usize,
 }
 
 impl Columns {
-    /// The columns of saved blocks, nobody's yet. A block that is missing was damaged.
+    /// The unowned columns of saved blocks. `None` is a damaged block.
     pub fn of(blocks: Vec<Option<(Rows, Slot)>>) -> Self {
-        let owner = |block: &Option<_>| if block.is_some() { NOBODY } else { LOST };
+        let owner = |block: &Option<_>| if block.is_some() { UNOWNED } else { LOST };
         let owners = blocks.iter().flat_map(|block| [owner(block); WIDTH]).collect();
         let block = |saved: Option<(Rows, Slot)>| match saved {
             Some((rows, slot)) => Block { rows, live: [0; 8], saved: Some(slot) },
@@ -100,7 +98,7 @@ impl Columns {
         Self { open, taken, blocks, owners, named, free: Vec::new() }
     }
 
-    /// Gives saved columns an owner. They must exist and be nobody's.
+    /// Gives saved columns an owner. They must exist and be unowned.
     pub fn adopt(&mut self, owner: u32, first: u32, count: u32) {
         for column in first..first + count {
             self.owners[column as usize] = owner;
@@ -109,19 +107,19 @@ impl Columns {
         }
     }
 
-    /// Whether these columns exist and are nobody's.
+    /// Whether these columns exist and are unowned.
     pub fn are_free(&self, first: u32, count: u32) -> bool {
         let range = first as usize..first as usize + count as usize;
-        self.owners.get(range).is_some_and(|owners| owners.iter().all(|owner| *owner == NOBODY))
+        self.owners.get(range).is_some_and(|owners| owners.iter().all(|owner| *owner == UNOWNED))
     }
 
-    /// After all were adopted: what nobody has can be filled again.
+    /// Call it after the last [`Self::adopt`]: blocks without an owner can be reused.
     pub fn adopted(&mut self) {
         let unused = |at: &usize| *at != self.open && self.blocks[*at].count() == 0;
         self.free = (0..self.blocks.len()).filter(unused).collect();
     }
 
-    /// Adds columns that follow each other; gives the first.
+    /// Adds adjacent columns. Returns the first.
     pub fn add(&mut self, owner: u32, signatures: &[Signature]) -> u32 {
         let first = self.room(signatures.len());
         for (signature, column) in signatures.iter().zip(first..) {
@@ -132,9 +130,9 @@ impl Columns {
             for (at, bits) in signature.iter().enumerate() {
                 let mut bits = *bits;
                 while bits != 0 {
-                    let told = at * 64 + bits.trailing_zeros() as usize;
-                    match told.checked_sub(OWN) {
-                        None => rows[told][word] |= bit,
+                    let row = at * 64 + bits.trailing_zeros() as usize;
+                    match row.checked_sub(OWN) {
+                        None => rows[row][word] |= bit,
                         Some(pair) => {
                             let (row, place, shift) = place_of_pair(pair);
                             rows[row][place] |= 1 << (shift + word);
@@ -148,7 +146,7 @@ impl Columns {
         first
     }
 
-    /// Where so many columns find room next to each other; they are taken from now on.
+    /// Allocates adjacent columns. Returns the first.
     fn room(&mut self, count: usize) -> u32 {
         if count == 0 {
             return 0;
@@ -158,7 +156,7 @@ impl Columns {
             if let Some(free) = self.take_free(count.div_ceil(WIDTH)) {
                 (self.open, self.taken) = (free, 0);
             } else if self.open + 1 < self.blocks.len() {
-                // The last block goes on in the next; another one cannot.
+                // Only the last block can continue in the next one.
                 (self.open, self.taken) = (self.blocks.len(), 0);
             }
         }
@@ -169,7 +167,7 @@ impl Columns {
         }
         self.open = (end - 1) / WIDTH;
         self.taken = (end - 1) % WIDTH + 1;
-        // What died while it was being filled is told of by nobody else.
+        // A block that died while it was being filled is not in `free` yet.
         let is_dead = |block: &Block| block.live == [0; 8];
         if !(first / WIDTH..=self.open).contains(&left)
             && self.blocks.get(left).is_some_and(is_dead)
@@ -179,7 +177,7 @@ impl Columns {
         u32::try_from(first).expect("a vault's text has under 2^32 pieces")
     }
 
-    /// Takes so many free blocks that lie next to each other, and clears them; the first of them.
+    /// Clears so many adjacent free blocks. Returns the first.
     fn take_free(&mut self, count: usize) -> Option<usize> {
         let at = match count {
             1 => self.free.len().checked_sub(1)?,
@@ -192,19 +190,19 @@ impl Columns {
         let first = self.free[at];
         self.free.drain(at..at + count);
         self.blocks[first..first + count].fill_with(Block::new);
-        self.owners[first * WIDTH..(first + count) * WIDTH].fill(NOBODY);
+        self.owners[first * WIDTH..(first + count) * WIDTH].fill(UNOWNED);
         Some(first)
     }
 
     fn grow(&mut self) {
         self.blocks.push(Block::new());
-        self.owners.resize(self.blocks.len() * WIDTH, NOBODY);
+        self.owners.resize(self.blocks.len() * WIDTH, UNOWNED);
     }
 
-    /// Takes columns from their owner.
+    /// Removes columns.
     pub fn remove(&mut self, first: u32, count: u32) {
         for column in first..first + count {
-            self.owners[column as usize] = NOBODY;
+            self.owners[column as usize] = UNOWNED;
             let (at, word, bit) = place(column);
             let block = &mut self.blocks[at];
             block.live[word] &= !bit;
@@ -214,19 +212,19 @@ impl Columns {
         }
     }
 
-    /// The owners in the block that wastes most, if one wastes more than half of its columns.
+    /// The owners in the emptiest block, if it is less than half full.
     pub fn wasteful(&self) -> Option<Vec<u32>> {
         let counted = self.blocks.iter().enumerate().map(|(at, block)| (block.count(), at));
         let full = counted.filter(|(count, at)| *at != self.open && *count > 0);
         let (_, at) = full.min().filter(|(count, _)| *count * 2 < WIDTH)?;
         let mut owners = self.owners[at * WIDTH..(at + 1) * WIDTH].to_vec();
-        owners.retain(|owner| *owner != NOBODY);
+        owners.retain(|owner| *owner != UNOWNED);
         owners.dedup();
         Some(owners)
     }
 
-    /// Tells the owner of every column that may hold a match.
-    pub fn select(&self, plan: &Plan, mut tell: impl FnMut(u32)) {
+    /// Calls `found` with the owner of every column that may match.
+    pub fn select(&self, plan: &Plan, mut found: impl FnMut(u32)) {
         for (at, block) in self.blocks.iter().enumerate() {
             if block.live == [0; 8] {
                 continue;
@@ -236,14 +234,14 @@ impl Columns {
                 let first = at * WIDTH + word * 64;
                 let mut bits = bits;
                 while bits != 0 {
-                    tell(self.owners[first + bits.trailing_zeros() as usize]);
+                    found(self.owners[first + bits.trailing_zeros() as usize]);
                     bits &= bits - 1;
                 }
             }
         }
     }
 
-    /// A question about single columns, which looks at each block once.
+    /// A function that tells whether one of some columns may match; it evaluates each block once.
     pub fn ask<'a>(&'a self, plan: &'a Plan) -> impl FnMut(u32, u32) -> bool {
         let mut known: Vec<Option<Mask>> = vec![None; self.blocks.len()];
         move |first, count| {
@@ -256,7 +254,7 @@ impl Columns {
         }
     }
 
-    /// Every block with where it was saved.
+    /// Every block and where it is saved.
     pub fn blocks(&self) -> Vec<(Rows, Option<Slot>)> {
         self.blocks.iter().map(|block| (block.rows.clone(), block.saved)).collect()
     }
@@ -266,7 +264,7 @@ impl Columns {
         &self.named
     }
 
-    /// Takes in where blocks were saved, and how they were then.
+    /// Stores where blocks were saved, and which rows were saved.
     pub fn saved(&mut self, blocks: &[(Rows, Slot)]) {
         self.named = blocks.iter().map(|(_, slot)| slot.number).collect();
         for (block, (rows, slot)) in self.blocks.iter_mut().zip(blocks) {
@@ -274,7 +272,7 @@ impl Columns {
         }
     }
 
-    /// Bytes of memory.
+    /// Memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.blocks.len() * ROWS * size_of::<Mask>()
             + self.blocks.capacity() * size_of::<Block>()
@@ -282,7 +280,7 @@ impl Columns {
     }
 }
 
-/// The columns that may hold a match, among those of `within`.
+/// The columns of `within` that may match.
 fn select(plan: &Plan, rows: &[Mask], within: &Mask) -> Mask {
     match plan {
         Plan::All => *within,
@@ -316,7 +314,7 @@ fn both(a: &Mask, b: &Mask) -> Mask {
     std::array::from_fn(|at| a[at] & b[at])
 }
 
-/// Which columns of a block may have this bit of a signature.
+/// The columns of a block that may have this bit of a signature.
 fn with_bit(rows: &[Mask], bit: u16) -> Mask {
     let Some(pair) = usize::from(bit).checked_sub(OWN) else { return rows[usize::from(bit)] };
     let (row, place, shift) = place_of_pair(pair);
@@ -324,13 +322,13 @@ fn with_bit(rows: &[Mask], bit: u16) -> Mask {
     std::array::from_fn(|word| 0_u64.wrapping_sub(groups >> word & 1))
 }
 
-/// The row that two classes are kept in, the word of it and the first bit of its byte there.
+/// The row of a pair, the word in the row, and the first bit of the pair's byte in the word.
 fn place_of_pair(pair: usize) -> (usize, usize, usize) {
     let bytes = size_of::<Mask>();
     (OWN + pair / bytes, pair % bytes / 8, pair % 8 * 8)
 }
 
-/// A column's block, the word of a row in it, and the bit of the word.
+/// A column's block, word and bit.
 fn place(column: u32) -> (usize, usize, u64) {
     let column = column as usize;
     (column / WIDTH, column % WIDTH / 64, 1 << (column % 64))
@@ -350,14 +348,14 @@ mod tests {
         owners
     }
 
-    /// The one bit of two letters of ASCII.
+    /// The bit of a pair of ASCII letters.
     fn pair_of(two: &str) -> u16 {
         let letters: Option<Vec<_>> = two.chars().map(letter).collect();
         bits(&letters.expect("no line end"))[0]
     }
 
     #[test]
-    fn two_classes_are_told_of_their_neighbours_alone() {
+    fn a_pair_is_found_in_its_64_columns_only() {
         let mut columns = Columns::default();
         let signatures: Vec<Signature> = (0..3 * WIDTH)
             .map(|n| sign(if n == 100 || n == 700 { b"zq" } else { b"ab" }))
@@ -368,18 +366,19 @@ mod tests {
         let zq = Plan::Row(pair_of("zq"));
         let wanted: Vec<u32> = (64..128).chain(640..704).collect();
         assert_eq!(chosen(&columns, &zq), wanted);
-        for (first, count, told) in [(127, 1, true), (128, 1, false), (0, 64, false), (0, 65, true)]
+        for (first, count, found) in
+            [(127, 1, true), (128, 1, false), (0, 64, false), (0, 65, true)]
         {
-            assert_eq!(columns.ask(&zq)(first, count), told);
+            assert_eq!(columns.ask(&zq)(first, count), found);
         }
         let taken: Vec<u32> = (0..WIDTH as u32).collect();
         taken.iter().for_each(|column| columns.remove(*column, 1));
         let wanted: Vec<u32> = (640..704).collect();
-        assert_eq!(chosen(&columns, &zq), wanted, "what is nobody's is not told");
+        assert_eq!(chosen(&columns, &zq), wanted, "unowned columns are not found");
     }
 
     #[test]
-    fn one_note_that_is_written_again_and_again_takes_no_more_room() {
+    fn rewriting_a_note_takes_no_more_room() {
         for others in [0, 400, 600] {
             for pieces in [1, 3, 700] {
                 let mut columns = Columns::default();
@@ -400,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_on_disk_names_is_kept_until_there_is_another() {
+    fn named_slots_are_kept_until_the_next_save() {
         let mut columns = Columns::default();
         let signature = [sign(b"a note")];
         let at: Vec<u32> = (0..2 * WIDTH).map(|_| columns.add(1, &signature)).collect();

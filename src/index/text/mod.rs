@@ -1,17 +1,17 @@
-//! Text search without reading every note: signatures say which notes can have a match, the newest
-//! texts are in memory, and what is left is verified by the engine that a search without the index
-//! uses, so that the answer is the same.
+//! Text search without reading every note: signatures tell which notes can match, the newest texts are in
+//! memory, and the remaining notes are verified by the engine that a search without the index uses, so
+//! that the results are the same.
 //!
-//! The index never decides that something matches, only that a note cannot. For that it must not be
-//! older than the note: before an answer the table takes in what the change feed has collected; a
-//! note that has changed since it was read is unread again, and read by the search itself. A match
-//! in a text from memory counts only if its file is still the one that was read.
+//! The index never decides that a note matches, only that it cannot. For that it must not be older than
+//! the note: before a search the table applies the pending changes of the change feed; a note that has
+//! changed since it was read is unread again, and read by the search itself. A match in a cached text
+//! counts only if its file is still the one that was read.
 //!
-//! Kept by a thread that [`Text::start`] begins; without it, as in a single call from the command
-//! line, every search reads the files.
+//! A thread that [`Text::start`] starts keeps the index up to date; without it, as in a single call from
+//! the command line, every search reads the files.
 //!
-//! In reading order: this page, [`signature`], [`plan`], [`strings`], `columns`, `notes`,
-//! `table`, `answer` (one search), `reading`, `worker`, `slots`, `saved`.
+//! In reading order: this file, [`signature`], [`plan`], [`strings`], `columns`, `notes`, `table`, `answer`
+//! (one search), `reading`, `worker`, `slots`, `saved`.
 
 mod answer;
 mod columns;
@@ -41,34 +41,34 @@ use super::search::{PatternError, Patterns, Query, Results, Settings};
 use crate::vault::{Cancel, Vault};
 use table::Table;
 
-/// Changes collected one by one; beyond, every note is read again.
+/// Maximum number of pending changes; beyond it, every note is read again.
 const MAX_CHANGES: usize = 200_000;
 
-/// The folder of the index, in the steward's folder for the vault.
+/// The folder of the index, in the steward's folder of the vault.
 const FOLDER: &str = "text";
 
 fn folder(state: &Path) -> PathBuf {
     state.join(FOLDER)
 }
 
-/// The text index of a vault. A cheap clone over shared state.
+/// The text index of a vault. Clones share it.
 #[derive(Clone)]
 pub struct Text(Arc<Handle>);
 
-/// Bytes of memory by part.
+/// Memory use in bytes, by part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextMemory {
     /// Signatures of all notes.
     pub signatures: usize,
-    /// What is known of each note beside them.
+    /// Everything else of each note but its text.
     pub notes: usize,
     /// Texts of the newest notes.
     pub resident: usize,
-    /// Patterns kept compiled. Their number; the engine does not tell its bytes.
+    /// Number of cached compiled patterns; the regex engine does not tell their size.
     pub patterns: usize,
 }
 
-/// Ends the thread when nobody is left who could ask.
+/// Stops the thread when the last clone is dropped.
 struct Handle {
     inner: Arc<Inner>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -78,37 +78,37 @@ struct Inner {
     vault: Vault,
     table: RwLock<Table>,
     changes: Listener,
-    /// One at a time takes in what is pending, and nobody answers before it is taken in.
+    /// Held while pending changes are applied: no search runs before they are.
     turn: Mutex<()>,
     patterns: Patterns,
-    /// Searches under way.
+    /// Number of running searches.
     searches: AtomicUsize,
     cores: usize,
-    /// Bytes of text to keep in memory.
+    /// Maximum bytes of cached texts.
     budget: AtomicUsize,
     folder: OnceLock<PathBuf>,
-    /// Whether the table is that of the vault.
+    /// Whether searches can use the table.
     gate: Mutex<Gate>,
-    /// Rung when it is, or will not be.
+    /// Notified when the gate changes.
     opened: Condvar,
-    /// Whether something is not saved.
+    /// Whether there are unsaved changes.
     changed: AtomicBool,
-    /// Whether texts may be missing in memory.
+    /// Whether cached texts may be missing.
     refill: AtomicBool,
-    /// Not before.
+    /// When texts may be cached at the earliest.
     refill_at: Mutex<Option<Instant>>,
     stop: AtomicBool,
-    /// Notes that were too fresh to be read, and when they are not any more.
+    /// Notes that were changed too recently to be read, and when they can be.
     waiting: Mutex<Vec<(Instant, u32)>>,
     bell: Arc<Bell>,
 }
 
 impl Text {
-    /// The index of `vault`; nothing is read before [`Self::start`].
+    /// The index of `vault`. Reads nothing before [`Self::start`].
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
         let bell = Arc::<Bell>::default();
-        let rung = Arc::clone(&bell);
-        let changes = feed.listen(|path| path.is_note(), MAX_CHANGES, move || rung.ring());
+        let wake = Arc::clone(&bell);
+        let changes = feed.listen(|path| path.is_note(), MAX_CHANGES, move || wake.ring());
         let inner = Inner {
             vault,
             table: RwLock::default(),
@@ -131,8 +131,8 @@ impl Text {
         Self(Arc::new(Handle { inner: Arc::new(inner), thread: Mutex::default() }))
     }
 
-    /// Begins to keep the index on a thread of its own, with what an earlier run saved in `state`,
-    /// the steward's folder for the vault. A second call does nothing.
+    /// Starts the thread of the index, with what an earlier run saved in `state`, the steward's folder of
+    /// the vault. A second call does nothing.
     pub fn start(&self, state: &Path) {
         let mut thread = lock(&self.0.thread);
         let inner = &self.0.inner;
@@ -140,14 +140,14 @@ impl Text {
             return;
         }
         let _ = inner.folder.set(folder(state));
-        // From here on it is waited for.
+        // Searches wait for the table from now on.
         *lock(&inner.gate) = Gate::Opening;
-        let works = Arc::clone(inner);
-        let begun = std::thread::Builder::new()
+        let shared = Arc::clone(inner);
+        let started = std::thread::Builder::new()
             .name("text-index".to_owned())
-            .spawn(move || worker::run(&works));
-        match begun {
-            Ok(begun) => *thread = Some(begun),
+            .spawn(move || worker::run(&shared));
+        match started {
+            Ok(started) => *thread = Some(started),
             // Searches read the files.
             Err(error) => {
                 inner.open_gate(Gate::Closed);
@@ -156,11 +156,10 @@ impl Text {
         }
     }
 
-    /// Searches the vault as the caller sees it. The answer is that of [`super::search::search`].
+    /// Searches the vault in the caller's view. The result is that of [`super::search::search`].
     ///
     /// # Errors
-    /// [`PatternError`] for a pattern that cannot be searched for. A withdrawn search ends early
-    /// with what it has; its caller knows.
+    /// [`PatternError`]: an invalid pattern. A cancelled search ends early with partial results.
     pub fn search(
         &self,
         vault: &Vault,
@@ -171,13 +170,13 @@ impl Text {
         answer::search(&self.0.inner, vault, query, settings, cancel)
     }
 
-    /// Saves the index and ends its thread. Searches still answer.
+    /// Saves the index and stops its thread. Searches still work.
     pub fn stop(&self) {
         self.0.stop();
     }
 
-    /// Does on this thread what [`Self::start`] leaves to another, but for saving: afterwards every
-    /// note is known that has not changed within the last moments.
+    /// Does the thread's work on this one, except saving: afterwards every note is indexed that has not
+    /// changed within the last moments.
     pub fn refresh(&self) {
         let inner = &self.0.inner;
         if !inner.is_ready() {
@@ -187,7 +186,7 @@ impl Text {
         worker::work(inner);
     }
 
-    /// Saves into `state`, as at the end.
+    /// Saves into `state`, as when the thread stops.
     #[cfg(test)]
     fn save(&self, state: &Path) {
         let _ = self.0.inner.folder.set(folder(state));
@@ -195,27 +194,27 @@ impl Text {
         worker::save(&self.0.inner);
     }
 
-    /// Begins with what was saved in `state`, as at a start.
+    /// Loads what was saved in `state`, as when the thread starts.
     #[cfg(test)]
     fn begin(&self, state: &Path) {
         let _ = self.0.inner.folder.set(folder(state));
         worker::begin(&self.0.inner);
     }
 
-    /// Whether searches use the index already.
+    /// Whether searches use the index.
     pub fn is_ready(&self) -> bool {
         self.0.inner.is_ready()
     }
 
-    /// How many notes are known by their signature, and how many are read by each search because
-    /// they are new, have changed or cannot be known otherwise.
+    /// Number of notes with a signature, and of notes that every search reads, since they are new, have
+    /// changed or cannot have one.
     pub fn known(&self) -> (usize, usize) {
         let table = read(&self.0.inner.table);
         let signed = table.notes().filter(|(_, note)| note.state == notes::State::Signed).count();
         (signed, table.notes().count() - signed)
     }
 
-    /// Keeps so many megabytes of text in memory from now on.
+    /// Sets the maximum size of cached texts.
     pub fn set_resident(&self, resident_megabytes: u64) {
         let inner = &self.0.inner;
         inner.budget.store(megabytes(resident_megabytes), Ordering::Relaxed);
@@ -223,12 +222,12 @@ impl Text {
         inner.bell.ring();
     }
 
-    /// Lets go of a compiled pattern that is too large to be kept once all is answered that it is for.
-    pub fn let_go_of_large_pattern(&self) {
-        self.0.inner.patterns.let_go_of_large();
+    /// Drops a compiled pattern that is too large to be cached. Call it after the answer is complete.
+    pub fn drop_large_pattern(&self) {
+        self.0.inner.patterns.drop_large();
     }
 
-    /// What it holds.
+    /// Memory use.
     pub fn memory(&self) -> TextMemory {
         let table = read(&self.0.inner.table);
         TextMemory {
@@ -259,16 +258,16 @@ impl Drop for Handle {
 /// Whether searches can use the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Gate {
-    /// Nobody makes it: they read the files.
+    /// No thread builds it: searches read the files.
     #[default]
     Closed,
-    /// It is being made, which is sooner done than reading every file.
+    /// It is being built, which is faster than reading all files: searches wait.
     Opening,
     Ready,
 }
 
-/// How often one who waits looks whether its time is over.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a waiting search checks whether its time is over.
+const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 impl Inner {
     fn is_ready(&self) -> bool {
@@ -280,17 +279,17 @@ impl Inner {
         self.opened.notify_all();
     }
 
-    /// Waits for the table while it is being made, until `over`; whether it is there.
+    /// Waits while the table is being built, until `over`. Returns whether it is ready.
     fn comes_ready(&self, over: impl Fn() -> bool) -> bool {
         let mut gate = lock(&self.gate);
         while *gate == Gate::Opening && !over() {
-            let waited = self.opened.wait_timeout(gate, LOOK);
+            let waited = self.opened.wait_timeout(gate, CHECK_EVERY);
             gate = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *gate == Gate::Ready
     }
 
-    /// Takes in what the vault told of. Afterwards no note that changed before counts as known.
+    /// Applies the pending changes. Afterwards every note that changed before is unread.
     fn catch_up(&self) {
         let _turn = lock(&self.turn);
         let pending = self.changes.take();
@@ -300,38 +299,38 @@ impl Inner {
         let changes =
             self.changes.files(pending, read(&self.table).notes().map(|(_, note)| note.path));
         let mut table = write(&self.table);
-        // A search that is beginning holds the table.
+        // A search that begins now holds the table's lock.
         let searching = self.searches.load(Ordering::Relaxed) > 0;
         table.apply(changes, searching);
         self.changed.store(true, Ordering::Relaxed);
     }
 }
 
-/// Wakes one thread.
+/// Wakes the index thread.
 #[derive(Default)]
 struct Bell {
     rung: Mutex<bool>,
-    told: Condvar,
+    condvar: Condvar,
 }
 
 impl Bell {
     fn ring(&self) {
         *lock(&self.rung) = true;
-        self.told.notify_one();
+        self.condvar.notify_one();
     }
 
-    /// Waits for the bell, or until a moment has come.
+    /// Waits for [`Self::ring`], or until a moment.
     fn wait(&self, until: Option<Instant>) {
         let mut rung = lock(&self.rung);
         while !*rung {
             rung = match until {
-                None => self.told.wait(rung).unwrap_or_else(PoisonError::into_inner),
+                None => self.condvar.wait(rung).unwrap_or_else(PoisonError::into_inner),
                 Some(until) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         break;
                     }
-                    let waited = self.told.wait_timeout(rung, left);
+                    let waited = self.condvar.wait_timeout(rung, left);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };

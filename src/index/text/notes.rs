@@ -1,5 +1,5 @@
-//! What is kept of each note, laid close: a row of forty bytes, and its path behind all others' in one
-//! text. Only the texts of the newest notes lie each for itself.
+//! Compact storage of notes: a row of forty bytes for each, and all paths in one string. Only cached texts are
+//! allocated one by one.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -7,31 +7,31 @@ use std::sync::Arc;
 use crate::index::changes::Stamp;
 use crate::note::path::PathRef;
 
-/// Paths of notes that are gone are let be up to so many bytes.
+/// Paths of removed notes are kept up to so many bytes.
 const LEAST_WASTE: usize = 64 << 10;
 
-/// No text: its place in [`Row::text`].
+/// In [`Row::text`]: the text is not cached.
 const NO_TEXT: u32 = u32::MAX;
 
-/// What is known of a note's text.
+/// What the index knows of a note's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing: it is new or has changed.
+    /// New or changed.
     Unread,
-    /// Its columns say what it can match.
+    /// Its columns tell what it can match.
     Signed,
-    /// It is no text.
+    /// Not text.
     Binary,
-    /// It has to be read each time: too large, of another encoding, unreadable, of several names.
+    /// Read by each search: too large, of another encoding, unreadable, or with hard links.
     Odd,
 }
 
-/// One note, as it is known.
+/// A note of the index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Note<'t> {
     pub path: PathRef<'t>,
     pub stamp: Stamp,
-    /// Its [`identity`](crate::index::changes::identity) when it was read; 0: not known.
+    /// Its [`identity`](crate::index::changes::identity) when it was read; 0 if unknown.
     pub identity: u64,
     pub state: State,
     pub first: u32,
@@ -50,24 +50,24 @@ impl Note<'_> {
 struct Row {
     modified: i64,
     identity: u64,
-    /// The size above its lowest three bits, which are the state's.
+    /// The size, shifted by three bits, and the state in the lowest three.
     size_and_state: u64,
     path_at: u32,
     first: u32,
-    /// Which of `texts` is its own, or [`NO_TEXT`].
+    /// Index in `texts`, or [`NO_TEXT`].
     text: u32,
     path_bytes: u16,
     count: u16,
 }
 
-/// In place of a state: nobody has this number.
-const GONE: u64 = 7;
+/// In place of a state: the id is free.
+const FREE: u64 = 7;
 
 impl Row {
-    const NOBODY: Self = Self {
+    const EMPTY: Self = Self {
         modified: 0,
         identity: 0,
-        size_and_state: GONE,
+        size_and_state: FREE,
         path_at: 0,
         first: 0,
         text: NO_TEXT,
@@ -110,12 +110,12 @@ impl Row {
     }
 }
 
-/// All notes by their numbers.
+/// All notes by their ids.
 #[derive(Default)]
 pub(super) struct Notes {
     rows: Vec<Row>,
     paths: String,
-    /// Bytes of `paths` that are no note's any more.
+    /// Bytes of `paths` that belong to removed notes.
     wasted: usize,
     texts: Vec<Option<Arc<[u8]>>>,
     free_texts: Vec<u32>,
@@ -123,13 +123,13 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Makes room for so many more, whose paths have so many bytes together.
+    /// Reserves memory for so many more notes with paths of so many bytes.
     pub fn reserve(&mut self, notes: usize, path_bytes: usize) {
         self.rows.reserve_exact(notes);
         self.paths.reserve_exact(path_bytes);
     }
 
-    /// How many numbers are given away, those of notes that are gone included.
+    /// Number of ids, including free ones.
     pub fn numbers(&self) -> u32 {
         u32::try_from(self.rows.len()).expect("a vault has under 2^31 notes")
     }
@@ -147,17 +147,17 @@ impl Notes {
         })
     }
 
-    /// Adds an unread note, under a number that nobody has or a new one.
+    /// Adds an unread note, with a free id or a new one.
     pub fn add(&mut self, number: Option<u32>, path: &str, stamp: Stamp) -> u32 {
         let id = number.unwrap_or_else(|| {
-            self.rows.push(Row::NOBODY);
+            self.rows.push(Row::EMPTY);
             self.numbers() - 1
         });
         let row = &mut self.rows[id as usize];
         *row = Row {
             path_at: u32::try_from(self.paths.len()).expect("paths take under 4 GB"),
             path_bytes: u16::try_from(path.len()).expect("no system has a path of 64 KB"),
-            ..Row::NOBODY
+            ..Row::EMPTY
         };
         row.set_state(State::Unread);
         row.set_stamp(stamp);
@@ -165,20 +165,20 @@ impl Notes {
         id
     }
 
-    /// Forgets a note; its number is nobody's then.
+    /// Removes a note; its id is free then.
     pub fn remove(&mut self, id: u32) {
-        self.take_text(id);
+        self.drop_text(id);
         let Some(row) = self.rows.get_mut(id as usize).filter(|row| row.state().is_some()) else {
             return;
         };
         self.wasted += usize::from(row.path_bytes);
-        *row = Row::NOBODY;
+        *row = Row::EMPTY;
         if self.wasted > LEAST_WASTE && self.wasted * 2 > self.paths.len() {
-            self.lay_paths();
+            self.compact_paths();
         }
     }
 
-    fn lay_paths(&mut self) {
+    fn compact_paths(&mut self) {
         let mut paths = String::with_capacity(self.paths.len() - self.wasted);
         for row in self.rows.iter_mut().filter(|row| row.state().is_some()) {
             let path = row.path();
@@ -194,18 +194,18 @@ impl Notes {
         }
     }
 
-    /// What is known of a note's text from now on. `count` is that of pieces of no more than
-    /// the largest note that is signed.
-    pub fn know(&mut self, id: u32, state: State, identity: u64, first: u32, count: u16) {
+    /// Sets the state and columns of a note. `count` is the number of pieces of a note that is small enough
+    /// to be signed.
+    pub fn set_state(&mut self, id: u32, state: State, identity: u64, first: u32, count: u16) {
         if let Some(row) = self.rows.get_mut(id as usize) {
             row.set_state(state);
             (row.identity, row.first, row.count) = (identity, first, count);
         }
     }
 
-    /// Keeps a text, in the place of another.
+    /// Caches a text.
     pub fn keep_text(&mut self, id: u32, text: Arc<[u8]>) {
-        self.take_text(id);
+        self.drop_text(id);
         let Some(row) = self.rows.get_mut(id as usize) else { return };
         self.text_bytes += text.len();
         row.text = self.free_texts.pop().unwrap_or_else(|| {
@@ -215,8 +215,8 @@ impl Notes {
         self.texts[row.text as usize] = Some(text);
     }
 
-    /// Lets go of a note's text.
-    pub fn take_text(&mut self, id: u32) {
+    /// Drops a cached text.
+    pub fn drop_text(&mut self, id: u32) {
         let Some(row) = self.rows.get_mut(id as usize) else { return };
         let at = std::mem::replace(&mut row.text, NO_TEXT);
         if let Some(text) = self.texts.get_mut(at as usize).and_then(Option::take) {
@@ -225,17 +225,17 @@ impl Notes {
         }
     }
 
-    /// Bytes of text held.
+    /// Bytes of cached texts.
     pub fn text_bytes(&self) -> usize {
         self.text_bytes
     }
 
-    /// Bytes of all paths together, at most.
+    /// Bytes of all paths, at most.
     pub fn path_bytes(&self) -> usize {
         self.paths.len()
     }
 
-    /// Bytes held beside the texts.
+    /// Memory use without texts, in bytes.
     pub fn bytes(&self) -> usize {
         self.rows.capacity() * size_of::<Row>()
             + self.paths.capacity()
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_what_is_gone_are_let_go() {
+    fn paths_of_removed_notes_are_freed() {
         let mut notes = Notes::default();
         let mut last = notes.add(None, "a/first.md", (1, 1));
         for round in 0..40_000 {
@@ -272,7 +272,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn every_note_is_what_was_said_of_it(
+        fn every_note_is_as_it_was_set(
             steps in prop::collection::vec(
                 (0_u32..6, 0_u8..5, 0_u64..1 << 61, any::<i64>(), "[a-zü]{1,12}(/[a-z]{1,8})?"), 1..60)
         ) {
@@ -292,7 +292,7 @@ mod tests {
                     2 => if let Some((_, stamp, state, _)) = model.get_mut(&id) {
                         (*stamp, *state) = ((size, modified), State::Odd);
                         notes.set_stamp(id, *stamp);
-                        notes.know(id, *state, 5, 6, 7);
+                        notes.set_state(id, *state, 5, 6, 7);
                     }
                     3 => if let Some((.., kept)) = model.get_mut(&id) {
                         *kept = Some(Arc::from(text.as_bytes()));
@@ -300,7 +300,7 @@ mod tests {
                     }
                     4 => if let Some((.., kept)) = model.get_mut(&id) {
                         *kept = None;
-                        notes.take_text(id);
+                        notes.drop_text(id);
                     }
                     _ => {}
                 }

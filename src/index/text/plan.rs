@@ -1,20 +1,19 @@
-//! Which signatures a pattern's matches can have, from the pattern's own structure.
+//! Which bits the signature of a text must have for a pattern to match, derived from the pattern's structure.
 //!
-//! Every match of a pattern contains certain neighbours, twos, threes or fours of letters: those of its
-//! literals, of the alternatives of an alternation, of the members of a small class. A [`Plan`] says
-//! which bits the signature of a piece of text must have for it to hold a match at all; it never leaves
-//! out one that does. What cannot be told (`.`, one letter) asks for nothing. How it is found out: `strings`.
+//! Every match contains certain adjacent letters, two, three or four: those of literals, of the alternatives of
+//! an alternation, of the members of a small class. A [`Plan`] never excludes a text with a match. A part that
+//! is not known (`.`, one letter) needs nothing. How plans are made: `strings`.
 
 use super::signature::{SEQUENCES, Signature};
 
-/// What a text must have to hold a match.
+/// What a text must have to match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Plan {
-    /// Any text may hold one.
+    /// Any text may match.
     All,
-    /// No text does.
+    /// No text matches.
     Nothing,
-    /// This bit of a signature.
+    /// It has this bit of the signature.
     Row(u16),
     /// All of these.
     And(Vec<Plan>),
@@ -22,7 +21,7 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// Whether every text that it allows has some sequence of letters; other bits rule out less.
+    /// Whether every text that it allows has a bit of a sequence; other bits exclude less.
     pub(super) fn asks_for_sequences(&self) -> bool {
         match self {
             Self::All => false,
@@ -33,7 +32,7 @@ impl Plan {
         }
     }
 
-    /// Whether a text with this signature may hold a match.
+    /// Whether a text with this signature may match.
     pub fn allows(&self, signature: &Signature) -> bool {
         match self {
             Self::All => true,
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_asks_for_nothing() {
+    fn unknown_parts_need_nothing() {
         for pattern in
             [".*", r"\w+", "a|bcd", "x*", "(abc)*", "[a-z]+", "a?b?c?", ".{5}", "[^a]{9}"]
         {
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn two_letters_are_told() {
+    fn pairs_are_used() {
         assert_eq!(plan("ab"), rows("ab"));
         assert_eq!(plan("zQ"), rows("zq"));
         assert_eq!(plan("ab|cd"), or(vec![rows("ab"), rows("cd")]));
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_told_by_kinds() {
+    fn ranges_use_kinds() {
         assert_eq!(plan("[A-Z]{9}[0-9]{9}"), kinds(b"ABCD1234"));
         assert_eq!(plan("[A-Z]+[a-z]+[0-9]{5}"), and(vec![kinds(b"a11"), kinds(b"111")]));
         assert_eq!(plan("[A-Z]{2}[0-9]"), kinds(b"AB1"));
@@ -216,7 +215,7 @@ mod tests {
         assert!(all.len() < 100);
     }
 
-    /// Every line that matches is allowed by its signature.
+    /// Checks that a line that matches is allowed by its signature.
     #[track_caller]
     fn check(pattern: &Pattern, line: impl AsRef<[u8]>) {
         let line = line.as_ref();
@@ -229,7 +228,7 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(1_000))]
         #[test]
-        fn no_match_is_left_out(
+        fn no_match_is_excluded(
             pattern in "(([aksKſß.]|[kx]?|\\[[a-k]{1,2}\\]|\\([ask]{1,3}\\|[bk]{0,3}\\)|\\\\w|\\\\b)[*+?]?(\\{1,2\\})?){1,6}",
             lines in proptest::collection::vec("[abkKsSſ\u{212a}ßx ]{0,16}", 20),
         ) {
@@ -239,7 +238,7 @@ mod tests {
         }
 
         #[test]
-        fn no_match_beyond_ascii_is_left_out(
+        fn no_match_beyond_ascii_is_excluded(
             pattern in "(([aвВςéǅßİ会議🎉’ａ.]|\\[вг\\]|\\[а-я\\]|\\[一-七\\]|\\(会\\|é?\\)|\\\\w|\\\\p\\{Greek\\})[*+?]?){1,6}",
             lines in proptest::collection::vec("[aAвВᲀгσςΣéÉǄǅǆßẞİı会議三🎉’ａＡ ]{0,12}", 30),
             ignore_case in proptest::option::of(proptest::bool::ANY),
@@ -250,7 +249,7 @@ mod tests {
         }
 
         #[test]
-        fn no_match_among_bytes_that_are_no_characters_is_left_out(
+        fn no_match_in_invalid_utf8_is_excluded(
             pattern in "(([aé会🎉]|\\(\\?-u:(\\\\xc3|\\\\xa9|\\\\xe4\\\\xbc|\\[\\\\xa9\\\\xaa\\]|\\\\xff|[a.])\\))[*+?]?){1,5}",
             lines in proptest::collection::vec(
                 proptest::collection::vec(
@@ -269,7 +268,7 @@ mod tests {
         }
 
         #[test]
-        fn no_match_of_ranges_is_left_out(
+        fn no_match_of_ranges_is_excluded(
             pattern in "(([aZ1é-]|\\[A-Z\\]|\\[a-z\\]|\\[0-9_\\]|\\[\\^ab\\]|\\[Z-é\\]|\\\\[dws]|\\.|\\(ab\\|[A1]{0,2}\\))([*+?]|\\{[1-5]\\}|\\{2,\\})?){1,5}",
             lines in proptest::collection::vec("[abzABZ019_é\u{661}\u{7c1}\u{ff11}\u{1d7ce} -]{0,12}", 30),
             ignore_case in proptest::option::of(proptest::bool::ANY),

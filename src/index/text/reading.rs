@@ -1,4 +1,4 @@
-//! Reading a note for the index: what its text can be known by.
+//! Reading a note for the index.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use crate::index::changes::{Stamp, identity, stamp, unsure_for};
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, VaultError};
 
-/// Bytes of the largest note that is signed. A line in it is shorter than what a search holds.
+/// Maximum size of a note that is signed. Its lines are shorter than a search's buffer.
 const MAX_SIGNED: u64 = 4 << 20;
 
-/// A NUL among so many first bytes is seen by a search before it has looked at any line, unless one
-/// ends within the first three, which are read by themselves for their byte order mark.
+/// A search sees a NUL among so many first bytes before it searches any line, unless a line ends within the
+/// first three bytes, which are read separately for the byte order mark.
 const SEEN_FIRST: usize = 60_000;
 
-/// What came of reading a note.
+/// The result of reading a note.
 pub(super) enum Reading {
     Content(Content),
-    /// It is another than was expected, or gone: the vault has been told.
+    /// The file differs from what was expected, or is gone: the vault was asked to check it.
     Changed,
-    /// It changed so lately that the next change may carry the same time: not before so long.
+    /// The file changed so recently that another change may have the same time: read it after this time.
     TooFresh(Duration),
 }
 
-/// Reads the note at `path`, which the catalogue says is in the state `expected`, into `buffer`. Its
-/// text is kept if it has no more than `wanted` bytes.
+/// Reads the note at `path` with the stamp `expected` into `buffer`. Its text is returned if it has at most
+/// `wanted` bytes.
 pub(super) fn read(
     vault: &Vault,
     path: &VaultPath,
@@ -36,7 +36,7 @@ pub(super) fn read(
     wanted: usize,
     buffer: &mut Vec<u8>,
 ) -> Reading {
-    // Taken before the content: what changes while it is read is later than this.
+    // Before the content is read: later changes have a later time.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let odd = |identity| {
         let (stamp, state) = (expected, State::Odd);
@@ -48,7 +48,7 @@ pub(super) fn read(
             vault.recheck(path);
             return Reading::Changed;
         }
-        // A search says why.
+        // The search reports the error.
         Err(_) => return odd(0),
     };
     if stamp(&meta) != expected {
@@ -59,7 +59,7 @@ pub(super) fn read(
     if let Some(wait) = unsure_for(meta.modified, now) {
         return Reading::TooFresh(wait);
     }
-    // Another name of the file may change it without a word to this one's folder.
+    // A change through another hard link is not reported for this folder.
     if meta.size > MAX_SIGNED || meta.names > 1 {
         return odd(identity);
     }
@@ -78,7 +78,7 @@ pub(super) fn read(
     Reading::Content(Content { stamp: expected, identity, state, signatures, text })
 }
 
-/// The text of a note that is known otherwise, if it is still in the state `expected`.
+/// The text of a signed note, if its file has the stamp `expected`.
 pub(super) fn text(vault: &Vault, path: &VaultPath, expected: Stamp) -> Option<Arc<[u8]>> {
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let (mut file, meta) = vault.open_file(path).ok()?;
@@ -94,13 +94,13 @@ pub(super) fn text(vault: &Vault, path: &VaultPath, expected: Stamp) -> Option<A
     (bytes.len() as u64 == meta.size && state(&bytes) == State::Signed).then(|| Arc::from(bytes))
 }
 
-/// What a search makes of these bytes without having to look at their lines.
+/// How a search treats these bytes, before it looks at lines.
 fn state(bytes: &[u8]) -> State {
-    // Most have none, which is quickly seen.
+    // `contains` is faster, and most have none.
     let nul = bytes.contains(&0).then(|| bytes.iter().position(|byte| *byte == 0)).flatten();
     let marked = bytes.starts_with(b"\xef\xbb\xbf");
     match nul {
-        // Decoded before it is searched.
+        // UTF-16 is decoded before it is searched.
         _ if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => State::Odd,
         Some(_) if marked => State::Odd,
         None if marked && std::str::from_utf8(bytes).is_err() => State::Odd,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_plain_text_is_told_apart() {
+    fn files_that_are_not_plain_text_are_recognised() {
         for (bytes, expected) in [
             (&b"text\n"[..], State::Signed),
             (b"", State::Signed),

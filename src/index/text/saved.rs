@@ -1,12 +1,10 @@
-//! The index on disk, in the steward's own folder: signatures in one file of slots, a block in each,
-//! and a table of which block is in which slot and which note has which columns. Safe to delete at any
-//! time.
+//! The index on disk, in the steward's folder: signatures in one file with a block in each slot, and a table of
+//! which block is in which slot and which note has which columns. It can be deleted at any time.
 //!
-//! The table is written anew each time, beside the old one, and put in its place. Of the signatures
-//! only blocks that have changed are written, and nothing over what the old table tells of ([`slots`]): so
-//! that holds until the new one is there. Each block's checksum is in the table. What is damaged, of
-//! another format or of another vault is not used: a note counts as known only if the file at its path
-//! has the size, the time, the number on its disk and the time of its last change of any kind that it had.
+//! The table is written to a new file that replaces the old one. Of the signatures only changed blocks are
+//! written, and not to slots that the old table names ([`slots`]), so it is valid until it is replaced. The table
+//! has each block's checksum. What is damaged, of another format or of another vault is not used: a note is
+//! restored only if its file has the same size, mtime, inode and ctime.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
@@ -20,10 +18,10 @@ use crate::index::changes::Stamp;
 use crate::index::sealed::{self, Fields};
 use crate::note::path::PathRef;
 
-/// How the table begins. Another number for every change of the format, or of what a signature is.
+/// The table's first bytes. The number changes with the format, and with the meaning of signatures.
 const HEADER: &[u8; 24] = b"steward text index   5\n\0";
 
-/// A note as saved.
+/// A saved note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SavedNote {
     pub stamp: Stamp,
@@ -33,24 +31,24 @@ pub(super) struct SavedNote {
     pub count: u32,
 }
 
-/// Bytes of a note in the table, beside its path.
+/// Bytes of a note in the table, without its path.
 const NOTE_BYTES: usize = 6 * size_of::<u64>();
 
-/// Notes as they are written.
+/// Notes to be written.
 pub(super) struct SavedNotes {
     bytes: Vec<u8>,
     count: u64,
 }
 
 impl SavedNotes {
-    /// Room for so many notes, whose paths have so many bytes together.
+    /// Reserves memory for so many notes with paths of so many bytes.
     pub fn with_capacity(notes: usize, path_bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(notes * NOTE_BYTES + path_bytes), count: 0 }
     }
 
     pub fn put(&mut self, path: PathRef<'_>, note: &SavedNote) {
         let state = match note.state {
-            // One that is unread is not saved; should one be, it is read each time until it changes.
+            // Unread notes are not saved; if one were, every search would read it until it changes.
             State::Signed => 0_u64,
             State::Binary => 1,
             State::Odd | State::Unread => 2,
@@ -66,20 +64,20 @@ impl SavedNotes {
     }
 }
 
-/// What was saved and is sound.
+/// What was saved and is intact.
 #[derive(Default)]
 pub(super) struct Saved {
     pub notes: Notes,
-    /// Blocks in their order; none where one is damaged.
+    /// Blocks in their order; `None` for a damaged one.
     pub blocks: Vec<Option<(Rows, Slot)>>,
 }
 
-/// The notes of a table, the newest first, as they lie in its bytes: a hundred thousand paths are not
-/// worth copying for one look at each.
+/// The notes of a table, newest first. They are parsed in place: each is needed once, and a hundred thousand
+/// paths need not be copied.
 #[derive(Default)]
 pub(super) struct Notes {
     bytes: Vec<u8>,
-    /// Where the first of them begins.
+    /// Where the first note begins.
     start: usize,
     pub count: usize,
 }
@@ -101,7 +99,7 @@ fn signatures_file(folder: &Path) -> PathBuf {
     folder.join("signatures")
 }
 
-/// Reads what was saved in `folder`; nothing, if there is nothing that can be used.
+/// Loads what was saved in `folder`; nothing if it is unusable.
 pub(super) fn load(folder: &Path) -> Saved {
     let read = std::fs::read(table_file(folder));
     let Some((notes, slots)) = read.ok().and_then(parse) else { return Saved::default() };
@@ -147,12 +145,12 @@ fn note<'a>(fields: &mut Fields<'a>) -> Option<(&'a str, SavedNote)> {
     Some((fields.text()?, SavedNote { stamp, identity, state, first, count }))
 }
 
-/// Writes the index into `folder`: all notes that are known, the newest first, and the blocks that are
-/// another than what lies in their slots. `kept` are the slots that the table on disk names: nothing is
-/// written there. Gives where each block lies now.
+/// Writes the index to `folder`: all indexed notes, newest first, and the blocks that differ from their slots.
+/// `kept` are the slots that the table on disk names, which are not overwritten. Returns the slot of each
+/// block.
 ///
 /// # Errors
-/// As the system says; what is on disk then is still what [`load`] can tell sound parts of.
+/// As the system says; what is on disk is still valid.
 pub(super) fn save(
     folder: &Path,
     notes: &SavedNotes,
@@ -191,14 +189,14 @@ mod tests {
         SavedNotes::with_capacity(0, 0)
     }
 
-    /// What tells one block of [`block`] from another.
+    /// The word that tells one [`block`] from another.
     fn words(saved: &Saved) -> Vec<Option<u64>> {
         let word = |block: &Option<(Rows, Slot)>| Some(block.as_ref()?.0[3][7] ^ 3);
         saved.blocks.iter().map(word).collect()
     }
 
     #[test]
-    fn what_was_saved_is_loaded_and_damage_is_seen() {
+    fn a_saved_index_is_loaded_and_damage_is_detected() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
         assert_eq!(load(&place).notes.count, 0, "nothing is there yet");
@@ -212,20 +210,20 @@ mod tests {
         let expected = known.iter().map(|(path, note)| (path.as_str(), note.clone()));
         assert!(saved.notes.iter().eq(expected));
         assert_eq!(words(&saved), [Some(1), Some(2)]);
-        // A block that has not changed is not written, and one that is not there is.
+        // An unchanged block is not written, and a missing one is.
         let lost = Slot { number: 77, ..slots[0] };
         let blocks = [(block(9), Some(slots[0])), (block(2), None), (block(3), Some(lost))];
         save(&place, &notes, &blocks, &[]).expect("saved");
         let saved = load(&place);
         assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
         drop(saved);
-        // A torn block costs itself alone.
+        // A torn block is lost alone.
         let file = File::options().write(true).open(signatures_file(&place)).expect("opened");
         file.set_len(2 * BLOCK_BYTES as u64 + 5).expect("cut");
         assert_eq!(words(&load(&place)), [Some(1), Some(2), None]);
         file.set_len(0).expect("cut");
         assert_eq!(words(&load(&place)), [None; 3]);
-        // A damaged table is none, wherever a bit has turned.
+        // A table with any flipped bit is not used.
         let table = std::fs::read(table_file(&place)).expect("read");
         for at in (0..table.len()).step_by(11) {
             let mut damaged = table.clone();
@@ -237,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_changes_again_and_again_takes_two_slots() {
+    fn a_block_that_changes_repeatedly_uses_two_slots() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
         let first = [1, 2, 3].map(|word| (block(word), None));
@@ -259,11 +257,11 @@ mod tests {
             }
         }
         let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
-        assert!(bytes <= 4 * BLOCK_BYTES as u64, "two slots change by turns: {bytes}");
+        assert!(bytes <= 4 * BLOCK_BYTES as u64, "two slots alternate: {bytes}");
     }
 
     #[test]
-    fn until_the_new_table_is_there_the_old_one_holds() {
+    fn the_old_table_is_valid_until_it_is_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
         let first = save(&place, &no_notes(), &[(block(1), None), (block(2), None)], &[]);
@@ -275,7 +273,7 @@ mod tests {
         assert_eq!(words(&load(&place)), [Some(5), Some(6)]);
         std::fs::write(table_file(&place), old).expect("as after a crash");
         assert_eq!(words(&load(&place)), [Some(1), Some(2)]);
-        // What came after them is cut off.
+        // The file is truncated after its slots.
         let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
         assert_eq!(bytes, 2 * BLOCK_BYTES as u64);
     }

@@ -1,71 +1,69 @@
-//! What a piece of text is known by: which rows of a table its neighbouring characters fall on.
+//! The signature of a piece of text: a set of bits for its neighbouring characters.
 //!
-//! Characters are folded to [`Letter`]s. Those of ASCII are 56 classes, so that three of them are 18 bits
-//! and need no dictionary: letters without their case, digits, the signs that notes are full of. Those
-//! beyond ASCII are letters of their own, without their case too.
+//! Characters are folded to [`Letter`]s. ASCII has 56 classes, so that three of them are 18 bits and need no
+//! dictionary: letters without case, digits, and the signs that are common in notes. Characters beyond ASCII
+//! are letters of their own, also without case.
 //!
-//! Of the letters of an alphabet three neighbours set one of [`SEQUENCES`] bits; four of them, if they are
-//! a letter or a blank and three letters more, one more of the same: words of which every three letters are
-//! common are told apart by those. They fill the bits half as much again. On generated vaults and on manuals
-//! that costs a word of three letters up to a third more notes that are looked into, and saves a third where
-//! two words stand together, two fifths with a longer word and two thirds or more with a rare one whose
-//! parts are common.
+//! Three neighbouring letters of an alphabet set one of [`SEQUENCES`] bits; four of them set one more, if they
+//! are a letter or a blank and three letters: that tells words apart whose triples are all common. The bits are
+//! half as full again for it. On generated vaults and on manuals a word of three letters has up to a third more
+//! candidate notes, two adjacent words a third fewer, a longer word two fifths fewer, and a rare word of common
+//! parts two thirds fewer or more.
 //!
-//! What says much by itself, an ideograph, a syllable, an emoji or a sign ([`SAYS_MUCH`]), sets a bit alone
-//! and one with each neighbour, and none of three: a word of Chinese has two characters, and threes beside
-//! the twos would fill more bits than they rule out.
+//! A letter that is specific by itself, an ideograph, a syllable, an emoji or a symbol ([`SAYS_MUCH`]), sets a bit
+//! alone and one with each neighbour, but none in triples: Chinese words have two characters, and triples beside
+//! the pairs would fill more bits than they exclude.
 //!
-//! Two more things are told, of what patterns without a literal of three letters look for. Of five
-//! [`kinds`](kind) of byte, which keep the case, every three neighbours there are: `[A-Z]{2}[0-9]`.
-//! And every two neighbouring classes, without a collision in ASCII; `columns` keeps these of many pieces
-//! together, since what is looked for by two letters is common or nowhere.
+//! Two more sets of bits serve patterns without a literal of three letters. Triples of five [`kinds`](kind) of
+//! byte, which keep the case, are for patterns like `[A-Z]{2}[0-9]`. Pairs of classes, without collisions in
+//! ASCII, are stored by `columns` for many pieces together, since a pair of letters is either common or nowhere.
 //!
-//! Nothing is told of characters on two lines, since no match reaches over a line end. Bytes that are no
-//! characters are passed over: a text then has bits that it need not have, and lacks none.
+//! No bit spans two lines, since no match does. Bytes that are not UTF-8 are skipped: a text may have bits that
+//! it need not have, and lacks none.
 //!
-//! A changed constant, letter or kind is another format: raise the number in `saved`.
+//! A changed constant, letter or kind changes the format: raise the number in `saved`.
 
 use std::sync::LazyLock;
 
-/// Bits of a signature that are of three classes or of four; they come first.
+/// Number of bits for triples and quadruples of letters; they come first.
 pub const SEQUENCES: usize = 4096;
 
-/// Kinds of byte.
+/// Number of kinds of byte.
 const KINDS: u16 = 5;
 
-/// Bits of three kinds, rounded up to whole words; they follow.
+/// Number of bits for triples of kinds, rounded up to whole words; they follow.
 const THREE_KINDS: usize = 128;
 
-/// Bits that are known of each piece of text by itself; those of two classes follow.
+/// Number of bits that each piece of text has of its own; those of pairs of classes follow.
 pub const OWN: usize = SEQUENCES + THREE_KINDS;
 
-/// Bits of two classes.
+/// Number of bits for pairs of classes.
 pub const PAIRS: usize = 64 * 64;
 
-/// Bits of a signature.
+/// Number of bits of a signature.
 pub const BITS: usize = OWN + PAIRS;
 
-/// Bytes of text that share a signature; one line that is longer has its own.
+/// Bytes of text that share a signature; a longer line has its own.
 pub const CHUNK: usize = 4096;
 
-/// Bytes of a text's last piece: a little more is no reason for another one. On generated vaults it saves
-/// a sixth of all columns, and rules out as much, but for patterns of common letters (a fifth more notes
-/// are looked into).
+/// Maximum bytes of a text's last piece, so that a small remainder needs no other one. On generated vaults it
+/// saves a sixth of all columns and excludes as much, except for patterns of common letters (a fifth more
+/// candidate notes).
 pub const LAST_CHUNK: usize = 8192;
 
-/// What a text is known by, a bit each.
+/// One bit for each feature of a text.
 pub type Signature = [u64; BITS / 64];
 
-/// What no byte's class or kind is.
+/// No class or kind: a line end.
 const NONE: u8 = 64;
 
-/// Classes of ASCII's letters; they come first.
+/// Number of classes of ASCII letters; they come first.
 const LATIN: u8 = 26;
 
 const CLASSES: [u8; 128] = classes();
 
 const fn classes() -> [u8; 128] {
-    // Those that are not named share a class with each other.
+    // All other ASCII characters share a class.
     const SIGNS: &[u8] = b" \t-[]#*_.,:/()\"'|=`";
     const OTHER: u8 = 36 + SIGNS.len() as u8;
     let mut classes = [OTHER; 128];
@@ -88,27 +86,26 @@ const fn classes() -> [u8; 128] {
     classes
 }
 
-/// What a character is known by: of ASCII its class, below 64; of others the number of the character
-/// that it is without its case.
+/// A folded character: the class of an ASCII one, below 64, else the character without case.
 pub type Letter = u32;
 
-/// Letters from here on say much by themselves: signs, symbols, emoji, ideographs and syllables. Before
-/// them are those of which words are spelt.
+/// Letters from here on are specific by themselves: symbols, emoji, ideographs and syllables. Below are the
+/// letters of alphabets.
 pub const SAYS_MUCH: Letter = 0x2000;
 
-/// Letters of words beyond ASCII: from À on.
+/// Letters of alphabets beyond ASCII, from À on.
 const SPELT: std::ops::Range<Letter> = 0xc0..SAYS_MUCH;
 
 /// The letters of the characters below [`SAYS_MUCH`].
 static FOLDED: LazyLock<Vec<u16>> = LazyLock::new(|| {
     let fold = |number| char::from_u32(number).map_or(number, fold);
-    // Each is below `SAYS_MUCH` itself, or stays as it is.
+    // A folded character is below `SAYS_MUCH`, too, or the character stays as it is.
     (0..SAYS_MUCH).map(|number| u16::try_from(fold(number)).unwrap_or(number as u16)).collect()
 });
 
-/// A character without its case, by way of its capital: so the long s is an s, and the final sigma a
-/// sigma. Where a case has more than one character the other is kept. What a pattern ignores the case
-/// of and this tells apart is spelt both ways by the planner.
+/// Folds the case by way of upper case: the long s becomes s, the final sigma sigma. A character stays as it
+/// is where its other case has more than one. The planner tries both spellings where a pattern ignores a
+/// case that this function does not fold.
 fn fold(character: char) -> Letter {
     fn one(mut cased: impl Iterator<Item = char>, character: char) -> char {
         cased.next().filter(|_| cased.next().is_none()).unwrap_or(character)
@@ -124,24 +121,24 @@ pub fn letter(character: char) -> Option<Letter> {
     let letter = match number {
         0..0x80 => CLASSES[number as usize].into(),
         0x80..SAYS_MUCH => FOLDED[number as usize].into(),
-        // The Kelvin sign and its like.
+        // The Kelvin sign and others.
         0x2100..0x2200 => fold(character),
         _ => number,
     };
     (letter != Letter::from(NONE)).then_some(letter)
 }
 
-/// A letter's class, below 64: those beyond ASCII share eight.
+/// A letter's class, below 64: letters beyond ASCII share eight classes.
 fn class(letter: Letter) -> u16 {
     (if letter < 64 { letter } else { 56 + letter % 8 }) as u16
 }
 
-/// The bit of two neighbours' classes.
+/// The bit of a pair of classes.
 fn pair(first: Letter, second: Letter) -> u16 {
     OWN as u16 + (class(first) << 6 | class(second))
 }
 
-/// Of a mixed number the bit among [`SEQUENCES`]: the upper bits of a product depend on all of its factor.
+/// The bit among [`SEQUENCES`] for a mixed number: the high bits of a product depend on the whole factor.
 fn bit_of(mixed: u32) -> u16 {
     (mixed >> 20) as u16
 }
@@ -155,34 +152,35 @@ fn bit_of_two(a: Letter, b: Letter) -> u16 {
     bit_of((mixed ^ mixed >> 15).wrapping_mul(0x27d4_eb2f))
 }
 
-/// Of three letters, six bits of place each; what is more in one lies over its neighbours.
+/// The bit of three letters of six bits each; wider letters overlap their neighbours.
 fn bit_of_three(three: u32) -> u16 {
     bit_of((three & 0x3_ffff).wrapping_mul(0x9e37_79b1))
 }
 
 fn bit_of_four(four: u32) -> u16 {
-    // Mixed better than three are: words that are alike must not fall on rows that are alike.
+    // Mixed better than triples: similar words must not have similar rows.
     let mixed = four.wrapping_mul(0x9e37_79b1);
     bit_of((mixed ^ mixed >> 15).wrapping_mul(0x2c1b_3c6d))
 }
 
-/// Letters that follow each other on a line, as far as the next tells bits of them.
+/// The state for computing the bits of adjacent letters of a line.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     /// The last letter; `NONE` before the first.
     last: Letter,
-    /// The last four that do not say much, six bits of place each.
+    /// The last four letters of alphabets, six bits each.
     four: u32,
-    /// How many there are since one that says much, and in a word with the blank before it.
+    /// Number of letters since the last specific one.
     plain: u32,
+    /// Number of letters of the current word, with the blank before it.
     word: u32,
 }
 
 impl Line {
     const BEGUN: Self = Self { last: NONE as Letter, four: 0, plain: 0, word: 0 };
 
-    /// Adds a letter, and tells each bit of it and those before it. What it tells of a part of a line it
-    /// tells of the line, too.
+    /// Adds a letter, and calls `tell` with each bit of it and the letters before. The bits of a part of a line
+    /// are bits of the line, too.
     #[inline(always)]
     fn add(&mut self, letter: Letter, tell: &mut impl FnMut(u16)) {
         const BLANK: Letter = CLASSES[b' ' as usize] as Letter;
@@ -217,7 +215,7 @@ impl Line {
     }
 }
 
-/// The bits that a text with these letters next to each other has.
+/// The bits of a text with these adjacent letters.
 pub fn bits(letters: &[Letter]) -> Vec<u16> {
     let mut bits = Vec::new();
     let mut line = Line::BEGUN;
@@ -252,21 +250,20 @@ const KIND_OF: [u8; 256] = {
     kinds
 };
 
-/// A byte's kind, below [`KINDS`]: capital, small letter, digit, beyond ASCII, anything else; `None`
-/// for a line end.
+/// A byte's kind, below [`KINDS`]: upper case, lower case, digit, beyond ASCII, other; `None` for a line end.
 pub fn kind(byte: u8) -> Option<u8> {
     Some(KIND_OF[usize::from(byte)]).filter(|kind| *kind != NONE)
 }
 
-/// The bit of three kinds, at most as many.
+/// The bit of up to three kinds.
 pub fn kinds(three: &[Letter]) -> u16 {
     SEQUENCES as u16 + three.iter().fold(0, |so_far, kind| so_far * KINDS + *kind as u16)
 }
 
-/// The signature of a text.
+/// Computes the signature of a text.
 pub fn sign(text: &[u8]) -> Signature {
     let mut signature = [0; BITS / 64];
-    // Three kinds in nine bits; put in their places at the end.
+    // Triples of kinds in nine bits; converted at the end.
     let mut three_kinds = [0_u64; 8];
     let mut set = |bit: u16| signature[usize::from(bit / 64)] |= 1 << (bit % 64);
     let (mut line, mut kinds_before, mut length) = (Line::BEGUN, 0_usize, 0_u32);
@@ -282,7 +279,7 @@ pub fn sign(text: &[u8]) -> Signature {
             three_kinds[kinds_before / 64] |= 1 << (kinds_before % 64);
         }
         match CLASSES.get(usize::from(*byte)) {
-            // Below 64, which spares it what is asked of others.
+            // The mask tells the compiler that it is an ASCII class.
             Some(class) => line.add((*class & 63).into(), &mut set),
             None => {
                 if let Some(letter) = character(&text[at..]).and_then(letter) {
@@ -302,7 +299,7 @@ pub fn sign(text: &[u8]) -> Signature {
     signature
 }
 
-/// The character beyond ASCII that begins here, if one does.
+/// The character beyond ASCII that begins here, if any.
 fn character(text: &[u8]) -> Option<char> {
     let length = match *text.first()? {
         0xc2..0xe0 => 2,
@@ -313,8 +310,8 @@ fn character(text: &[u8]) -> Option<char> {
     str::from_utf8(text.get(..length)?).ok()?.chars().next()
 }
 
-/// Cuts a text into what gets a signature each: whole lines, as many as fit into [`CHUNK`] bytes,
-/// and at least one; what is left at the end is one piece if it fits into [`LAST_CHUNK`].
+/// Splits a text into the pieces that get a signature each: as many whole lines as fit into [`CHUNK`] bytes,
+/// but at least one; a remainder that fits into [`LAST_CHUNK`] is one piece.
 pub fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -348,14 +345,14 @@ mod tests {
         text.chars().map(|character| letter(character).expect("no line end")).collect()
     }
 
-    /// Bits of a text that are not of kinds, which keep the case.
+    /// The bits of a text without those of kinds, which keep the case.
     fn without_kinds(text: &str) -> Vec<u64> {
         let signature = sign(text.as_bytes());
         [&signature[..SEQUENCES / 64], &signature[OWN / 64..]].concat()
     }
 
     #[test]
-    fn case_and_nothing_else_is_folded() {
+    fn only_case_is_folded() {
         for (one, other) in [
             ("Needle", "nEEDLE"),
             ("Стол", "сТОЛ"),
@@ -377,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn four_letters_are_told_that_stand_together() {
+    fn four_adjacent_letters_have_a_bit() {
         let told = |text: &str, four: &str| {
             let four = letters(four).into_iter().fold(0, |four, letter| four << 6 ^ letter);
             has(text, bit_of_four(four & 0xff_ffff))
@@ -394,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_much_is_told_alone_and_with_its_neighbours() {
+    fn specific_letters_have_bits_alone_and_with_their_neighbours() {
         let all = |text: &str, of: &str| bits(&letters(of)).into_iter().all(|bit| has(text, bit));
         assert!(all("今天的会议记录", "会议") && !all("今天的会议记录", "会记"));
         assert!(all("第3章", "第3") && all("第3章", "3章") && !all("第3章", "第章"));
@@ -404,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_characters_take_no_bit_away() {
+    fn invalid_utf8_removes_no_bit() {
         let whole = sign("caf\u{e9} 会议 привет".as_bytes());
         let broken = b"\xff\xe4\xbc\n\xf0caf\xc3\xa9 \xe4\xbc\x9a\xe8\xae\xae \xd0\xbf\xd1\x80\xd0\xb8\xd0\xb2\xd0\xb5\xd1\x82\xd0";
         let broken = sign(broken);
@@ -412,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_pairs_are_told_and_none_of_two_lines() {
+    fn kinds_and_pairs_have_bits_and_none_span_lines() {
         let has = |text: &[u8], bit: u16| sign(text)[usize::from(bit / 64)] >> (bit % 64) & 1 == 1;
         let of =
             |bytes: &[u8; 3]| kinds(&bytes.map(|byte| kind(byte).expect("no line end").into()));
@@ -427,7 +424,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_part_of_a_line_has_no_bit_that_the_line_has_not(
+        fn the_bits_of_a_part_are_bits_of_the_line(
             line in "[abкПé会議🎉’ \u{17f}1-]{0,12}", from in 0_usize..12, length in 0_usize..12,
         ) {
             let line = letters(&line);

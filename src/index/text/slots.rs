@@ -1,8 +1,8 @@
-//! The file of signatures: slots, a block in each, in no order.
+//! The file of signatures: a block in each slot, in no order.
 //!
-//! Whatever else happens to the file, nobody is misled: a block is read once, at a start, and is not seen
-//! before its checksum is right; from then on it is in memory. Nothing is written to a slot that the table
-//! on disk names, which holds until there is a new one.
+//! A damaged file does no harm: a block is read once, at the start, and only used if its checksum is right;
+//! from then on it is in memory. No slot is overwritten that the table on disk names, which is valid until
+//! there is a new one.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
@@ -16,14 +16,14 @@ use rayon::prelude::*;
 
 use super::columns::{Mask, ROWS, Rows, Slot};
 
-/// Bytes of a block.
+/// Size of a block in bytes.
 pub(super) const BLOCK_BYTES: usize = ROWS * size_of::<Mask>();
 
-/// The blocks in these slots of the file at `place`; none where one is damaged or not there. They are
-/// read and summed up on all cores: that is most of what a start reads.
-pub(super) fn load(place: &Path, slots: &[Slot]) -> Vec<Option<(Rows, Slot)>> {
-    let Ok(file) = open_cut(place, slots) else { return vec![None; slots.len()] };
-    let some = |slots: &[Slot]| {
+/// Loads the blocks in these slots of the file; `None` for a damaged or missing one. Uses all cores to read
+/// and verify them, which is most of the work of a start.
+pub(super) fn load(path: &Path, slots: &[Slot]) -> Vec<Option<(Rows, Slot)>> {
+    let Ok(file) = open_truncated(path, slots) else { return vec![None; slots.len()] };
+    let load = |slots: &[Slot]| {
         let mut bytes = vec![0; BLOCK_BYTES];
         let mut load = |slot: &Slot| {
             read_at(&file, &mut bytes, start_of(slot.number)).ok()?;
@@ -31,16 +31,16 @@ pub(super) fn load(place: &Path, slots: &[Slot]) -> Vec<Option<(Rows, Slot)>> {
         };
         slots.iter().map(&mut load).collect::<Vec<_>>()
     };
-    slots.par_chunks(SOME).flat_map_iter(some).collect()
+    slots.par_chunks(CHUNK).flat_map_iter(load).collect()
 }
 
-/// The file of signatures, without what comes after the last of these slots.
-fn open_cut(place: &Path, slots: &[Slot]) -> io::Result<File> {
+/// Opens the file of signatures and truncates it after the last of these slots.
+fn open_truncated(path: &Path, slots: &[Slot]) -> io::Result<File> {
     let end = slots.iter().map(|slot| end_of(slot.number)).max().unwrap_or(0);
-    match File::options().read(true).write(true).open(place) {
+    match File::options().read(true).write(true).open(path) {
         Ok(file) if file.metadata()?.len() > end => file.set_len(end).map(|()| file),
         Ok(file) => Ok(file),
-        Err(_) => File::open(place),
+        Err(_) => File::open(path),
     }
 }
 
@@ -52,16 +52,16 @@ fn end_of(slot: u32) -> u64 {
     start_of(slot) + BLOCK_BYTES as u64
 }
 
-/// Blocks that one thread reads at a time.
-const SOME: usize = 16;
+/// Blocks that a thread reads at a time.
+const CHUNK: usize = 16;
 
-/// Fills `bytes` with what lies in the file from `start` on.
+/// Reads `bytes` at `start`.
 #[cfg(unix)]
 fn read_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
 }
 
-/// Fills `bytes` with what lies in the file from `start` on.
+/// Reads `bytes` at `start`.
 #[cfg(windows)]
 fn read_at(file: &File, mut bytes: &mut [u8], mut start: u64) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -85,17 +85,17 @@ fn checksum(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// Writes those of the blocks that are another than what lies in their slots. `kept` are the slots that
-/// the table on disk names. Gives where each block lies now, on the disk.
+/// Writes the blocks that differ from their slots, and syncs the file. `kept` are the slots that the table on
+/// disk names. Returns the slot of each block.
 ///
 /// # Errors
 /// As the system says.
 pub(super) fn save(
-    place: &Path,
+    path: &Path,
     blocks: &[(Rows, Option<Slot>)],
     kept: &[u32],
 ) -> io::Result<Vec<Slot>> {
-    let mut file = sealed::open(place)?;
+    let mut file = sealed::open(path)?;
     let complete = file.metadata()?.len();
     let named = blocks.iter().filter_map(|(_, slot)| Some((*slot)?.number));
     let taken: HashSet<u32> = named.chain(kept.iter().copied()).collect();
@@ -115,7 +115,7 @@ pub(super) fn save(
         file.write_all(&bytes)?;
         slots.push(Slot { number, sum: checksum(&bytes), same: true });
     }
-    // What the table will name is on the disk, and not only meant to be.
+    // The table must not name a block that is not durable.
     file.sync_data()?;
     Ok(slots)
 }
@@ -125,20 +125,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_written_over_what_the_table_names() {
+    fn no_slot_is_overwritten_that_the_table_names() {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = folder.path().join("signatures");
+        let path = folder.path().join("signatures");
         let block = |word| (Rows::from(vec![[word; 8]; ROWS]), None);
         let numbers = |slots: Vec<Slot>| slots.iter().map(|slot| slot.number).collect::<Vec<_>>();
-        let first = save(&place, &[block(1), block(2)], &[]).expect("saved");
-        let second = save(&place, &[block(3), block(4)], &[0]).expect("saved");
+        let first = save(&path, &[block(1), block(2)], &[]).expect("saved");
+        let second = save(&path, &[block(3), block(4)], &[0]).expect("saved");
         assert_eq!((numbers(first), numbers(second.clone())), (vec![0, 1], vec![1, 2]));
-        // The file is another, and has nothing.
-        std::fs::remove_file(&place).expect("removed");
+        // A new, empty file.
+        std::fs::remove_file(&path).expect("removed");
         let blocks = [(block(3).0, Some(second[0])), (block(4).0, Some(second[1]))];
-        let third = save(&place, &blocks, &[0]).expect("saved");
+        let third = save(&path, &blocks, &[0]).expect("saved");
         assert_eq!(numbers(third.clone()), [3, 4]);
-        let loaded = load(&place, &third);
+        let loaded = load(&path, &third);
         let words: Vec<_> = loaded.iter().flatten().map(|(rows, _)| rows[9][1]).collect();
         assert_eq!(words, [3, 4]);
     }

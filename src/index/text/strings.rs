@@ -1,56 +1,56 @@
-//! What the parts of a pattern can match, as far as a signature knows of it.
+//! What the parts of a pattern can match, in terms of signatures.
 //!
-//! Sets of short strings are carried up the pattern's tree as in Russ Cox's "Regular Expression
-//! Matching with a Trigram Index": all a part can match where these are few, else how its matches
-//! begin and end.
+//! Sets of short strings are computed bottom up on the pattern's syntax tree, as in Russ Cox's "Regular
+//! Expression Matching with a Trigram Index": all that a part can match if that is few, else prefixes and
+//! suffixes of its matches.
 //!
-//! They are strings over an [`Alphabet`]. Over the letters of `signature` an ignored case costs no
-//! alternatives: the members of the class that the parser makes of a letter, the Kelvin sign beside k and
-//! the long s beside s among them, are the same one, but for a few of which both are thought of. Over the
-//! kinds, `[A-Z]` is one string, and all that is not ASCII is told by how many bytes it has.
+//! The strings are over an [`Alphabet`]. Over the letters of `signature` an ignored case needs no
+//! alternatives: the members of the class that the parser makes of a letter, such as the Kelvin sign and the
+//! long s, are the same letter, with a few exceptions of which both are tried. Over kinds, `[A-Z]` is one
+//! string, and a character beyond ASCII is its number of bytes.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::plan::{Plan, and, or};
 use super::signature::{self, SEQUENCES};
 
-/// The plan for a pattern.
+/// The plan of a pattern.
 pub fn plan_of(hir: &Hir) -> Plan {
     let by_letters = Part::of(hir, Alphabet::Letters).into_plan();
     if by_letters.asks_for_sequences() {
         return by_letters;
     }
-    // Ranges of letters and digits have too many members to be told one by one.
+    // Ranges of letters and digits have too many members to list.
     and(vec![by_letters, Part::of(hir, Alphabet::Kinds).into_plan()])
 }
 
-/// Strings carried for one part of the pattern; more are given up for what all have in common.
+/// Maximum number of strings of a part; more are reduced to what they have in common.
 const MAX_STRINGS: usize = 64;
 
-/// Characters of a class that is written out.
+/// Maximum number of members of a class that are listed.
 const MAX_MEMBERS: u32 = 64;
 
-/// Letters that are known of where a part begins and ends: with one more they have a bit.
+/// Maximum length of prefixes and suffixes: with one more letter they have a bit.
 const KNOWN: usize = 3;
 
-/// Copies that a repetition is written out as.
+/// Maximum number of copies to which a repetition is unrolled.
 const MAX_COPIES: u32 = 4;
 
 /// A string of an alphabet's letters.
 type Letters = Vec<signature::Letter>;
 
-/// What the bytes of a text are told apart by.
+/// How bytes of a text are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alphabet {
-    /// The letters of characters.
+    /// By the letters of characters.
     Letters,
-    /// The five kinds.
+    /// By the five kinds.
     Kinds,
 }
 
 impl Alphabet {
-    /// All that these bytes can be: nothing if there is a line end among them, which no line has.
-    /// `None` if that cannot be told, since they are no characters.
+    /// The possible strings of these bytes: none if there is a line end among them, since lines have none.
+    /// `None` if the bytes are not UTF-8.
     pub fn spell(self, bytes: &[u8]) -> Option<Vec<Letters>> {
         let letters: Option<Letters> = match self {
             Self::Letters => str::from_utf8(bytes).ok()?.chars().map(signature::letter).collect(),
@@ -61,7 +61,7 @@ impl Alphabet {
         Some(letters.into_iter().collect())
     }
 
-    /// All that a class of the pattern matches, unless that is too much.
+    /// The strings of all members of a class; `None` if they are too many.
     fn spell_class(self, class: &Class) -> Option<Vec<Letters>> {
         let mut strings = Vec::new();
         match class {
@@ -85,9 +85,9 @@ impl Alphabet {
         Some(strings)
     }
 
-    /// Each character from the one to the other, those that are spelt alike at least once.
+    /// Adds the strings of the characters from `start` to `end`; equal ones may be added once.
     fn spell_range(self, start: char, end: char, strings: &mut Vec<Letters>) {
-        // Beyond ASCII a kind is a number of bytes, which grows with the character.
+        // Over kinds, characters beyond ASCII differ in their number of bytes only, which grows.
         let last = match self {
             Self::Letters => end,
             Self::Kinds => end.min('\x7f'),
@@ -103,12 +103,12 @@ impl Alphabet {
         }
     }
 
-    /// What a text with one of these strings has.
+    /// What a text with one of these strings must have.
     fn of_strings(self, strings: &[Letters]) -> Plan {
         or(strings.iter().map(|string| self.of_string(string)).collect())
     }
 
-    /// What a text with this string has.
+    /// What a text with this string must have.
     pub fn of_string(self, string: &[signature::Letter]) -> Plan {
         let mut bits = match self {
             Self::Letters => signature::bits(string),
@@ -116,7 +116,7 @@ impl Alphabet {
         };
         let is_sequence = |bit: &u16| usize::from(*bit) < SEQUENCES;
         if bits.iter().any(is_sequence) {
-            // Two classes say little more than what tells them among others.
+            // Pairs of classes exclude little beside the sequences.
             bits.retain(is_sequence);
         }
         and(bits.into_iter().map(Plan::Row).collect())
@@ -127,17 +127,17 @@ impl Alphabet {
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     alphabet: Alphabet,
-    /// All that it can match, if that is known.
+    /// All possible matches, if they are known.
     all: Option<Vec<Letters>>,
-    /// How each match begins, and how it ends, where `all` is not known: at most [`KNOWN`] letters.
+    /// Prefixes and suffixes of at most [`KNOWN`] letters, if `all` is not known.
     starts: Vec<Letters>,
     ends: Vec<Letters>,
-    /// What else each match asks for, where `all` is not known.
+    /// What else each match needs, if `all` is not known.
     plan: Plan,
 }
 
 impl Part {
-    /// The part of the pattern with this structure.
+    /// Analyses a part of the pattern.
     pub fn of(hir: &Hir, alphabet: Alphabet) -> Self {
         let of = |hir: &Hir| Self::of(hir, alphabet);
         let exactly = |all| Self::exactly(all, alphabet);
@@ -173,14 +173,14 @@ impl Part {
                 let written = (1..copies).fold(part.clone(), |so_far, _| so_far.then(part.clone()));
                 match repetition.max == Some(copies) {
                     true => written,
-                    // More of it may follow: only how it begins and how it ends is known.
+                    // More copies may follow: only prefixes and suffixes are known.
                     false => written.given_up(),
                 }
             }
         }
     }
 
-    /// What a text with a match of it has.
+    /// What a text with a match of the part must have.
     pub fn into_plan(self) -> Plan {
         match self.all {
             Some(all) => self.alphabet.of_strings(&all),
@@ -203,7 +203,7 @@ impl Part {
         Self { alphabet, all: None, starts: unknown.clone(), ends: unknown, plan: Plan::All }
     }
 
-    /// The same with less known: where it begins, where it ends, which rows it asks for.
+    /// Reduces the part to prefixes, suffixes and a plan.
     fn given_up(self) -> Self {
         match &self.all {
             None => self,
@@ -217,7 +217,7 @@ impl Part {
         }
     }
 
-    /// This and then another.
+    /// This part followed by another.
     fn then(self, next: Self) -> Self {
         let alphabet = self.alphabet;
         if let (Some(here), Some(there)) = (&self.all, &next.all)
@@ -237,11 +237,11 @@ impl Part {
             None => next.ends.clone(),
         };
         let plan = match seam {
-            // Holds what either asks for.
+            // The seam contains what each part needs.
             Some(seam) => and(vec![self.plan, next.plan, alphabet.of_strings(&seam)]),
             None => {
                 let (here, there) = (self.given_up(), next.given_up());
-                // Of fewer letters there may be few enough.
+                // With shorter strings there may be few enough.
                 let shorter =
                     || product(&ends(here.ends.clone(), 2), &starts(there.starts.clone(), 2));
                 let seam = product(&here.ends, &there.starts).or_else(shorter);
@@ -271,7 +271,7 @@ impl Part {
     }
 }
 
-/// Each of the one followed by each of the other, if these are few.
+/// Each of the one followed by each of the other, if those are few.
 fn product(here: &[Letters], there: &[Letters]) -> Option<Vec<Letters>> {
     if here.len() * there.len() > MAX_STRINGS {
         return None;
@@ -280,7 +280,7 @@ fn product(here: &[Letters], there: &[Letters]) -> Option<Vec<Letters>> {
     Some(here.iter().flat_map(each).collect())
 }
 
-/// At most the first `most` letters of each, fewer if that would be too many strings.
+/// At most the first `most` letters of each, fewer if those are too many strings.
 fn starts(strings: Vec<Letters>, most: usize) -> Vec<Letters> {
     cut(strings, most, |string, length| string.truncate(length))
 }

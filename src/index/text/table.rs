@@ -1,8 +1,7 @@
-//! What the index knows of each note: where its columns are, its text if that is resident, and its
-//! place in the order of answers.
+//! The state of each note in the index: its columns, its cached text, and its position in results.
 //!
-//! The table follows the catalogue. A note that has changed is unread from that moment on: it is
-//! searched by reading it until its new text is signed, so the table is never wrong, only behind.
+//! The table follows the catalogue. A note that has changed is unread from then on: searches read its file
+//! until its new text is signed, so the table is never wrong, only behind.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -17,10 +16,10 @@ use super::signature::Signature;
 use crate::index::changes::{Changed, Stamp};
 use crate::note::path::{PathRef, VaultPath};
 
-/// Changes that are sorted in one by one; more are sorted all at once.
+/// Up to this many changes are sorted in one by one; for more, everything is sorted again.
 const FEW: usize = 64;
 
-/// What reading a note gave.
+/// The result of reading a note.
 pub(super) struct Content {
     pub stamp: Stamp,
     pub identity: u64,
@@ -29,7 +28,7 @@ pub(super) struct Content {
     pub text: Option<Arc<[u8]>>,
 }
 
-/// A bit a note.
+/// One bit for each note.
 #[derive(Default, Clone)]
 pub(super) struct Bits(Vec<u64>);
 
@@ -50,33 +49,32 @@ impl Bits {
     }
 }
 
-/// See the module's documentation. Notes are told by numbers, which are not given away again while
-/// a search may hold them.
+/// See the module's documentation. Ids of removed notes are not reused while a search may hold them.
 #[derive(Default)]
 pub(super) struct Table {
     notes: Notes,
     free: Vec<u32>,
     by_path: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// Newest first. Searches hold it while they run.
+    /// Newest first. Searches hold the `Arc` while they run.
     order: Arc<Vec<u32>>,
-    /// Notes that no signature speaks for.
+    /// Notes without a signature.
     unsigned: Bits,
-    /// Those to read, the most wanted last; some may have been read since.
+    /// Notes to read, the most wanted last; some may have been read since.
     unread: Vec<u32>,
-    /// Those that somebody reads, and that have not changed since that began. Size and time do not tell
-    /// alone: another note with the same may have taken the path.
+    /// Notes that are being read and have not changed since. Size and time alone do not tell: another
+    /// note with the same may have taken the path.
     being_read: HashSet<u32>,
     columns: Columns,
 }
 
 impl Table {
-    /// Gives it the columns that were saved, while no note has any.
+    /// Sets the saved columns, before any note has some.
     pub fn set_columns(&mut self, columns: Columns) {
         self.columns = columns;
     }
 
-    /// Everything, newest first.
+    /// All notes, newest first.
     pub fn order(&self) -> Arc<Vec<u32>> {
         Arc::clone(&self.order)
     }
@@ -95,8 +93,8 @@ impl Table {
         self.order.iter().filter_map(|id| Some((*id, self.note(*id)?)))
     }
 
-    /// Which of these notes may have a match. Numbers that are no note's get no bit: a file that is no
-    /// note has one so large that its bit would take a quarter of a gigabyte.
+    /// Which of these notes may match. Ids of other files are skipped: they are so large that their bits
+    /// would take a quarter of a gigabyte.
     pub fn allowed(&self, plan: &Plan, ids: &[u32]) -> Bits {
         let mut ask = self.columns.ask(plan);
         let mut bits = Bits(vec![0; self.notes.numbers().div_ceil(64) as usize]);
@@ -112,15 +110,14 @@ impl Table {
         bits
     }
 
-    /// Which of all notes may have a match.
+    /// Which of all notes may match.
     pub fn all_allowed(&self, plan: &Plan) -> Bits {
         let mut bits = self.unsigned.clone();
         self.columns.select(plan, |owner| bits.set(owner, true));
         bits
     }
 
-    /// Takes in that notes have changed (their size and time now) or are gone. `searching`: whether
-    /// a search may hold numbers.
+    /// Applies changes of notes. `searching`: whether a search may hold ids.
     pub fn apply(&mut self, changes: Vec<Changed>, searching: bool) {
         let few = changes.len() <= FEW;
         for Changed { path, stamp, .. } in changes {
@@ -137,20 +134,20 @@ impl Table {
         }
     }
 
-    /// Adds many notes at once, the newest first, all unread.
+    /// Adds notes, newest first, all unread.
     pub fn fill<'p>(&mut self, notes: impl ExactSizeIterator<Item = (PathRef<'p>, Stamp)> + Clone) {
         let count = notes.len();
         let bytes = notes.clone().map(|(path, _)| path.as_str().len()).sum();
         self.notes.reserve(count, bytes);
         self.unread.reserve_exact(count);
-        // A table that grows hashes every path once more each time.
+        // A hash table that grows rehashes every path.
         let Self { notes: known, by_path, hasher, .. } = &mut *self;
         let path = |id: &u32| known.get(*id).map_or("", |note| note.path.as_str());
         by_path.reserve(count, |id| hasher.hash_one(path(id)));
         for (path, stamp) in notes {
             self.insert(path, stamp, false, true);
         }
-        // Read from the end: the newest.
+        // They are read from the end: newest first.
         self.unread.reverse();
         self.sort();
     }
@@ -196,13 +193,13 @@ impl Table {
         self.free.push(id);
     }
 
-    /// What was known of a note's text does not hold any more.
+    /// Makes a note unread.
     fn forget_text(&mut self, id: u32) {
         let Some(note) = self.notes.get(id) else { return };
         self.being_read.remove(&id);
         self.columns.remove(note.first, note.count);
-        self.notes.know(id, State::Unread, note.identity, 0, 0);
-        self.notes.take_text(id);
+        self.notes.set_state(id, State::Unread, note.identity, 0, 0);
+        self.notes.drop_text(id);
         self.unsigned.set(id, true);
     }
 
@@ -230,7 +227,7 @@ impl Table {
     fn sort(&mut self) {
         let mut order = Vec::with_capacity(self.by_path.len());
         order.extend((0..self.notes.numbers()).filter(|id| self.note(*id).is_some()));
-        // They came in order, or nearly so.
+        // They are almost sorted.
         order.sort_by(|a, b| {
             let (a, b) = (self.note(*a), self.note(*b));
             a.as_ref().map(Note::recency).cmp(&b.as_ref().map(Note::recency))
@@ -238,12 +235,12 @@ impl Table {
         self.order = Arc::new(order);
     }
 
-    /// Up to `count` notes to read, with what they are to be.
+    /// Takes up to `count` notes to read, with their stamps.
     pub fn next_unread(&mut self, count: usize) -> Vec<(u32, VaultPath, Stamp)> {
         let mut next = Vec::new();
         while next.len() < count {
             let Some(id) = self.unread.pop() else {
-                // It was as long as the vault when all was unread.
+                // Free its memory: it was as long as the vault.
                 self.unread = Vec::new();
                 break;
             };
@@ -255,12 +252,12 @@ impl Table {
         next
     }
 
-    /// Puts off reading a note.
+    /// Reads a note later.
     pub fn read_later(&mut self, id: u32) {
         self.unread.push(id);
     }
 
-    /// Takes in what a note's file said, if the note is still what was to be read.
+    /// Stores the result of reading a note, unless the note has changed since.
     pub fn read(&mut self, id: u32, path: &VaultPath, content: Content) {
         let Some(note) = self.note(id) else { return };
         if note.state != State::Unread || note.path != *path || note.stamp != content.stamp {
@@ -271,14 +268,14 @@ impl Table {
         }
         let count = u16::try_from(content.signatures.len()).expect("what is signed is small");
         let first = self.columns.add(id, &content.signatures);
-        self.notes.know(id, content.state, content.identity, first, count);
+        self.notes.set_state(id, content.state, content.identity, first, count);
         if let Some(text) = content.text {
             self.notes.keep_text(id, text);
         }
         self.unsigned.set(id, content.state != State::Signed);
     }
 
-    /// Gives a note that was saved its columns, if they are there.
+    /// Restores the saved columns of a note. Returns `false` if they are not there.
     pub fn adopt(&mut self, id: u32, state: State, identity: u64, first: u32, count: u32) -> bool {
         let unread = self.note(id).is_some_and(|note| note.state == State::Unread);
         let Some(pieces) = u16::try_from(count).ok().filter(|_| unread) else { return false };
@@ -286,18 +283,18 @@ impl Table {
             return false;
         }
         self.columns.adopt(id, first, count);
-        self.notes.know(id, state, identity, first, pieces);
+        self.notes.set_state(id, state, identity, first, pieces);
         self.unsigned.set(id, state != State::Signed);
         true
     }
 
-    /// After all that was saved is adopted.
+    /// Call it after the last [`Self::adopt`].
     pub fn adopted(&mut self) {
         self.columns.adopted();
     }
 
-    /// Has the notes of a block that is mostly dead read again, which empties it; whether there was
-    /// one. Their columns cannot be moved, since some of what they tell is told of many together.
+    /// Makes the notes of a mostly unused block unread, which empties it. Returns whether there was one.
+    /// Columns cannot be moved, since some bits are shared by many.
     pub fn compact(&mut self) -> bool {
         let Some(owners) = self.columns.wasteful() else { return false };
         for id in owners {
@@ -307,23 +304,23 @@ impl Table {
         true
     }
 
-    /// Bytes of text held.
+    /// Bytes of cached texts.
     pub fn text_bytes(&self) -> usize {
         self.notes.text_bytes()
     }
 
-    /// Lets go of the texts of the oldest notes, until no more than `budget` bytes are held.
-    pub fn shed(&mut self, budget: usize) {
+    /// Drops the texts of the oldest notes until at most `budget` bytes are cached.
+    pub fn evict_texts(&mut self, budget: usize) {
         let Self { order, notes, .. } = self;
         for id in order.iter().rev() {
             if notes.text_bytes() <= budget {
                 break;
             }
-            notes.take_text(*id);
+            notes.drop_text(*id);
         }
     }
 
-    /// Up to `count` of the newest notes whose text is missing and has room in `budget`.
+    /// Up to `count` of the newest notes whose text is not cached and fits into `budget`.
     pub fn missing_texts(&self, budget: usize, count: usize) -> Vec<(u32, VaultPath, Stamp)> {
         let mut room = budget;
         let mut missing = Vec::new();
@@ -342,7 +339,7 @@ impl Table {
         missing
     }
 
-    /// Keeps the text of a note that is known otherwise.
+    /// Caches the text of a signed note.
     pub fn keep_text(&mut self, id: u32, path: &VaultPath, stamp: Stamp, text: Arc<[u8]>) {
         let Some(note) = self.note(id) else { return };
         let same = note.state == State::Signed && note.path == *path && note.stamp == stamp;
@@ -359,12 +356,12 @@ impl Table {
         &mut self.columns
     }
 
-    /// Bytes of all paths together, at most.
+    /// Bytes of all paths, at most.
     pub fn path_bytes(&self) -> usize {
         self.notes.path_bytes()
     }
 
-    /// Bytes held beside columns and texts.
+    /// Memory use without columns and texts, in bytes.
     pub fn bytes(&self) -> usize {
         self.notes.bytes()
             + self.unsigned.0.capacity() * size_of::<u64>()
@@ -379,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_no_notes_take_no_room() {
+    fn ids_of_other_files_take_no_room() {
         let plan = strings::plan_of(&regex_syntax::parse("needle").expect("a pattern"));
         let bits = Table::default().allowed(&plan, &[0, 1 << 31, u32::MAX]);
         assert!(bits.0.is_empty());

@@ -1,5 +1,5 @@
-//! The thread that keeps the index: reads what is new or has changed, the newest first, keeps the
-//! newest texts in memory, tidies, and saves. At rest it waits without a clock.
+//! The thread of the index: reads new and changed notes, newest first, caches the newest texts, compacts the
+//! columns, and saves. Without work it waits without a timeout.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use super::{Gate, Inner, lock, read, write};
 use crate::index::changes::{Stamp, identity};
 use crate::note::path::VaultPath;
 
-/// Notes that are read between two looks at the table.
+/// Notes that are read between two locks of the table.
 const BATCH: usize = 64;
 
-/// How long changes may be unsaved.
+/// How long changes may stay unsaved.
 const SAVE_AFTER: Duration = Duration::from_secs(300);
 
-/// How long texts are let be after the start: a search that waited for it comes first, and finds what
-/// it reads in the memory of the system.
+/// How long after the start texts are not cached: a search that waited for the index comes first, and its
+/// reads fill the system's page cache.
 const FILL_AFTER: Duration = Duration::from_millis(100);
 
 type ToRead = (u32, VaultPath, Stamp);
 
-/// Works until there is nothing to do. Gives when there will be, if nobody calls before.
+/// Works until there is nothing to do. Returns when there will be, unless the bell rings before.
 pub(super) fn work(inner: &Inner) -> Option<Instant> {
     loop {
         inner.catch_up();
@@ -41,7 +41,7 @@ fn stopping(inner: &Inner) -> bool {
     inner.stop.load(Ordering::Relaxed)
 }
 
-/// Reads some of what is to be read; whether there was any.
+/// Reads a batch of notes on each thread. Returns whether there were any.
 fn read_some(inner: &Inner) -> bool {
     let now = Instant::now();
     let due: Vec<u32> = {
@@ -53,7 +53,7 @@ fn read_some(inner: &Inner) -> bool {
     let batches: Vec<Vec<ToRead>> = {
         let mut table = write(&inner.table);
         due.into_iter().for_each(|id| table.read_later(id));
-        // While nobody searches the second core helps.
+        // Use more cores while no search runs.
         let threads = match inner.searches.load(Ordering::Relaxed) {
             0 => inner.cores.min(4),
             _ => 1,
@@ -77,7 +77,7 @@ fn read_some(inner: &Inner) -> bool {
 
 fn read_batch(inner: &Inner, batch: &[ToRead]) {
     let budget = inner.budget.load(Ordering::Relaxed);
-    // Texts are many bytes for a vault that is read whole: only the newest are wanted.
+    // When the whole vault is read, only the newest texts are cached.
     let mut room = budget.saturating_sub(read(&inner.table).text_bytes());
     let mut contents = Vec::with_capacity(batch.len());
     let mut buffer = Vec::new();
@@ -92,7 +92,7 @@ fn read_batch(inner: &Inner, batch: &[ToRead]) {
                 room = room.saturating_sub(size);
                 contents.push((*id, path, content));
             }
-            // The vault has been told, and tells.
+            // The change feed reports the change.
             Reading::Changed => {}
             Reading::TooFresh(wait) => {
                 lock(&inner.waiting).push((Instant::now() + wait, *id));
@@ -103,13 +103,13 @@ fn read_batch(inner: &Inner, batch: &[ToRead]) {
     for (id, path, content) in contents {
         table.read(id, path, content);
     }
-    // Some more than the budget is let be, so that not every change looks for the oldest.
+    // The budget may be exceeded a little, so that not every change evicts texts.
     if table.text_bytes() > budget + budget / 16 {
-        table.shed(budget);
+        table.evict_texts(budget);
     }
 }
 
-/// Reads some of the newest texts that are not in memory; whether there was any.
+/// Caches some of the newest texts that are missing. Returns whether there were any.
 fn fill(inner: &Inner) -> bool {
     if !inner.refill.load(Ordering::Relaxed) || !may_fill(inner) {
         return false;
@@ -127,14 +127,14 @@ fn fill(inner: &Inner) -> bool {
     for (id, path, stamp, text) in kept {
         table.keep_text(id, path, stamp, text);
     }
-    table.shed(budget);
+    table.evict_texts(budget);
     if !any {
         inner.refill.store(false, Ordering::Relaxed);
     }
     any
 }
 
-/// Whether it is not too soon after the start.
+/// Whether texts may be cached already.
 fn may_fill(inner: &Inner) -> bool {
     let mut at = lock(&inner.refill_at);
     let may = at.is_none_or(|at| at <= Instant::now());
@@ -145,11 +145,11 @@ fn may_fill(inner: &Inner) -> bool {
 }
 
 fn tidy(inner: &Inner) -> bool {
-    // Told of before it is worth the lock: most of the time there is nothing to do.
+    // A read lock first: most of the time there is nothing to do.
     read(&inner.table).columns().wasteful().is_some() && write(&inner.table).compact()
 }
 
-/// Saves what is known, if it has changed.
+/// Saves the index if it has changed.
 pub(super) fn save(inner: &Inner) {
     let Some(folder) = inner.folder.get() else { return };
     if !inner.changed.swap(false, Ordering::Relaxed) {
@@ -171,31 +171,31 @@ pub(super) fn save(inner: &Inner) {
             let written: Vec<_> = rows.zip(slots).collect();
             write(&inner.table).columns_mut().saved(&written);
         }
-        // It is made anew at the next start.
+        // It is rebuilt at the next start.
         Err(error) => tracing::warn!(%error, "the text index could not be saved"),
     }
 }
 
-/// Makes the table from the catalogue, and of what was saved what still holds.
+/// Builds the table from the catalogue and from what was saved and is still valid.
 pub(super) fn begin(inner: &Inner) {
     let started = Instant::now();
-    // What changes from here on is collected.
+    // Later changes are collected.
     drop(inner.changes.take());
     let mut table = super::table::Table::default();
-    // The one waits for the system, the other for memory. Nobody who waits holds the catalogue.
+    // Loading waits for the disk, the other for memory. The catalogue is not locked while waiting.
     let (saved, identities) = std::thread::scope(|scope| {
         let load = || inner.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
         let loading = std::thread::Builder::new().name("text-load".to_owned());
         let loading = loading.spawn_scoped(scope, load);
         let identities = fill_table(inner, &mut table);
-        // Where there can be no more threads, one after the other.
+        // Without another thread, one after the other.
         let saved = loading.map_or_else(|_| load(), |it| it.join().unwrap_or_default());
         (saved, identities)
     });
     table.set_columns(super::columns::Columns::of(saved.blocks));
     let (all, mut adopted) = (identities.len(), 0);
-    // Both are in one order, the newest first, and what has another time has changed: so one
-    // look at each is enough. Numbers are given in this order.
+    // Both are in the same order, newest first, and a changed note has another time: a merge of the two
+    // finds all notes that have not changed. Ids are given in this order.
     let mut kept = saved.notes.iter().peekable();
     for (id, identity) in (0_u32..).zip(identities) {
         let Some(Note { path, stamp, .. }) = table.note(id) else { continue };
@@ -213,7 +213,7 @@ pub(super) fn begin(inner: &Inner) {
     }
     table.adopted();
     *write(&inner.table) = table;
-    // What was saved is what there is, or it is to be saved.
+    // Save, unless the table equals what was saved.
     let changed = adopted != all || adopted != saved.notes.count;
     inner.changed.store(changed, Ordering::Relaxed);
     inner.refill.store(true, Ordering::Relaxed);
@@ -221,10 +221,10 @@ pub(super) fn begin(inner: &Inner) {
     tracing::debug!(took = ?started.elapsed(), all, adopted, "the text index is there");
 }
 
-/// Adds the catalogue's notes to an empty table; gives the number of each on its disk.
+/// Adds the catalogue's notes to an empty table. Returns the identity of each.
 fn fill_table(inner: &Inner, table: &mut super::table::Table) -> Vec<u64> {
     let catalogue = inner.vault.catalogue();
-    // Each entry is looked at once: its path lies elsewhere, and has to be fetched.
+    // One pass over the entries, since their paths lie elsewhere in memory.
     let notes = catalogue.recent().filter(|entry| inner.changes.wants(entry));
     let (notes, identities): (Vec<_>, Vec<_>) = notes
         .map(|entry| {
@@ -235,9 +235,9 @@ fn fill_table(inner: &Inner, table: &mut super::table::Table) -> Vec<u64> {
     identities
 }
 
-/// What the thread does until it is told to stop.
+/// The thread's main function.
 pub(super) fn run(inner: &Arc<Inner>) {
-    // Nobody waits for one that broke.
+    // Searches do not wait for a thread that panicked.
     let _open = Opened(inner);
     *lock(&inner.refill_at) = Some(Instant::now() + FILL_AFTER);
     begin(inner);
@@ -260,7 +260,7 @@ pub(super) fn run(inner: &Arc<Inner>) {
     save(inner);
 }
 
-/// Lets those in who wait, whatever becomes of the beginning.
+/// Opens the gate when the thread ends early.
 struct Opened<'a>(&'a Inner);
 
 impl Drop for Opened<'_> {

@@ -1,4 +1,4 @@
-//! A base: YAML with formulas.
+//! Active content of a base: YAML with formulas.
 
 use std::sync::LazyLock;
 
@@ -7,13 +7,13 @@ use regex::Regex;
 use super::{Found, address, html};
 use crate::note::frontmatter::scalars::{self, Scalar};
 
-/// Functions of a base that show what their argument names.
+/// Functions of a base that render their argument.
 static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
     let built = Regex::new(r"(?i)\b(?:image|html)\b");
     built.expect("the pattern is a regular expression")
 });
 
-/// What a base loads. `line` is that of its first line.
+/// The active content of a base. `line` is the line number of its first line.
 pub(super) fn found(yaml: &str, line: usize) -> Vec<Found> {
     let Some(scalars) = scalars::read(yaml) else {
         return vec![Found::unreadable(line, "a base", yaml)];

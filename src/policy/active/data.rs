@@ -1,34 +1,14 @@
-//! A note with its frontmatter, which is YAML, and a canvas, which is JSON.
+//! Active content of frontmatter, which is YAML, and of canvases, which are JSON.
 
 use super::{Found, address, markdown};
 use crate::note::canvas;
 use crate::note::frontmatter::{self, scalars};
 
-/// Words in the key of a property whose value plugins load when the note is shown.
-const LOADED: [&str; 20] = [
-    "cover",
-    "banner",
-    "image",
-    "img",
-    "thumb",
-    "icon",
-    "poster",
-    "photo",
-    "picture",
-    "avatar",
-    "background",
-    "logo",
-    "header",
-    "hero",
-    "wallpaper",
-    "src",
-    "embed",
-    "video",
-    "audio",
-    "media",
-];
+/// Words in names of properties whose value plugins load when they show the note.
+const LOADED: &str = "cover banner image img thumb icon poster photo picture avatar background logo header hero \
+    wallpaper src embed video audio media";
 
-/// What a canvas loads: pages, pictures, and what its cards say.
+/// The active content of a canvas: pages, images, and the text of cards.
 pub(super) fn canvas(text: &str) -> Vec<Found> {
     let Some(strings) = canvas::strings(text) else {
         return vec![Found::unreadable(1, "a canvas", text)];
@@ -48,9 +28,9 @@ pub(super) fn canvas(text: &str) -> Vec<Found> {
     found
 }
 
-/// What a note loads or runs.
+/// The active content of a note.
 pub(super) fn note(text: &str) -> Vec<Found> {
-    // The frontmatter too: a renderer that knows none shows it as prose.
+    // Frontmatter, too: a renderer without it shows it as prose.
     let mut found = markdown::prose(text);
     if let Some(block) = frontmatter::find(text, 0) {
         let line = text[..block.yaml.start].matches('\n').count() + 1;
@@ -59,7 +39,7 @@ pub(super) fn note(text: &str) -> Vec<Found> {
     found
 }
 
-/// What the properties of a note load. `line` is that of the block's first line.
+/// The active content of a note's properties. `line` is the line number of the block's first line.
 fn properties(yaml: &str, line: usize) -> Vec<Found> {
     let Some(scalars) = scalars::read(yaml) else {
         return vec![Found::unreadable(line, "frontmatter", yaml)];
@@ -68,7 +48,7 @@ fn properties(yaml: &str, line: usize) -> Vec<Found> {
     for scalar in scalars {
         let address = address::clean(&scalar.value);
         let key = scalar.key.to_lowercase();
-        if LOADED.iter().any(|word| key.contains(word)) && address::is_outside(&address) {
+        if LOADED.split(' ').any(|word| key.contains(word)) && address::is_outside(&address) {
             let text = format!("the property `{}: {address}`", scalar.key);
             found.push(Found::new(line + scalar.line - 1, "property", &address, text));
         }
@@ -77,7 +57,7 @@ fn properties(yaml: &str, line: usize) -> Vec<Found> {
     found
 }
 
-/// What was found in a string that stands in one line.
+/// Sets the line number of what was found.
 fn at(line: usize, found: Vec<Found>) -> impl Iterator<Item = Found> {
     found.into_iter().map(move |found| Found { line, ..found })
 }

@@ -1,169 +1,38 @@
-//! HTML in a note: every tag that a browser could see in it, whether Markdown takes it for HTML,
-//! for prose or for code.
+//! Active HTML in a note: every tag that a browser could see, whether Markdown takes it for HTML, prose or
+//! code.
 //!
-//! An element passes that loads and runs nothing, with attributes of a list. The grammar is the
-//! browser's (<https://html.spec.whatwg.org/multipage/parsing.html#tokenization>), which is more
-//! generous than CommonMark's: within a block of HTML everything reaches the browser.
+//! An element passes if it loads and runs nothing and has only attributes of an allow list. The grammar is
+//! the browser's (<https://html.spec.whatwg.org/multipage/parsing.html#tokenization>), which accepts more
+//! than CommonMark's: a block of HTML reaches the browser as it is.
 
-use super::{Found, address};
+use super::{Found, address, has_word};
 
-/// Elements that load, run, or change how what follows is read.
-const ACTIVE: [&str; 51] = [
-    "img",
-    "image",
-    "picture",
-    "source",
-    "iframe",
-    "frame",
-    "frameset",
-    "embed",
-    "object",
-    "applet",
-    "param",
-    "script",
-    "noscript",
-    "style",
-    "link",
-    "meta",
-    "base",
-    "form",
-    "input",
-    "button",
-    "select",
-    "textarea",
-    "video",
-    "audio",
-    "track",
-    "svg",
-    "math",
-    "portal",
-    "webview",
-    "body",
-    "html",
-    "head",
-    "title",
-    "bgsound",
-    "marquee",
-    "template",
-    "slot",
-    "plaintext",
-    "xmp",
-    "noembed",
-    "noframes",
-    "canvas",
-    "dialog",
-    "fencedframe",
-    "foreignobject",
-    "animate",
-    "set",
-    "use",
-    "isindex",
-    "keygen",
-    "layer",
-];
+/// Elements that load, run, or change how the following text is parsed.
+const ACTIVE: &str = "img image picture source iframe frame frameset embed object applet param script noscript style \
+    link meta base form input button select textarea video audio track svg math portal webview \
+    body html head title bgsound marquee template slot plaintext xmp noembed noframes canvas \
+    dialog fencedframe foreignobject animate set use isindex keygen layer";
 
-/// Elements with which a block of HTML begins even where their tag is never closed (CommonMark
-/// 4.6, condition 6), but for those above.
-const BLOCKS: [&str; 44] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "caption",
-    "center",
-    "col",
-    "colgroup",
-    "dd",
-    "details",
-    "dir",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "legend",
-    "li",
-    "main",
-    "menu",
-    "menuitem",
-    "nav",
-    "ol",
-    "optgroup",
-    "option",
-    "p",
-    "search",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "td",
-    "tr",
-    "ul",
-];
+/// Elements that begin a block of HTML even if their tag is never closed (CommonMark 4.6, condition 6),
+/// without those above.
+const BLOCKS: &str = "address article aside blockquote caption center col colgroup dd details dir div dl dt fieldset \
+    figcaption figure footer h1 h2 h3 h4 h5 h6 header hr legend li main menu menuitem nav ol \
+    optgroup option p search section summary table tbody td tr ul";
 
-/// Attributes whose value does nothing.
-const PASSIVE: [&str; 40] = [
-    "class",
-    "id",
-    "title",
-    "lang",
-    "dir",
-    "align",
-    "valign",
-    "width",
-    "height",
-    "colspan",
-    "rowspan",
-    "span",
-    "open",
-    "start",
-    "value",
-    "type",
-    "reversed",
-    "name",
-    "target",
-    "rel",
-    "color",
-    "size",
-    "face",
-    "border",
-    "cellpadding",
-    "cellspacing",
-    "bgcolor",
-    "alt",
-    "abbr",
-    "scope",
-    "headers",
-    "hidden",
-    "role",
-    "tabindex",
-    "datetime",
-    "label",
-    "translate",
-    "aria-label",
-    "aria-hidden",
-    "compact",
-];
+/// Attributes whose value has no effect.
+const PASSIVE: &str = "class id title lang dir align valign width height colspan rowspan span open start value type \
+    reversed name target rel color size face border cellpadding cellspacing bgcolor alt abbr scope \
+    headers hidden role tabindex datetime label translate aria-label aria-hidden compact";
 
-/// The most bytes of a tag that are looked at; a longer one counts as active.
-const LONGEST: usize = 2_000;
+/// Maximum bytes of a tag that are parsed; a longer one counts as active.
+const MAX_TAG: usize = 2_000;
 
-/// The tags of `text` that load or run.
+/// The active tags of `text`.
 pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<Found> {
     let mut found = Vec::new();
     let mut is_unreadable = false;
-    // Of tags within tags within tags, more than this is not looked at.
-    let mut left = 4 * text.len() + LONGEST;
+    // Limits the work on nested tags.
+    let mut left = 4 * text.len() + MAX_TAG;
     for (at, _) in text.match_indices('<') {
         let rest = &text[at + 1..];
         let name_and_rest = rest.strip_prefix('/').unwrap_or(rest);
@@ -171,7 +40,7 @@ pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<Found> 
             continue;
         }
         let begins_line = text[..at].rsplit('\n').next().is_some_and(is_prefix);
-        let mut end = LONGEST.min(name_and_rest.len());
+        let mut end = MAX_TAG.min(name_and_rest.len());
         while !name_and_rest.is_char_boundary(end) {
             end -= 1;
         }
@@ -180,7 +49,7 @@ pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<Found> 
         left = left.saturating_sub(judged.map_or(end, |(tag, _)| tag.len()));
         let (tag, is_active) = match judged {
             Some(judged) if left > 0 => judged,
-            // Where it ends is not looked for, so it is new with every change of the text.
+            // The end of the tag is not known, so its key is the whole text: any change makes it new.
             _ if !is_unreadable => {
                 is_unreadable = true;
                 found.push(Found::unreadable(line_of(at), "HTML", text));
@@ -198,13 +67,13 @@ pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<Found> 
     found
 }
 
-/// Whether only marks of quotes and lists stand there.
+/// Whether there are only marks of quotes and lists.
 fn is_prefix(before: &str) -> bool {
     before.chars().all(|c| c.is_whitespace() || c.is_ascii_digit() || ">-+*.)".contains(c))
 }
 
-/// A tag from its name on, up to and with what ends it, and whether it loads or runs; `None` if it
-/// does not end in what is looked at, though the text goes on (`is_cut`).
+/// Returns a tag from its name to its end, and whether it is active; `None` if it does not end in `tag` and
+/// the text goes on (`is_cut`).
 fn judge(tag: &str, is_cut: bool, begins_line: bool) -> Option<(&str, bool)> {
     let ends_name = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>');
     let name_end = tag.find(ends_name).unwrap_or(tag.len());
@@ -214,14 +83,14 @@ fn judge(tag: &str, is_cut: bool, begins_line: bool) -> Option<(&str, bool)> {
         Some(end) => &tag[..name_end + end],
         None => tag.lines().next().unwrap_or_default(),
     };
-    if ACTIVE.contains(&name.as_str()) {
+    if has_word(ACTIVE, &name) {
         return Some((shown, true));
     }
-    // Unclosed, or with a `<` in it, it is prose, but within a block of HTML; so is
-    // `<https://example.com/?a=b>` a link.
+    // A tag that is not closed or contains `<` is prose, except in a block of HTML.
+    // `<https://example.com/?a=b>` is a link.
     let is_tag = match attributes.end {
         Some(end) => !tag[name_end..name_end + end].contains('<'),
-        None => begins_line && BLOCKS.contains(&name.as_str()),
+        None => begins_line && has_word(BLOCKS, &name),
     };
     let is_link = name.ends_with(':') || name.contains("://");
     let is_sure = is_tag && !is_link;
@@ -235,20 +104,8 @@ fn judge(tag: &str, is_cut: bool, begins_line: bool) -> Option<(&str, bool)> {
 }
 
 fn runs(name: &str) -> bool {
-    name.starts_with("on")
-        || matches!(
-            name,
-            "src"
-                | "srcset"
-                | "srcdoc"
-                | "style"
-                | "data"
-                | "poster"
-                | "background"
-                | "action"
-                | "formaction"
-                | "is"
-        )
+    const RUNS: &str = "src srcset srcdoc style data poster background action formaction is";
+    name.starts_with("on") || has_word(RUNS, name)
 }
 
 fn is_passive(name: &str, value: Option<&str>) -> bool {
@@ -257,26 +114,25 @@ fn is_passive(name: &str, value: Option<&str>) -> bool {
         "href" | "cite" => {
             let value = address::clean(value);
             let before_path = value.split(['/', '?', '#']).next().unwrap_or_default();
-            // A character reference there may stand for the colon of a scheme.
+            // A character reference before the path may stand for the colon of a scheme.
             !before_path.contains('&') && !address::acts(&value)
         }
         "style" => {
-            // Without brackets there is no `url()` and no `image-set()`, without a backslash
-            // no other spelling of them.
+            // Without parentheses there is no `url()` and no `image-set()`; without a backslash they
+            // have no other spelling.
             let plain = |c: char| c.is_alphanumeric() || " \t#%.,:;!-_".contains(c);
             value.chars().all(plain) && !value.to_ascii_lowercase().contains("url")
         }
-        name => PASSIVE.contains(&name),
+        name => has_word(PASSIVE, name),
     }
 }
 
-/// What stands in a tag behind its name.
+/// The part of a tag after its name.
 struct Attributes {
     list: Vec<(String, Option<String>)>,
-    /// Where the tag ends; `None` where no `>` ends it.
+    /// Where the tag ends; `None` without a `>`.
     end: Option<usize>,
-    /// Whether it cannot be said where an attribute ends: its value goes over an empty line or holds
-    /// a `<`.
+    /// Whether the end of an attribute is ambiguous: its value spans an empty line or contains `<`.
     is_broken: bool,
 }
 
@@ -295,7 +151,7 @@ impl Attributes {
                 None => break None,
                 Some('>') => break Some(at + 1),
                 Some(first) => {
-                    // The first character is a part of the name whatever it is.
+                    // The first character is part of the name whatever it is.
                     let behind = &rest[first.len_utf8()..];
                     let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>' | '=');
                     let length = first.len_utf8() + behind.find(ends).unwrap_or(behind.len());
@@ -312,8 +168,7 @@ impl Attributes {
     }
 }
 
-/// The value that stands behind an attribute's name, the bytes up to its end, and whether it
-/// cannot be said where that is.
+/// The value after an attribute's name, the bytes up to its end, and whether that end is ambiguous.
 fn value(text: &str) -> (Option<String>, usize, bool) {
     let trimmed = text.trim_start_matches(|c: char| c.is_ascii_whitespace());
     let Some(behind) = trimmed.strip_prefix('=') else { return (None, 0, false) };

@@ -1,6 +1,6 @@
-//! Markdown, read in three ways: by CommonMark; with the marks of quotes and lists taken away, by
-//! GitHub's Markdown with wikilinks; and so without the marks of code and HTML. What one renderer
-//! takes for code, a quote or a list and another does not is seen by one of them.
+//! Active content of Markdown, which is parsed three times: as CommonMark; without the marks of quotes and
+//! lists, as GitHub's Markdown with wikilinks; and the same without the marks of code and HTML. Renderers
+//! disagree about what is code, a quote or a list; one of the parses sees what any of them shows.
 
 use std::sync::LazyLock;
 
@@ -9,129 +9,49 @@ use pulldown_cmark::{
 };
 use regex::Regex;
 
-use super::{Found, address, base, html, union};
+use super::{Found, address, base, has_word, html, union};
 
-/// Languages of code blocks that plugins run, or draw with what another computer sends.
-const RUNS: [&str; 17] = [
-    "dataviewjs",
-    "js-engine",
-    "datacorejs",
-    "datacorejsx",
-    "datacorets",
-    "datacoretsx",
-    "templater",
-    "execute-code",
-    "react",
-    "custom-frames",
-    "meta-bind-js-view",
-    "meta-bind-button",
-    "button",
-    "buttons",
-    "jsx:",
-    "gist",
-    "leaflet",
-];
+/// Languages of code blocks that plugins run, or render with data from other computers.
+const RUNS: &str = "dataviewjs js-engine datacorejs datacorejsx datacorets datacoretsx templater execute-code \
+    react custom-frames meta-bind-js-view meta-bind-button button buttons jsx: gist leaflet";
 
-/// Languages of code blocks that are shown as they are, or whose queries load nothing.
-const SHOWN: [&str; 65] = [
-    "",
-    "text",
-    "txt",
-    "plain",
-    "plaintext",
-    "none",
-    "markdown",
-    "md",
-    "console",
-    "shell",
-    "sh",
-    "bash",
-    "zsh",
-    "fish",
-    "powershell",
-    "ps1",
-    "bat",
-    "cmd",
-    "dockerfile",
-    "docker",
-    "makefile",
-    "make",
-    "cmake",
-    "rust",
-    "rs",
-    "c",
-    "h",
-    "cpp",
-    "c++",
-    "csharp",
-    "cs",
-    "go",
-    "java",
-    "kotlin",
-    "scala",
-    "swift",
-    "python",
-    "py",
-    "ruby",
-    "rb",
-    "perl",
-    "php",
-    "lua",
-    "r",
-    "julia",
-    "haskell",
-    "sql",
-    "json",
-    "json5",
-    "yaml",
-    "yml",
-    "toml",
-    "ini",
-    "xml",
-    "html",
-    "css",
-    "js",
-    "javascript",
-    "ts",
-    "typescript",
-    "diff",
-    "patch",
-    "http",
-    "nix",
-    "query",
-];
+/// Languages of code blocks that are shown as they are, or whose queries load nothing. Empty: no language.
+const SHOWN: &str = "text txt plain plaintext none markdown md console shell sh bash zsh fish powershell ps1 bat \
+    cmd dockerfile docker makefile make cmake rust rs c h cpp c++ csharp cs go java kotlin scala \
+    swift python py ruby rb perl php lua r julia haskell sql json json5 yaml yml toml ini xml html \
+    css js javascript ts typescript diff patch http nix query";
 
 fn pattern(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is a regular expression")
 }
 
-/// Code between backticks that Dataview runs.
+/// Inline code that Dataview runs.
 static INLINE_SCRIPT: LazyLock<Regex> = LazyLock::new(|| pattern(r"`\s*\$=[^`]*"));
-/// Code between backticks that Dataview shows the value of.
+/// Inline code that Dataview evaluates and shows.
 static INLINE_QUERY: LazyLock<Regex> = LazyLock::new(|| pattern(r"`\s*=([^`]*)"));
-/// What Templater runs.
+/// Commands that Templater runs.
 static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| pattern(r"<%[^%]*"));
-/// What a formula loads or follows (MathJax's `html` extension loads itself when it is named).
+/// Commands in a formula that load or link (MathJax loads its `html` extension on use).
 static FORMULA: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\\(?:style|href|require|includegraphics)\s*\{[^}]*"));
-/// An address that acts and becomes a link without any marks.
+/// A URL that is linked without any marks and does something when followed.
 static BARE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:obsidian|javascript|vbscript|file|shell|x-callback-url):/[^\s)>\]]*")
 });
-/// Where a definition may begin, in whatever block, with its address.
+/// A possible link reference definition, in any block, with its URL.
 static DEFINITION: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\]\s*:[\s>*+-]*<?[\s>]*([^\s<>]+)"));
-/// Where the text of a link or an image ends, with its address.
+/// The end of the text of a link or an image, with its URL.
 static TARGET: LazyLock<Regex> = LazyLock::new(|| pattern(r"\]\(\s*<?\s*([^\s)<>]+)"));
-/// A script in a query of Tasks.
+/// A script in a query of the Tasks plugin.
 static BY_FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bby\s+function\b"));
-/// What a diagram of Mermaid loads with.
+/// What makes a Mermaid diagram load something.
 static DIAGRAM: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)img|url|//|css|\\|#\d|javascript|callback"));
 
-/// What a text loads or runs.
+/// The active content of a Markdown text.
 pub(super) fn prose(text: &str) -> Vec<Found> {
-    // Most strings of a canvas or a base hold none of these, without which nothing is found.
+    // Most strings of a canvas or a base have none of these characters, without which nothing is active.
     if !text.contains(['!', '<', '`', '~', ':', '&', '\\']) {
         return Vec::new();
     }
@@ -144,17 +64,17 @@ pub(super) fn prose(text: &str) -> Vec<Found> {
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_WIKILINKS;
     union(vec![
-        Reading::of(text, Options::empty()),
-        Reading::of(&flat, github),
-        Reading::of(&bare, github),
-        spelt(text),
-        spelt(&flat),
-        beside_code(&flat),
+        Parse::of(text, Options::empty()),
+        Parse::of(&flat, github),
+        Parse::of(&bare, github),
+        by_pattern(text),
+        by_pattern(&flat),
+        images_with_code(&flat),
     ])
 }
 
-/// What is found by its spelling alone, since whoever runs it does not ask Markdown first.
-fn spelt(text: &str) -> Vec<Found> {
+/// Active content that is recognised without parsing Markdown, as the plugins that run it do.
+fn by_pattern(text: &str) -> Vec<Found> {
     let lines = Lines::of(text);
     let mut found = html::found(text, |at| lines.line(at));
     for (pattern, kind) in
@@ -175,9 +95,9 @@ fn spelt(text: &str) -> Vec<Found> {
     found
 }
 
-/// Images whose description has code in it. Renderers differ in where that ends, and so in which
+/// Images with code in their description. Renderers disagree about where the code ends, and so about which
 /// brackets count.
-fn beside_code(text: &str) -> Vec<Found> {
+fn images_with_code(text: &str) -> Vec<Found> {
     let lines = Lines::of(text);
     let mut found = Vec::new();
     let mut begin = 0;
@@ -197,13 +117,13 @@ fn beside_code(text: &str) -> Vec<Found> {
     found
 }
 
-/// Whether an address as it is written may lead out of the vault.
+/// Whether a URL in the source may lead out of the vault.
 fn may_be_outside(address: &str) -> bool {
     address.contains(['&', '\\']) || address::is_outside(address)
 }
 
-/// Whether a query of Dataview, whose texts are shown as Markdown, has one with a mark of an image
-/// or an element.
+/// Whether a Dataview query contains a string with a mark of an image or an element: strings are rendered as
+/// Markdown.
 fn shows_markup(query: &str) -> bool {
     let mut is_text = false;
     let mut chars = query.chars();
@@ -218,13 +138,12 @@ fn shows_markup(query: &str) -> bool {
     false
 }
 
-/// Each line without the marks of quotes, lists, footnotes and indented code before it. Lines stay
-/// lines.
+/// Removes the marks of quotes, lists, footnotes and indented code from each line. The number of lines stays.
 fn flatten(text: &str) -> String {
     let mut flat = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let mut rest = line;
-        while let Some(less) = less(rest) {
+        while let Some(less) = without_mark(rest) {
             rest = less;
         }
         flat.push_str(rest);
@@ -232,7 +151,7 @@ fn flatten(text: &str) -> String {
     flat
 }
 
-fn less(line: &str) -> Option<&str> {
+fn without_mark(line: &str) -> Option<&str> {
     let is_blank = |text: &str| text.starts_with([' ', '\t', '\r', '\n']) || text.is_empty();
     let trimmed = line.trim_start_matches([' ', '\t']);
     if trimmed.len() < line.len() {
@@ -254,7 +173,7 @@ fn less(line: &str) -> Option<&str> {
     (!footnote.0.contains(['[', ']'])).then_some(footnote.1)
 }
 
-/// The lines of a text by their places.
+/// Line numbers of a text.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -262,27 +181,27 @@ impl Lines {
         Self(text.match_indices('\n').map(|(at, _)| at).collect())
     }
 
-    /// The line, from 1, of the byte at `at`.
+    /// The line number, from 1, of the byte at `at`.
     fn line(&self, at: usize) -> usize {
         self.0.partition_point(|newline| *newline < at) + 1
     }
 }
 
-/// One reading by the parser.
-struct Reading {
+/// One parse of a text.
+struct Parse {
     lines: Lines,
     found: Vec<Found>,
-    /// The text of the block that is being read, its marks resolved.
+    /// The plain text of the current block.
     block: String,
-    /// The code block that is being read: its language, its code so far.
+    /// The language and text of the current code block.
     code: Option<(String, String)>,
 }
 
-impl Reading {
+impl Parse {
     fn of(text: &str, options: Options) -> Vec<Found> {
-        let mut reading =
+        let mut parse =
             Self { lines: Lines::of(text), found: Vec::new(), block: String::new(), code: None };
-        // An image by a reference that this parser does not resolve and another one may.
+        // An image with a reference that this parser does not resolve, and another may.
         let mut unresolved: Option<usize> = None;
         let mut broken = |link: BrokenLink<'_>| {
             let at = link.span.start;
@@ -294,7 +213,7 @@ impl Reading {
         let parser = Parser::new_with_broken_link_callback(text, options, Some(&mut broken));
         let mut events = parser.into_offset_iter();
         for (event, span) in events.by_ref() {
-            reading.take(event, span.start);
+            parse.take(event, span.start);
         }
         drop(events);
         if let Some(at) = unresolved {
@@ -302,10 +221,10 @@ impl Reading {
                 let address = address::clean(found.get(1)?.as_str());
                 may_be_outside(&address).then_some(address)
             });
-            let line = reading.lines.line(at);
-            reading.found.extend(definitions.map(|address| image(line, &address)));
+            let line = parse.lines.line(at);
+            parse.found.extend(definitions.map(|address| image(line, &address)));
         }
-        reading.found
+        parse.found
     }
 
     fn take(&mut self, event: Event<'_>, at: usize) {
@@ -361,7 +280,7 @@ fn link(line: usize, address: &str) -> Found {
     Found::shown(line, "the link", address)
 }
 
-/// The language that a code block names.
+/// The language of a fenced code block.
 fn language(info: &str) -> String {
     let info = info.trim_start_matches(['{', '.', ' ', '\t']);
     let end = info.find(|c: char| c.is_whitespace() || "{},".contains(c)).unwrap_or(info.len());
@@ -379,7 +298,7 @@ fn fence(line: usize, language: &str, code: &str) -> Vec<Found> {
         "mermaid" if DIAGRAM.is_match(code) => whole(),
         "tasks" if BY_FUNCTION.is_match(code) => whole(),
         "dataview" | "mermaid" | "tasks" => Vec::new(),
-        _ if RUNS.contains(&language)
+        _ if has_word(RUNS, language)
             || language.starts_with("run-")
             || language.starts_with("plantuml")
             || language.starts_with("kroki")
@@ -388,8 +307,8 @@ fn fence(line: usize, language: &str, code: &str) -> Vec<Found> {
         {
             whole()
         }
-        // A plugin that nobody here knows may load it.
-        _ if !SHOWN.contains(&language) && address::any_in(code) => whole(),
+        // An unknown plugin may load the URL.
+        _ if !language.is_empty() && !has_word(SHOWN, language) && address::any_in(code) => whole(),
         _ => Vec::new(),
     }
 }

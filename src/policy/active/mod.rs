@@ -1,11 +1,11 @@
-//! What a text makes Obsidian, or a plugin in it, load or run by itself when it is shown.
+//! Active content: what a text makes Obsidian or a plugin load or run when it is shown.
 //!
-//! Decided by parsing. Renderers disagree about where code, quotes and lists begin, so a note is
-//! read in three ways (`markdown`), and whatever any of them shows counts. Code counts like prose:
-//! to ask about an example in a code block costs less than an image that carries a diary to a
-//! stranger. What cannot be parsed counts as active.
+//! Found by parsing. Renderers disagree about where code, quotes and lists begin, so Markdown is parsed in
+//! three ways (`markdown`), and what any of them finds counts. Code counts like prose: an unneeded
+//! question about an example in a code block costs less than an image that leaks a diary. What cannot be
+//! parsed counts as active.
 //!
-//! Links do nothing until somebody follows them and are no finds, unless following them acts in
+//! Links do nothing until somebody follows them and do not count, unless following them does something in
 //! Obsidian or on this machine (`obsidian:`, `javascript:`, `file:` and the like).
 
 mod address;
@@ -18,30 +18,30 @@ use std::collections::HashMap;
 
 use crate::note::path::VaultPath;
 
-/// Something in a text that loads or runs by itself.
+/// Active content in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What it is, with all of its text: ``the image `https://example.com/a.png` ``.
+    /// What it is, in full: ``the image `https://example.com/a.png` ``.
     pub text: String,
 }
 
-/// How Obsidian reads a file.
+/// A file's format for Obsidian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Markdown with frontmatter.
     Note,
-    /// JSON whose strings are shown: a canvas, a drawing.
+    /// JSON with strings that are shown: a canvas, a drawing.
     Canvas,
     /// YAML with formulas.
     Base,
-    /// A program, a style sheet or a page: active whatever is in it.
+    /// A script, a style sheet or a page: always active.
     Code,
 }
 
 impl Format {
-    /// The format of the file at `path`; `None` for files that nothing in Obsidian loads or runs.
+    /// The format of the file at `path`; `None` for files that Obsidian neither loads nor runs.
     pub fn of(path: &VaultPath) -> Option<Self> {
         match path.extension()?.to_ascii_lowercase().as_str() {
             "md" => Some(Self::Note),
@@ -54,11 +54,11 @@ impl Format {
     }
 }
 
-/// A file's text and how it is read.
+/// A file's format and text.
 pub type Text<'a> = (Format, &'a str);
 
-/// What is in `after` and was not in `before`, by meaning: an image that moves within a note, or
-/// gets another description, is not new.
+/// The active content in `after` that was not in `before`, compared by meaning: an image that moves within a
+/// note, or gets another description, is not new.
 pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
     let found_after = found(after);
     if found_after.is_empty() {
@@ -80,7 +80,7 @@ pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
 }
 
 fn found((format, text): Text) -> Vec<Found> {
-    // A renderer may drop what cannot be seen, so it must not keep a word from being recognised.
+    // A renderer may drop invisible characters, so they must not hide a word.
     let plain: String = text
         .chars()
         .filter(|c| !crate::note::path::is_invisible(*c))
@@ -97,10 +97,10 @@ fn found((format, text): Text) -> Vec<Found> {
     found
 }
 
-/// A find with its meaning.
+/// Active content with its meaning.
 #[derive(Debug, Clone)]
 struct Found {
-    /// Equal for what loads or runs the same.
+    /// Equal for content that loads or runs the same.
     key: String,
     line: usize,
     text: String,
@@ -112,7 +112,7 @@ impl Found {
         Self { key: format!("{kind} {what}"), line, text }
     }
 
-    /// The same, shown as its kind and itself.
+    /// As [`Self::new`], with the text made of `kind` and `what`.
     fn shown(line: usize, kind: &str, what: &str) -> Self {
         Self::new(line, kind, what, format!("{kind} `{what}`"))
     }
@@ -123,8 +123,13 @@ impl Found {
     }
 }
 
-/// What several readings of one text found. What more than one of them found counts as often as
-/// in the one that found it most often.
+/// Whether a word is in a list, separated by spaces.
+fn has_word(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word)
+}
+
+/// Merges what several parses of one text found. What more than one of them found counts as often as in the
+/// parse that found it most often.
 fn union(readings: Vec<Vec<Found>>) -> Vec<Found> {
     let mut most: HashMap<String, Vec<Found>> = HashMap::new();
     for reading in readings {

@@ -11,7 +11,7 @@ fn new(text: &str) -> Vec<Find> {
 const OLD: &str = "# Notes\n![old](https://example.com/old.png)\n";
 
 #[test]
-fn what_neither_loads_nor_runs_is_no_find() {
+fn inactive_content_is_not_found() {
     let fine = [
         "![[image.png]] and ![alt](pictures/a.png) and [link](https://example.com)",
         "https://example.com is an address; `code` too; a < b and b > a; 5: five",
@@ -37,7 +37,7 @@ fn what_neither_loads_nor_runs_is_no_find() {
 }
 
 #[test]
-fn what_loads_or_runs_is_found_in_every_spelling() {
+fn active_content_is_found_in_every_spelling() {
     let suspicious = [
         "![](https://x.example/?q=secret)",
         "![](http://127.0.0.1:9/?d=1)",
@@ -132,7 +132,7 @@ fn what_loads_or_runs_is_found_in_every_spelling() {
 }
 
 #[test]
-fn a_find_has_its_line_and_all_of_its_text() {
+fn a_find_has_its_line_and_full_text() {
     let long = format!("https://x.example/?d={}", "s".repeat(3_000));
     let text =
         format!("---\na: b\ncover: https://y.example\n---\n\n> - ![x]({long})\n<img\nsrc=a>\n");
@@ -149,13 +149,13 @@ fn a_find_has_its_line_and_all_of_its_text() {
 }
 
 #[test]
-fn only_what_is_new_is_found() {
+fn only_new_content_is_found() {
     assert_eq!(note(OLD, OLD), []);
     let moved = "![another description](https://example.com/old.png)\n\ntext\n";
     assert_eq!(note(OLD, moved), []);
     let twice = format!("{OLD}{moved}");
     assert_eq!(note(OLD, &twice).len(), 1);
-    // An edit that has an image resolve makes it new.
+    // The edit makes the image resolve.
     let before = "![x][r]\n\n[r]: local.png\n";
     assert_eq!(note(before, &before.replace("local.png", "https://x.example")).len(), 1);
     let long = format!("<b {} onclick=x>text", "a ".repeat(5_000));
@@ -181,7 +181,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn data_and_code_are_read_as_what_they_are() {
+fn canvases_bases_and_code_are_parsed_by_their_format() {
     let canvas = |text: &str| added(None, (Format::Canvas, text));
     assert_eq!(canvas(""), []);
     let fine = r#"{"nodes":[{"type":"text","text":"[a](https://x)\n"},{"type":"file","file":"a.md",
@@ -216,8 +216,8 @@ fn data_and_code_are_read_as_what_they_are() {
 }
 
 #[test]
-fn a_large_text_is_read_in_time_that_grows_with_it() {
-    // Each would take hours where a reader began anew at every mark.
+fn parsing_takes_linear_time() {
+    // Each would take hours with a parser that restarts at every mark.
     for mark in ["![", "[", "<a ", "<a b=\"", "`", "> ", "- ", "*", "&#", "![x][", "]: ", "<!--"] {
         new(&mark.repeat(100_000 / mark.len()));
     }

@@ -1,22 +1,22 @@
-//! What a person must agree to whatever its size.
+//! Changes that need approval whatever their size.
 
 use std::sync::PoisonError;
 
 use super::Layer;
 use crate::note::path::VaultPath;
-use crate::policy::Rules;
+use crate::policy::InstructionsNote;
 use crate::policy::active::Find;
 use crate::policy::call::{Call, Effect, Reason, Refusal, Verdict};
 use crate::policy::settings::{Mode, Permission};
 
-/// The most things that load or run by themselves in one question.
+/// Maximum number of active contents in one question.
 const MAX_FINDS: usize = 100;
 
-/// The most bytes of text that name them.
+/// Maximum bytes of text that describes them.
 const MAX_FIND_BYTES: usize = 64 << 10;
 
 pub(super) struct Approval {
-    pub(super) rules: Rules,
+    pub(super) instructions: InstructionsNote,
 }
 
 impl Layer for Approval {
@@ -34,8 +34,8 @@ impl Layer for Approval {
             ask("it deletes past the trash".to_owned(), false);
         }
         if !call.caller.scope.is_person() {
-            // Obsidian loads it whenever the note is shown: what a model writes there, told to by
-            // some other note, carries texts out of the vault.
+            // Obsidian loads active content whenever it shows the note. A model that follows
+            // instructions in another note could leak texts with it.
             let found =
                 effects.iter().flat_map(|one| one.active.iter().map(move |find| (one, find)));
             let found: Vec<String> = found.map(|(effect, find)| active(effect, find)).collect();
@@ -52,9 +52,9 @@ impl Layer for Approval {
                 ));
             }
             found.into_iter().for_each(|text| ask(text, false));
-            // Every model is told it as the person's own words.
-            let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(note) = &*rules
+            // The note is given to every model as the person's own words.
+            let instructions = self.instructions.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(note) = &*instructions
                 && effects.iter().any(|effect| touches(effect, note))
             {
                 ask(format!("it changes `{note}`, which instructs the agent in your name"), false);
@@ -75,8 +75,8 @@ fn active(effect: &Effect, find: &Find) -> String {
     )
 }
 
-/// Whether something is done to a note, or to a folder that holds it or is to hold it. The note may
-/// be named without its ending, and in any case.
+/// Whether an effect touches a note or a folder that contains it before or after. The note's name may lack
+/// `.md`, and its case is ignored.
 fn touches(effect: &Effect, note: &VaultPath) -> bool {
     let note = note.fold_key();
     let with_ending = format!("{note}.md");

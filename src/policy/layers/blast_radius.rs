@@ -1,9 +1,9 @@
-//! How much one call may change, one turn write, and callers with one kind of token move and delete in
-//! an hour, before a person is asked.
+//! Limits on what changes without approval: by one call, by one turn, and by callers with one kind of
+//! token in an hour.
 //!
-//! A turn's deletions and moves are counted by the journal, which keeps them; what it writes can be
-//! undone, so that is counted here, for as long as the settings stay. So is what belongs to no turn: by
-//! token, since a program names itself as it likes.
+//! The journal counts a turn's deletions and moves. The bytes that a turn writes are counted here, in
+//! memory, since writes can be undone; so are changes outside of turns, by token, since a program can
+//! claim any name.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::policy::settings::Settings;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Turns that are remembered; beyond it the one that wrote longest ago is forgotten.
+/// Turns that are counted; beyond it the one that wrote longest ago is dropped.
 const MAX_TURNS: usize = 1_024;
 
 pub(super) struct BlastRadius {
@@ -28,11 +28,11 @@ pub(super) struct BlastRadius {
     clock: Clock,
     turns: Mutex<HashMap<String, Written>>,
     hour_files: usize,
-    /// What may still be moved and deleted with each kind of token.
+    /// Moves and deletions that are left for each kind of token.
     hours: Mutex<HashMap<Scope, Bucket>>,
 }
 
-/// What a turn has written so far, and when it last did.
+/// Bytes that a turn has written, and when it last did.
 #[derive(Clone, Copy)]
 struct Written {
     bytes: u64,
@@ -52,11 +52,10 @@ impl BlastRadius {
         }
     }
 
-    /// Does something to what callers of this kind may still move and delete in this hour; none where
-    /// that is not limited.
+    /// Calls `with` on the hourly limit of callers of this kind; `None` if they have none.
     fn in_hour<T>(&self, call: &Call, with: impl FnOnce(&mut Bucket, Duration) -> T) -> Option<T> {
         let scope = call.caller.scope;
-        // Of rules the layer `standing` counts the files.
+        // The layer `standing` counts the files of rules.
         let is_free = scope.is_person() || scope == Scope::Rule;
         if self.hour_files == 0 || is_free || call.turn.is_some() {
             return None;
@@ -90,8 +89,7 @@ impl Layer for BlastRadius {
             };
             ask(format!("it deletes the folder `{}` with {files}", folder.path), true);
         }
-        // What is written beside a move or its undo are the links that lead to what is moved: part
-        // of it, and of no more consequence however many they are.
+        // Writes beside a move or its undo are updated links, which count as part of it.
         let moves = |one: &Effect| matches!(one.action, Action::Move | Action::Restore);
         let moves = effects.iter().any(moves);
         let counts = |one: &&Effect| !(moves && one.action == Action::Write);
@@ -101,7 +99,7 @@ impl Layer for BlastRadius {
             ask(format!("it changes {files} files at once"), true);
         }
         let moved = moved(effects);
-        let is_over = |bucket: &mut Bucket, now| moved as f64 > bucket.left(now);
+        let is_over = |bucket: &mut Bucket, now| moved as f64 > bucket.tokens(now);
         if moved > 0 && self.in_hour(call, is_over) == Some(true) {
             let text = format!(
                 "callers of the kind `{}` would have moved or deleted more than {} files within an \
@@ -126,7 +124,7 @@ impl Layer for BlastRadius {
 
     fn applied(&self, call: &Call, effects: &[Effect]) {
         self.in_hour(call, |bucket, now| {
-            bucket.left(now);
+            bucket.tokens(now);
             bucket.take(moved(effects) as f64);
         });
         let bytes = effects.iter().map(|one| one.bytes).sum::<u64>();
@@ -144,7 +142,7 @@ impl Layer for BlastRadius {
     }
 }
 
-/// How many files are moved or deleted, also by an undo.
+/// Number of files that are moved or deleted, also by an undo.
 fn moved(effects: &[Effect]) -> usize {
     let moves = |one: &&Effect| matches!(one.shown, Action::Move | Action::Delete);
     effects.iter().filter(moves).map(|one| one.files.max(1)).sum()

@@ -1,4 +1,4 @@
-//! The arguments against the tool's JSON Schema.
+//! Validates the arguments against the tool's JSON Schema.
 
 use super::Layer;
 use crate::note::code::ErrorCode;

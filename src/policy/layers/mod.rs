@@ -1,4 +1,4 @@
-//! The layers, one file each, in the order in which they are asked.
+//! The layers, one file each, in the order in which they are evaluated.
 
 mod approval;
 mod blast_radius;
@@ -10,44 +10,43 @@ mod standing;
 
 use super::call::{Call, Effect, Verdict};
 use super::settings::Settings;
-use super::{Clock, Rules};
+use super::{Clock, InstructionsNote};
 
-/// One reason for which a call may not run.
+/// A check that a call must pass.
 pub trait Layer: Send + Sync {
-    /// What refusals and the audit call it.
+    /// The layer's name in refusals, in the audit and in settings.
     fn name(&self) -> &'static str;
 
-    /// Looks at a call before anything is done for it.
+    /// Decides on a call before it runs.
     fn admit(&self, _call: &Call) -> Verdict {
         Verdict::Pass
     }
 
-    /// Looks at what the call is about to change.
+    /// Decides on what the call is about to change.
     fn judge(&self, _call: &Call, _effects: &[Effect]) -> Verdict {
         Verdict::Pass
     }
 
-    /// What was judged has been done.
+    /// The judged changes were made.
     fn applied(&self, _call: &Call, _effects: &[Effect]) {}
 
-    /// The call was refused elsewhere or was a dry run: takes back what was counted for it.
-    fn give_back(&self, _call: &Call) {}
+    /// The call was refused elsewhere or was a dry run: it does not count against limits.
+    fn refund(&self, _call: &Call) {}
 }
 
-/// The name of the layer that finds the tool, in `calls`.
+/// Finds the tool, in `calls`.
 pub const EXISTS: &str = "exists";
-/// The name of the layer that asks the user's own commands, in `calls`: about the call after
-/// `input`, about what it would change after `blast_radius`.
+/// Runs the user's hooks, in `calls`: on the call after `input`, on what it would change after
+/// `blast_radius`.
 pub const HOOKS: &str = "hooks";
-/// The name of the layer that asks a person.
+/// Asks a person for approval.
 pub const APPROVAL: &str = "approval";
-/// The name of the layer that writes down what was decided, in `calls`.
+/// Records the decision, in `calls`.
 pub const AUDIT: &str = "audit";
-/// The name of the layer that ends what takes too long, in `calls`.
+/// Ends calls that take too long, in `calls`.
 pub const TIME_LIMIT: &str = "time_limit";
 
-/// The names of all layers in their order. `calls` carries out those that act and do not only
-/// decide.
+/// The names of all layers in their order.
 pub const ALL: [&str; 12] = [
     EXISTS,
     "permission",
@@ -63,8 +62,12 @@ pub const ALL: [&str; 12] = [
     TIME_LIMIT,
 ];
 
-/// The deciding layers that are on.
-pub(super) fn of(settings: &Settings, rules: &Rules, clock: &Clock) -> Vec<Box<dyn Layer>> {
+/// The layers of this room that are not switched off.
+pub(super) fn enabled(
+    settings: &Settings,
+    instructions: &InstructionsNote,
+    clock: &Clock,
+) -> Vec<Box<dyn Layer>> {
     let all: Vec<Box<dyn Layer>> = vec![
         Box::new(permission::Permissions(settings.clone())),
         Box::new(standing::Standing),
@@ -72,7 +75,7 @@ pub(super) fn of(settings: &Settings, rules: &Rules, clock: &Clock) -> Vec<Box<d
         Box::new(input::Input),
         Box::new(paths::Paths),
         Box::new(blast_radius::BlastRadius::new(settings, clock.clone())),
-        Box::new(approval::Approval { rules: rules.clone() }),
+        Box::new(approval::Approval { instructions: instructions.clone() }),
     ];
     let on = |layer: &dyn Layer| !settings.off.iter().any(|off| off.word() == layer.name());
     all.into_iter().filter(|layer| on(layer.as_ref())).collect()

@@ -1,7 +1,7 @@
-//! Where a caller may change something, and whether anything may be changed at all.
+//! Which folders a caller may change, and whether anything may be changed at all.
 //!
-//! What may be seen is held by the vault itself, which is given to the tool with the rest left
-//! out; protected places are the vault's business for every caller.
+//! Which folders a caller may see is enforced by the vault's view that the tool is given; protected paths
+//! are the vault's business for every caller.
 
 use super::Layer;
 use crate::policy::call::{Call, Effect, Refusal, Verdict};
@@ -35,7 +35,7 @@ impl Layer for Paths {
         if !outside {
             return Verdict::Pass;
         }
-        // Not which path: it may be one that this caller may not see.
+        // The paths are not named: the caller may not be allowed to see them.
         let named: Vec<String> = allowed.iter().map(|folder| format!("`{folder}`")).collect();
         Verdict::Refuse(Refusal::denied(
             self.name(),

@@ -1,4 +1,4 @@
-//! What the tool needs against what the caller has.
+//! Compares the permission that the tool needs with the caller's maximum.
 
 use super::Layer;
 use crate::policy::call::{Call, Effect, Refusal, Verdict};

@@ -1,5 +1,5 @@
-//! How often one tool may be called with one token, and by one program with it: a bucket each, filled
-//! over time. A program names itself as it likes, so that its token has a bucket too.
+//! Limits how often a tool is called: a token bucket for each program, and one for all programs with the
+//! same kind of token, since a program can claim any name.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,14 +15,14 @@ use crate::policy::settings::{Permission, Settings};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Buckets kept; beyond it those that are full again are forgotten.
+/// Number of buckets at which full ones are dropped.
 const MAX_BUCKETS: usize = 4_096;
 
-/// How many times as often as one program all with the same token may call, so that one of them does
-/// not use up what the others need.
+/// The limit of all programs with the same kind of token, as a multiple of one program's: one of them
+/// alone cannot use it up.
 const PROGRAMS: f64 = 4.0;
 
-/// A tool, the kind of token, and the program with it; none for all of them together.
+/// Tool, kind of token, and program; `None` for all programs together.
 type Key = (String, Scope, Option<String>);
 
 pub(super) struct Rate {
@@ -32,9 +32,9 @@ pub(super) struct Rate {
     buckets: Mutex<HashMap<Key, Bucket>>,
 }
 
-fn keys(call: &Call, a_minute: f64) -> [(Key, f64); 2] {
+fn keys(call: &Call, per_minute: f64) -> [(Key, f64); 2] {
     let key = |name| (call.tool.to_owned(), call.caller.scope, name);
-    [(key(Some(call.caller.name.clone())), a_minute), (key(None), PROGRAMS * a_minute)]
+    [(key(Some(call.caller.name.clone())), per_minute), (key(None), PROGRAMS * per_minute)]
 }
 
 impl Rate {
@@ -43,14 +43,14 @@ impl Rate {
         Self { clock, reads, changes, buckets: Mutex::default() }
     }
 
-    /// Calls a minute for this one; `None` where there is no limit, and for what does nothing.
+    /// Calls per minute; `None` if there is no limit, and for dry runs.
     fn limit(&self, call: &Call) -> Option<f64> {
-        let a_minute = match call.permission {
+        let per_minute = match call.permission {
             Permission::None | Permission::Read => self.reads,
             _ => self.changes,
         };
-        let limited = a_minute > 0 && !call.dry_run && !call.caller.scope.is_person();
-        limited.then_some(f64::from(a_minute))
+        let limited = per_minute > 0 && !call.dry_run && !call.caller.scope.is_person();
+        limited.then_some(f64::from(per_minute))
     }
 }
 
@@ -67,17 +67,17 @@ impl Layer for Rate {
             buckets.retain(|_, bucket| !bucket.is_full(now));
         }
         let keys = keys(call, limit);
-        for (key, a_minute) in &keys {
-            let full = || Bucket::full(*a_minute, MINUTE, now);
+        for (key, per_minute) in &keys {
+            let full = || Bucket::full(*per_minute, MINUTE, now);
             let bucket = buckets.entry(key.clone()).or_insert_with(full);
-            if bucket.left(now) < 1.0 {
+            if bucket.tokens(now) < 1.0 {
                 let wait = bucket.until(1.0).as_secs_f64().ceil();
                 let by = if key.2.is_some() { "" } else { " by all programs with such a token" };
                 return Verdict::Refuse(Refusal {
                     layer: self.name(),
                     code: ErrorCode::RateLimited,
                     reason: format!(
-                        "`{}` was called more than {a_minute} times in a minute{by}",
+                        "`{}` was called more than {per_minute} times in a minute{by}",
                         call.tool
                     ),
                     hint: Some(format!("try again in {wait} s")),
@@ -92,7 +92,7 @@ impl Layer for Rate {
         Verdict::Pass
     }
 
-    fn give_back(&self, call: &Call) {
+    fn refund(&self, call: &Call) {
         let Some(limit) = self.limit(call) else { return };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, _) in keys(call, limit) {

@@ -1,12 +1,12 @@
-//! What rules may do by themselves: apply plans, in the mode `auto`, within what a person agreed to when they enabled
-//! them. It cannot be switched off.
+//! Limits enabled rules: they apply plans, in the mode `auto`, within what a person agreed to. This layer cannot
+//! be switched off.
 
 use super::Layer;
 use crate::policy::call::{Action, Call, Effect, Refusal, Verdict};
 use crate::policy::caller::Scope;
 use crate::policy::settings::Mode;
 
-/// The one tool that rules call by themselves.
+/// The only tool that enabled rules call.
 const TOOL: &str = "apply_plan";
 
 pub(super) struct Standing;
@@ -56,7 +56,7 @@ impl Layer for Standing {
                 "a person can apply the plan, or enable the rule with `--with-trash`",
             );
         }
-        // What is written beside a move are the links that lead to what is moved.
+        // Writes beside a move are updated links.
         let moves = effects.iter().any(|one| one.action == Action::Move);
         let counts = |one: &&Effect| !(moves && one.action == Action::Write);
         let is_inside = |one: &Effect| {

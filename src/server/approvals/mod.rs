@@ -1,7 +1,7 @@
-//! Questions to a person: put to every client that can ask one, decided by the first valid answer.
+//! Approval requests: sent to every client that can show them, decided by the first valid answer.
 //!
-//! A question may outlive its call. While a program is there that shows it, it waits; while none is, for
-//! as long as the settings say. An answer that comes when no call waits is kept for the same call
+//! A request may outlive its call. It waits as long as a connected client shows it, and without one for as
+//! long as the settings say. An answer without a waiting call is stored for the same call
 //! ([`SavedAnswers`]).
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,137 +27,137 @@ use crate::protocol::permission::{
     PermissionOption, PermissionOutcome, RequestPermissionParams, RequestPermissionResult,
 };
 
-/// What every id of a question begins with.
+/// Prefix of the ids of approval requests.
 const PREFIX: &str = "permission-";
 
-/// Questions of callers of one kind that may wait at a time, and the bytes they may have together.
-const MOST: (usize, usize) = (32, 16 << 20);
+/// Maximum number of pending requests of one scope, and of their bytes.
+const MAX_PENDING: (usize, usize) = (32, 16 << 20);
 
-/// Characters of what a person says with an answer.
-const MAX_WORDS: usize = 1_000;
+/// Maximum characters of a person's comment.
+const MAX_COMMENT: usize = 1_000;
 
-/// What comes of a call that was asked about.
+/// The decision on a call, and who made it.
 type Answer = (Decision, Answerer);
 
 /// How long a call waits for an answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Patience {
-    /// Then it ends, and its question goes on waiting. `None`: for as long as the question waits.
+    /// After this time the call ends and its request stays pending. `None`: as long as the request is
+    /// pending.
     pub limit: Option<Duration>,
-    /// Whether it waits where nobody is there as well.
+    /// Whether the call waits even if no client shows the request.
     pub for_somebody: bool,
 }
 
-/// A question as it is put.
-struct Asked {
+/// A new request.
+struct NewRequest {
     number: i64,
-    /// When its call came, in milliseconds since the Unix epoch.
+    /// When the call was made, in milliseconds since the Unix epoch.
     time: i64,
-    /// Whether a person's own program alone brings the answer.
+    /// Whether only a person's own program may answer.
     personal: bool,
     key: Key,
     params: RequestPermissionParams,
-    /// What would be done, whole.
+    /// All changes of the call.
     changes: Arc<[ShownChange]>,
-    /// How long it waits while nobody is there, and an answer is kept.
-    kept: Duration,
+    /// How long it stays pending without a client that shows it, and how long an answer is stored.
+    expiry: Duration,
     left: Option<Left>,
 }
 
-/// The questions that wait, and the clients that can answer. A clone is the same.
+/// The pending requests, and the clients that can answer. Clones share them.
 #[derive(Clone, Default)]
 pub struct Approvals(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     last_call: u64,
-    clients: HashMap<u64, Asker>,
-    waiting: BTreeMap<i64, Waiting>,
+    clients: HashMap<u64, Approver>,
+    pending: BTreeMap<i64, PendingRequest>,
     saved: SavedAnswers,
 }
 
-/// A client that can ask its user.
-struct Asker {
+/// A client that can show requests to its user.
+struct Approver {
     outbox: Arc<Outbox>,
     name: String,
-    /// Of an ACP client: it is asked of these conversations alone, and not everything.
+    /// The conversations of an ACP client: it gets only requests of these, and not all of them.
     own: Option<Attached>,
 }
 
-struct Waiting {
-    /// Whether a person's own program alone brings the answer.
+struct PendingRequest {
+    /// Whether only a person's own program may answer.
     personal: bool,
     time: i64,
     key: Key,
     params: RequestPermissionParams,
     changes: Arc<[ShownChange]>,
-    /// Of its text, and of what would be changed.
+    /// Size of its message and of the changed texts.
     bytes: usize,
-    kept: Duration,
+    expiry: Duration,
     /// The calls that wait for its answer.
     calls: Vec<(u64, oneshot::Sender<Answer>)>,
-    /// What is left of the call that put it, once that is over.
+    /// What remains to be done for the call that made it, once that is over.
     left: Option<Left>,
-    /// Ends it, while nobody is there.
-    lapse: Option<Lapse>,
+    /// Ends the request, while no client shows it.
+    expires: Option<Expiry>,
 }
 
-/// A question that waits, as a person's program asks for it.
+/// A pending request, as listed for a person's program.
 pub struct Pending {
     pub number: i64,
-    /// When its call came, in milliseconds since the Unix epoch.
+    /// When the call was made, in milliseconds since the Unix epoch.
     pub time: i64,
     pub params: RequestPermissionParams,
-    /// Whether a connected program shows it.
+    /// Whether a connected client shows it.
     pub is_shown: bool,
     /// Whether a call waits for its answer.
     pub has_call: bool,
 }
 
 impl Approvals {
-    /// From now on this client is asked too, beginning with what waits already.
+    /// Adds a client, and sends it all pending requests.
     pub fn join(&self, connection: u64, outbox: &Arc<Outbox>, name: &str) {
         let (outbox, name) = (Arc::clone(outbox), name.to_owned());
-        self.enter(connection, Asker { outbox, name, own: None });
+        self.enter(connection, Approver { outbox, name, own: None });
     }
 
-    /// The same for an ACP client, which is asked of its `own` conversations alone.
+    /// As [`Self::join`], for an ACP client, which gets requests of its `own` conversations only.
     pub fn join_own(&self, connection: u64, outbox: &Arc<Outbox>, name: &str, own: &Attached) {
         let (outbox, own) = (Arc::clone(outbox), Some(own.clone()));
-        self.enter(connection, Asker { outbox, name: format!("{name} (ACP)"), own });
+        self.enter(connection, Approver { outbox, name: format!("{name} (ACP)"), own });
     }
 
-    fn enter(&self, connection: u64, asker: Asker) {
+    fn enter(&self, connection: u64, approver: Approver) {
         let mut state = lock(&self.0);
-        asker.put(&mut state.waiting, None);
-        state.clients.insert(connection, asker);
+        approver.send_pending(&mut state.pending, None);
+        state.clients.insert(connection, approver);
     }
 
-    /// A conversation has become one of an ACP client's own: it is asked what waits in it.
+    /// Sends an ACP client the pending requests of a conversation that it has attached.
     pub fn attached(&self, connection: u64, session: &str) {
         let mut state = lock(&self.0);
-        let State { clients, waiting, .. } = &mut *state;
-        if let Some(asker) = clients.get(&connection) {
-            asker.put(waiting, Some(session));
+        let State { clients, pending, .. } = &mut *state;
+        if let Some(approver) = clients.get(&connection) {
+            approver.send_pending(pending, Some(session));
         }
     }
 
-    /// The client is gone. What waits goes on waiting: others may answer, or it may come back.
+    /// Removes a client. Its requests stay pending: others may answer, or it may come back.
     pub fn leave(&self, connection: u64) {
         let mut state = lock(&self.0);
-        let State { clients, waiting, .. } = &mut *state;
+        let State { clients, pending, .. } = &mut *state;
         if clients.remove(&connection).is_none() {
             return;
         }
-        for (number, waiting) in waiting {
-            if waiting.lapse.is_none() && !clients.values().any(|asker| asker.is_asked(waiting)) {
-                waiting.lapse = Some(self.lapse_after(waiting.kept, *number));
+        for (number, request) in pending {
+            if request.expires.is_none() && !clients.values().any(|one| one.may_see(request)) {
+                request.expires = Some(self.expire_after(request.expiry, *number));
             }
         }
     }
 
-    /// Asks whether a call may go on; `call` names the call where it has a name. The first valid answer
-    /// counts.
+    /// Asks for approval of a call; `call` is the call's name, if it has one. The first valid answer counts.
     pub fn ask_about(
         &self,
         question: &Question,
@@ -167,23 +167,27 @@ impl Approvals {
         let number = question.number();
         let mut params = permission::params(question);
         params.tool_call.tool_call_id = call.unwrap_or_else(|| format!("call-{number}"));
-        let asked = Asked {
+        let request = NewRequest {
             number,
             time: question.time(),
             personal: question.is_personal(),
             key: question.key(),
             params,
             changes: Arc::clone(question.changes()),
-            kept: question.patience(),
+            expiry: question.patience(),
             left: Some(question.left()),
         };
-        self.ask(asked, patience)
+        self.ask(request, patience)
     }
 
-    fn ask(&self, asked: Asked, patience: Patience) -> impl Future<Output = Answer> + Send + use<> {
-        let put = self.put(asked, patience.for_somebody);
+    fn ask(
+        &self,
+        request: NewRequest,
+        patience: Patience,
+    ) -> impl Future<Output = Answer> + Send + use<> {
+        let put = self.put(request, patience.for_somebody);
         async move {
-            let (mut open, mut answer) = match put {
+            let (mut waiting, mut answer) = match put {
                 Ok(waits) => waits,
                 Err(decided) => return decided,
             };
@@ -192,74 +196,75 @@ impl Approvals {
             if let Ok(answer) = tokio::time::timeout(limit, &mut answer).await {
                 return answer.unwrap_or_else(withdrawn);
             }
-            match open.end() {
+            match waiting.end() {
                 Some(decision) => (decision, Answerer::default()),
-                // It came in this moment.
+                // The answer arrived at this moment.
                 None => answer.await.unwrap_or_else(withdrawn),
             }
         }
     }
 
-    /// Puts a question, or joins the call to the same one that waits; else what comes of the call.
+    /// Adds a request, or adds its call to an equal pending one. The error is an answer that is known
+    /// already.
     fn put(
         &self,
-        asked: Asked,
+        new: NewRequest,
         for_somebody: bool,
-    ) -> Result<(Open, oneshot::Receiver<Answer>), Answer> {
+    ) -> Result<(WaitingCall, oneshot::Receiver<Answer>), Answer> {
         let mut state = lock(&self.0);
-        if let Some(answer) = state.saved.take(asked.key) {
+        if let Some(answer) = state.saved.take(new.key) {
             return Err(answer);
         }
-        let same = state.waiting.iter().find(|(_, waiting)| waiting.key == asked.key);
+        let same = state.pending.iter().find(|(_, request)| request.key == new.key);
         let (number, mut left) = match same.map(|(number, _)| *number) {
             Some(number) => (number, None),
-            None => (asked.number, asked.left),
+            None => (new.number, new.left),
         };
-        if number == asked.number {
-            let mut waiting = Waiting {
-                personal: asked.personal,
-                time: asked.time,
-                key: asked.key,
-                params: asked.params,
-                changes: asked.changes,
+        if number == new.number {
+            let mut request = PendingRequest {
+                personal: new.personal,
+                time: new.time,
+                key: new.key,
+                params: new.params,
+                changes: new.changes,
                 bytes: 0,
-                kept: asked.kept,
+                expiry: new.expiry,
                 calls: Vec::new(),
                 left: None,
-                lapse: None,
+                expires: None,
             };
-            let ours = &mut waiting.params;
-            ours.options = options(ours.meta.vault.folder.as_deref(), &ours.meta.vault.tool);
-            let text = waiting.text(number);
-            waiting.bytes = text.len() + held(&waiting.changes);
-            if state.is_crowded(&waiting) {
+            let params = &mut request.params;
+            params.options = options(params.meta.vault.folder.as_deref(), &params.meta.vault.tool);
+            let text = request.text(number);
+            request.bytes = text.len() + content_bytes(&request.changes);
+            if state.is_crowded(&request) {
                 return Err((Decision::Crowded, Answerer::default()));
             }
-            for asker in state.clients.values().filter(|asker| asker.is_asked(&waiting)) {
-                asker.outbox.push(asker.text(number, &waiting, Some(&text)));
+            for approver in state.clients.values().filter(|one| one.may_see(&request)) {
+                approver.outbox.push(approver.text(number, &request, Some(&text)));
             }
-            if !state.shows(&waiting) {
-                waiting.lapse = Some(self.lapse_after(waiting.kept, number));
+            if !state.shows(&request) {
+                request.expires = Some(self.expire_after(request.expiry, number));
             }
-            state.waiting.insert(number, waiting);
+            state.pending.insert(number, request);
         }
-        let shown = state.waiting.get(&number).is_some_and(|waiting| state.shows(waiting));
+        let shown = state.pending.get(&number).is_some_and(|request| state.shows(request));
         state.last_call += 1;
         let call = state.last_call;
-        let Some(waiting) = state.waiting.get_mut(&number) else {
+        let Some(request) = state.pending.get_mut(&number) else {
             return Err((Decision::Withdrawn, Answerer::default()));
         };
         if !shown && !for_somebody {
-            waiting.left = waiting.left.take().or(left.take());
+            request.left = request.left.take().or(left.take());
             return Err((Decision::Pending { question: number, shown }, Answerer::default()));
         }
-        let (tell, answer) = oneshot::channel();
-        waiting.calls.push((call, tell));
-        Ok((Open { approvals: self.clone(), number, call, left }, answer))
+        let (sender, answer) = oneshot::channel();
+        request.calls.push((call, sender));
+        Ok((WaitingCall { approvals: self.clone(), number, call, left }, answer))
     }
 
-    /// Takes a client's answer; what answers no question, or not as it can be answered, counts for
-    /// nothing.
+    /// Handles a client's answer. One without a pending request, or with an option that was not offered, is
+    /// ignored.
     pub fn answer(&self, connection: u64, id: &RequestId, result: Option<Value>) {
         let RequestId::Text(id) = id else { return };
         let number = id.strip_prefix(PREFIX).and_then(|number| number.parse::<i64>().ok());
@@ -268,22 +273,21 @@ impl Approvals {
         let Some(RequestPermissionResult { outcome, meta }) = result else { return };
         let PermissionOutcome::Selected { option_id } = outcome else { return };
         let state = lock(&self.0);
-        let asker = state.clients.get(&connection);
-        let may = |asker: &&Asker| {
-            let asked = state.waiting.get(&number).is_some_and(|waiting| asker.is_asked(waiting));
-            asked && (asker.own.is_none() || acp::may_choose(&option_id))
+        let approver = state.clients.get(&connection);
+        let may = |approver: &&Approver| {
+            let sees = state.pending.get(&number).is_some_and(|one| approver.may_see(one));
+            sees && (approver.own.is_none() || acp::may_choose(&option_id))
         };
-        let Some(asker) = asker.filter(may) else { return };
+        let Some(approver) = approver.filter(may) else { return };
         let words = meta.unwrap_or_default().vault.words;
-        let (program, is_client) = (asker.name.clone(), asker.own.is_some());
+        let (program, is_client) = (approver.name.clone(), approver.own.is_some());
         drop(state);
         let by = Answerer { program, words, is_client };
         self.decide(number, &option_id, by, Some(connection));
     }
 
-    /// Decides a question as `by` has answered it, and tells everyone but `except` that it needs no answer
-    /// any more; whether a call waited for it. `None` where no such question waits, or it cannot be
-    /// answered so.
+    /// Decides a request, and withdraws it from all clients but `except`. Returns whether a call waited for
+    /// it; `None` if there is no such request, or the option is not offered.
     pub fn decide(
         &self,
         number: i64,
@@ -292,70 +296,70 @@ impl Approvals {
         except: Option<u64>,
     ) -> Option<bool> {
         let mut state = lock(&self.0);
-        let offered = &state.waiting.get(&number)?.params.options;
+        let offered = &state.pending.get(&number)?.params.options;
         offered.iter().find(|one| one.option_id == option)?;
         let decision = match option {
             "allow_once" => Decision::Once,
             "allow_always" => Decision::Always,
             _ => Decision::Reject,
         };
-        let by = Answerer { words: spoken(&by.words), ..by };
-        let waiting = state.waiting.remove(&number)?;
-        state.withdraw(number, &waiting, except);
-        let Waiting { key, kept, calls, left, .. } = waiting;
-        let (mut told, agreed) = (false, decision != Decision::Reject);
-        // A yes is for one of them: the last, since who repeats a call may have given up the one before.
-        for (_, tell) in calls.into_iter().rev() {
-            let answer = match agreed && told {
+        let by = Answerer { words: comment(&by.words), ..by };
+        let request = state.pending.remove(&number)?;
+        state.withdraw(number, &request, except);
+        let PendingRequest { key, expiry, calls, left, .. } = request;
+        let (mut delivered, agreed) = (false, decision != Decision::Reject);
+        // An approval is for one call: the last, since a caller that repeats a call may have given up the
+        // earlier one.
+        for (_, sender) in calls.into_iter().rev() {
+            let answer = match agreed && delivered {
                 true => (Decision::Anew, Answerer::default()),
                 false => (decision, by.clone()),
             };
-            told |= tell.send(answer).is_ok();
+            delivered |= sender.send(answer).is_ok();
         }
-        if !told {
+        if !delivered {
             let once = if agreed { Decision::Once } else { Decision::Reject };
-            state.saved.put(key, once, by.clone(), Instant::now() + kept);
+            state.saved.put(key, once, by.clone(), Instant::now() + expiry);
         }
         drop(state);
         settle(left, decision, by);
-        Some(told)
+        Some(delivered)
     }
-
-    /// The questions that wait, oldest first, or just this one.
+    /// The pending requests, oldest first, or only this one.
     #[must_use]
     pub fn pending(&self, only: Option<i64>) -> Vec<Pending> {
         let state = lock(&self.0);
-        let pending = |(number, waiting): (&i64, &Waiting)| Pending {
+        let pending = |(number, request): (&i64, &PendingRequest)| Pending {
             number: *number,
-            time: waiting.time,
-            params: waiting.params.clone(),
-            is_shown: state.shows(waiting),
-            has_call: !waiting.calls.is_empty(),
+            time: request.time,
+            params: request.params.clone(),
+            is_shown: state.shows(request),
+            has_call: !request.calls.is_empty(),
         };
-        let wanted = |(number, _): &(&i64, &Waiting)| only.is_none_or(|only| only == **number);
-        state.waiting.iter().filter(wanted).map(pending).collect()
+        let wanted = |(number, _): &(&i64, &PendingRequest)| only.is_none_or(|one| one == **number);
+        state.pending.iter().filter(wanted).map(pending).collect()
     }
 
-    /// The title of a question that waits, and all that would be done.
+    /// The title of a pending request, and all its changes.
     #[must_use]
     pub fn changes(&self, number: i64) -> Option<(String, Arc<[ShownChange]>)> {
         let state = lock(&self.0);
-        let waiting = state.waiting.get(&number)?;
-        Some((waiting.params.tool_call.title.clone(), Arc::clone(&waiting.changes)))
+        let request = state.pending.get(&number)?;
+        Some((request.params.tool_call.title.clone(), Arc::clone(&request.changes)))
     }
 
-    fn lapse_after(&self, kept: Duration, number: i64) -> Lapse {
+    fn expire_after(&self, expiry: Duration, number: i64) -> Expiry {
         let state = Arc::downgrade(&self.0);
-        let lapse = async move {
-            tokio::time::sleep(kept).await;
-            lapse(&state, number);
+        let expire = async move {
+            tokio::time::sleep(expiry).await;
+            expire(&state, number);
         };
-        Lapse(tokio::spawn(lapse).abort_handle())
+        Expiry(tokio::spawn(expire).abort_handle())
     }
 }
 
-impl Waiting {
-    /// As clients are asked it.
+impl PendingRequest {
+    /// The message for clients other than ACP clients.
     fn text(&self, number: i64) -> Utf8Bytes {
         Utf8Bytes::from(envelope::request(&id(number), &self.params))
     }
@@ -365,32 +369,31 @@ impl Waiting {
     }
 }
 
-impl Asker {
-    /// Whether it is asked about this.
-    fn is_asked(&self, waiting: &Waiting) -> bool {
+impl Approver {
+    /// Whether the client gets this request.
+    fn may_see(&self, request: &PendingRequest) -> bool {
         let own = self.own.as_ref();
-        own.is_none_or(|own| !waiting.personal && own.has(&waiting.params.session_id))
+        own.is_none_or(|own| !request.personal && own.has(&request.params.session_id))
     }
-
-    /// A question as this client is asked it; `usual` is its text for most, where that is known.
-    fn text(&self, number: i64, waiting: &Waiting, usual: Option<&Utf8Bytes>) -> Utf8Bytes {
+    /// The message for this client; `usual` is [`PendingRequest::text`], if it was made before.
+    fn text(&self, number: i64, request: &PendingRequest, usual: Option<&Utf8Bytes>) -> Utf8Bytes {
         match (&self.own, usual) {
             (Some(_), _) => {
-                let (id, params) = (format!("{PREFIX}{number}"), acp::question(&waiting.params));
+                let (id, params) = (format!("{PREFIX}{number}"), acp::question(&request.params));
                 acp::request(&id, RequestPermissionParams::METHOD, &params)
             }
             (None, Some(usual)) => usual.clone(),
-            (None, None) => waiting.text(number),
+            (None, None) => request.text(number),
         }
     }
 
-    /// Asks what waits, or what waits in one conversation.
-    fn put(&self, waiting: &mut BTreeMap<i64, Waiting>, session: Option<&str>) {
-        let is_it = |one: &Waiting| session.is_none_or(|it| one.params.session_id == it);
-        let asked = waiting.iter_mut().filter(|(_, one)| is_it(one) && self.is_asked(one));
-        let texts: Vec<Utf8Bytes> = asked
+    /// Sends the pending requests, or those of one conversation.
+    fn send_pending(&self, pending: &mut BTreeMap<i64, PendingRequest>, session: Option<&str>) {
+        let is_of = |one: &PendingRequest| session.is_none_or(|it| one.params.session_id == it);
+        let wanted = pending.iter_mut().filter(|(_, one)| is_of(one) && self.may_see(one));
+        let texts: Vec<Utf8Bytes> = wanted
             .map(|(number, one)| {
-                one.lapse = None;
+                one.expires = None;
                 self.text(*number, one, None)
             })
             .collect();
@@ -399,112 +402,111 @@ impl Asker {
 }
 
 impl State {
-    /// Whether a client that is connected shows it.
-    fn shows(&self, waiting: &Waiting) -> bool {
-        self.clients.values().any(|asker| asker.is_asked(waiting))
+    /// Whether a connected client shows it.
+    fn shows(&self, request: &PendingRequest) -> bool {
+        self.clients.values().any(|approver| approver.may_see(request))
     }
 
-    /// Tells everyone but `except` that a question needs no answer any more.
-    fn withdraw(&self, number: i64, waiting: &Waiting, except: Option<u64>) {
+    /// Tells all clients but `except` that a request needs no answer any more.
+    fn withdraw(&self, number: i64, request: &PendingRequest, except: Option<u64>) {
         let params = CancelParams { request_id: id(number) };
         let text = Utf8Bytes::from(envelope::notification(&params));
-        for (connection, asker) in &self.clients {
-            if Some(*connection) != except && asker.is_asked(waiting) {
-                asker.outbox.push(text.clone());
+        for (connection, approver) in &self.clients {
+            if Some(*connection) != except && approver.may_see(request) {
+                approver.outbox.push(text.clone());
             }
         }
     }
 
-    /// Whether callers of its kind have too much waiting for one more.
-    fn is_crowded(&self, one: &Waiting) -> bool {
-        let others = self.waiting.values().filter(|waiting| waiting.scope() == one.scope());
+    /// Whether its scope has too much pending for one more.
+    fn is_crowded(&self, one: &PendingRequest) -> bool {
+        let others = self.pending.values().filter(|other| other.scope() == one.scope());
         let (count, bytes) =
             others.fold((1, one.bytes), |(count, bytes), other| (count + 1, bytes + other.bytes));
-        count > MOST.0 || (count > 1 && bytes > MOST.1)
+        count > MAX_PENDING.0 || (count > 1 && bytes > MAX_PENDING.1)
     }
 }
 
-/// Ends a question that waits for somebody to come; dropped when somebody does.
-struct Lapse(AbortHandle);
+/// A timer that ends a request which no client shows. Dropping it stops the timer.
+struct Expiry(AbortHandle);
 
-impl Drop for Lapse {
+impl Drop for Expiry {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// Nobody came to answer it.
-fn lapse(state: &Weak<Mutex<State>>, number: i64) {
+/// Ends a request that no client has shown in time.
+fn expire(state: &Weak<Mutex<State>>, number: i64) {
     let Some(state) = state.upgrade() else { return };
     let mut state = lock(&state);
-    if state.waiting.get(&number).is_none_or(|waiting| state.shows(waiting)) {
+    if state.pending.get(&number).is_none_or(|request| state.shows(request)) {
         return;
     }
-    let Some(waiting) = state.waiting.remove(&number) else { return };
+    let Some(request) = state.pending.remove(&number) else { return };
     drop(state);
-    for (_, tell) in waiting.calls {
-        let _ = tell.send((Decision::Late, Answerer::default()));
+    for (_, sender) in request.calls {
+        let _ = sender.send((Decision::Late, Answerer::default()));
     }
-    settle(waiting.left, Decision::Late, Answerer::default());
+    settle(request.left, Decision::Late, Answerer::default());
 }
 
-/// Has it written down how a question was decided whose call is over.
+/// Records the decision on a call that is over.
 fn settle(left: Option<Left>, decision: Decision, by: Answerer) {
     if let Some(left) = left {
         tokio::task::spawn_blocking(move || left.settle(decision, &by));
     }
 }
 
-/// A call that waits for an answer. Dropped, it was withdrawn, or has its answer; a question that only it
-/// had is then taken away.
-struct Open {
+/// A call that waits for an answer. Dropping it removes the call, and its request if it was the last call.
+struct WaitingCall {
     approvals: Approvals,
     number: i64,
     call: u64,
-    /// Of the call that put the question.
+    /// Of the call that made the request.
     left: Option<Left>,
 }
 
-impl Open {
-    /// The call waits no longer, and its question goes on waiting. `None` where it has its answer.
+impl WaitingCall {
+    /// Stops waiting and leaves the request pending. `None` if the call has its answer.
     fn end(&mut self) -> Option<Decision> {
         let mut state = lock(&self.approvals.0);
-        let shown = state.waiting.get(&self.number).is_some_and(|waiting| state.shows(waiting));
-        let waiting = state.waiting.get_mut(&self.number)?;
-        let at = waiting.calls.iter().position(|(call, _)| *call == self.call)?;
-        waiting.calls.remove(at);
-        waiting.left = waiting.left.take().or(self.left.take());
+        let shown = state.pending.get(&self.number).is_some_and(|request| state.shows(request));
+        let request = state.pending.get_mut(&self.number)?;
+        let at = request.calls.iter().position(|(call, _)| *call == self.call)?;
+        request.calls.remove(at);
+        request.left = request.left.take().or(self.left.take());
         Some(Decision::Pending { question: self.number, shown })
     }
 }
 
-impl Drop for Open {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
         let mut state = lock(&self.approvals.0);
-        let Some(waiting) = state.waiting.get_mut(&self.number) else { return };
-        let Some(at) = waiting.calls.iter().position(|(call, _)| *call == self.call) else {
+        let Some(request) = state.pending.get_mut(&self.number) else { return };
+        let Some(at) = request.calls.iter().position(|(call, _)| *call == self.call) else {
             return;
         };
-        waiting.calls.remove(at);
-        if waiting.calls.is_empty()
-            && waiting.left.is_none()
-            && let Some(waiting) = state.waiting.remove(&self.number)
+        request.calls.remove(at);
+        if request.calls.is_empty()
+            && request.left.is_none()
+            && let Some(request) = state.pending.remove(&self.number)
         {
-            state.withdraw(self.number, &waiting, None);
+            state.withdraw(self.number, &request, None);
         }
     }
 }
 
-/// Bytes of the texts that are held for who wants to see all of a question.
-fn held(changes: &[ShownChange]) -> usize {
+/// Bytes of the old and new texts of changes.
+fn content_bytes(changes: &[ShownChange]) -> usize {
     let contents = changes.iter().filter_map(|change| change.content.as_deref());
     contents.map(|content| content.old.as_ref().map_or(0, Vec::len) + content.new.len()).sum()
 }
 
-/// What a person says with an answer, on one line and within its limit.
-fn spoken(words: &str) -> String {
+/// A person's comment, on one line of limited length.
+fn comment(words: &str) -> String {
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().filter(|c| !c.is_control()).take(MAX_WORDS).collect()
+    line.chars().filter(|c| !c.is_control()).take(MAX_COMMENT).collect()
 }
 
 fn id(number: i64) -> RequestId {

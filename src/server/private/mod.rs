@@ -1,8 +1,7 @@
-//! Files and folders of ours that nobody else may read: one rule, for the state folder and for what
-//! lies in it.
+//! Private files and folders: the state folder and what is in it.
 //!
-//! A folder of this user that stands open is closed; what belongs to another or is a link is never
-//! used, and a file that was open is refused, since others may have read it already.
+//! A folder of this user that is open to others is closed; what belongs to another user or is a symlink is
+//! never used, and a file that was open is refused, since others may have read it.
 
 #![expect(clippy::disallowed_methods, reason = "our own state folder, never a vault")]
 
@@ -17,19 +16,16 @@ mod system;
 #[path = "windows.rs"]
 mod system;
 
-/// Why something is not ours alone.
+/// Why a file or folder is not private.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPrivate {
-    /// Someone who can plant a link could collect our token.
+    /// Whoever planted a link could collect our token.
     #[error("it is a symlink, or no {0}")]
     Wrong(&'static str),
-    /// Of another user, who may change it.
     #[error("it belongs to another user")]
     Foreign,
-    /// Open to others.
     #[error("its mode {0:03o} lets other users in")]
     Open(u32),
-    /// The file system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -43,8 +39,8 @@ impl From<NotPrivate> for io::Error {
     }
 }
 
-/// Makes a folder and those above it where they are missing, for this user alone; one that is
-/// there already must be this user's, and is closed to others.
+/// Creates a folder and its parents if they are missing, for this user alone. An existing one must belong
+/// to this user, and is closed to others.
 pub fn folder(path: &Path) -> Result<(), NotPrivate> {
     system::create(path)?;
     match check_folder(path) {
@@ -56,7 +52,7 @@ pub fn folder(path: &Path) -> Result<(), NotPrivate> {
     }
 }
 
-/// Whether the folder is this user's alone.
+/// Fails unless the folder is private.
 pub fn check_folder(path: &Path) -> Result<(), NotPrivate> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {
@@ -65,7 +61,7 @@ pub fn check_folder(path: &Path) -> Result<(), NotPrivate> {
     system::check(&metadata)
 }
 
-/// Whether the file is this user's alone; what the system says of it.
+/// Fails unless the file is private. Returns its metadata.
 pub fn check_file(path: &Path) -> Result<Metadata, NotPrivate> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() {

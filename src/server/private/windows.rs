@@ -1,5 +1,5 @@
-//! What lies below the user's profile is closed to other users by the access list it inherits, so
-//! there is no mode to set and none to check.
+//! Folders in the user's profile inherit an access list that excludes other users, so there is no mode to set
+//! or check.
 
 #![expect(clippy::disallowed_methods, reason = "our own state folder, never a vault")]
 

@@ -1,10 +1,10 @@
-//! Bytes by their hash: each text once, compressed where it pays, checked on every read.
+//! A content-addressed store: each text once, compressed if that saves space, verified on every read.
 //!
-//! A file is named by the BLAKE3 of its bytes as they were given. It begins with sixteen bytes:
-//! `VSB1`, how it is packed, three zeros, and how long the bytes are unpacked. It is written under
-//! another name, made durable, renamed, and the folder made durable: what has its name is whole.
+//! A file is named by the BLAKE3 hash of its uncompressed bytes. Its header has sixteen bytes: `VSB1`, the
+//! compression, three zeros, and the uncompressed length. A file is written under a temporary name, synced
+//! and renamed, and then its folder is synced: a file with its final name is complete.
 
-mod packing;
+mod header;
 
 use std::fmt;
 use std::fs::File;
@@ -14,15 +14,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::packing::{HEADER, ZSTD, header, parse_header, write_packed};
+use self::header::{HEADER, ZSTD, header, parse_header, write_blob};
 use crate::chaos;
 
-/// From how many new files on they are made durable by one call for the whole file system, where
-/// the system has one.
-const MANY: usize = 8;
+/// More new files than this are synced by one `syncfs`, on systems that have it.
+const SYNCFS_ABOVE: usize = 8;
 
-/// The hash of some bytes: their BLAKE3, written as 64 hexadecimal digits. Its first half is the
-/// revision that the tools show.
+/// A BLAKE3 hash, displayed as 64 hexadecimal digits. Its first half is the revision that the tools show.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobHash([u8; 32]);
 
@@ -60,74 +58,64 @@ impl FromStr for BlobHash {
     }
 }
 
-/// Why bytes could not be kept or fetched.
+/// Errors of the blob store.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// They are not in the store.
     #[error("the text `{hash}` is not in the store")]
-    Missing {
-        /// What was asked for.
-        hash: BlobHash,
-    },
-    /// They are not what they were when they were put there.
+    Missing { hash: BlobHash },
+    /// The stored bytes do not match their hash.
     #[error("the text `{hash}` is damaged: {reason}")]
-    Damaged {
-        /// What was asked for.
-        hash: BlobHash,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The system refused.
-    #[error("could not {action} `{}`: {source}", place.display())]
+    Damaged { hash: BlobHash, reason: String },
+    /// The operating system failed.
+    #[error("could not {action} `{}`: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// A verb.
         action: &'static str,
-        place: PathBuf,
-        /// The system's answer.
+        path: PathBuf,
         source: io::Error,
     },
 }
 
-/// What is known of a stored text without unpacking it.
+/// A stored blob, by its file's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     pub hash: BlobHash,
-    /// Bytes it takes on the disk, as far as its file goes.
+    /// Size of its file.
     pub bytes: u64,
-    /// When it was put there.
+    /// When it was stored.
     pub modified: std::time::SystemTime,
 }
 
-/// The folder of texts.
+/// The folder of blobs.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,
-    /// Whether every name in the folder is known to be durable.
+    /// Whether all names in the folder are known to be durable.
     synced: Arc<AtomicBool>,
 }
 
 impl Blobs {
-    /// The texts in this folder, which is made when it is needed.
+    /// The blobs in this folder, which is created when needed.
     pub fn at(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), synced: Arc::default() }
     }
 
-    fn place(&self, hash: BlobHash) -> PathBuf {
+    fn path_of(&self, hash: BlobHash) -> PathBuf {
         self.folder.join(hash.to_string())
     }
 
     fn failed<'a>(
         action: &'static str,
-        place: &'a Path,
+        path: &'a Path,
     ) -> impl Fn(io::Error) -> BlobError + use<'a> {
-        move |source| BlobError::Io { action, place: place.to_owned(), source }
+        move |source| BlobError::Io { action, path: path.to_owned(), source }
     }
 
-    /// Keeps these texts; all of them are durable when this returns. One that is there is read
-    /// through, and written anew if it is damaged: the caller may hold the last good copy.
+    /// Stores texts; all of them are durable when this returns. A stored one is verified, and written
+    /// again if it is damaged: the caller may hold the last good copy.
     ///
     /// # Errors
-    /// [`BlobError::Io`]; those that were put before may be there.
+    /// [`BlobError::Io`]; some of the texts may be stored then.
     pub fn put(&self, texts: &[&[u8]]) -> Result<Vec<BlobHash>, BlobError> {
         let hashes: Vec<BlobHash> = texts.iter().map(|text| BlobHash::of(text)).collect();
         let mut fresh: Vec<(BlobHash, &[u8])> = hashes
@@ -139,7 +127,7 @@ impl Blobs {
         fresh.sort_unstable_by_key(|(hash, _)| *hash);
         fresh.dedup_by_key(|(hash, _)| *hash);
         if fresh.is_empty() {
-            // Found, but named by a process that may have ended before the name was durable.
+            // The process that named them may have ended before the folder was synced.
             if !hashes.is_empty() && !self.synced.load(Ordering::Acquire) {
                 self.sync_folder()?;
             }
@@ -149,11 +137,11 @@ impl Blobs {
         let mut written = Vec::with_capacity(fresh.len());
         let stored = self.write_all(&fresh, &mut written);
         if stored.is_err() {
-            // The named ones, too: a sync that failed once says nothing when it is asked again.
+            // Named files, too: after a failed sync a second one may report success.
             for (temp, hash, had) in &written {
-                // What was there before is whole or was damaged, and is the same text now.
+                // A file that was there before has the same content, if it was not damaged.
                 if std::fs::remove_file(temp).is_err() && !had {
-                    let _ = std::fs::remove_file(self.place(*hash));
+                    let _ = std::fs::remove_file(self.path_of(*hash));
                 }
             }
         }
@@ -165,14 +153,14 @@ impl Blobs {
         fresh: &[(BlobHash, &[u8])],
         written: &mut Vec<(PathBuf, BlobHash, bool)>,
     ) -> Result<(), BlobError> {
-        let together = cfg!(target_os = "linux") && fresh.len() > MANY;
+        let together = cfg!(target_os = "linux") && fresh.len() > SYNCFS_ABOVE;
         for (hash, text) in fresh {
             let temp = self.folder.join(temp_name());
             let failed = Self::failed("write", &temp);
             let mut file = create(&temp).map_err(&failed)?;
-            let had = !matches!(self.place(*hash).try_exists(), Ok(false));
+            let had = !matches!(self.path_of(*hash).try_exists(), Ok(false));
             written.push((temp.clone(), *hash, had));
-            chaos::step("write a blob", || write_packed(&mut file, text)).map_err(&failed)?;
+            chaos::step("write a blob", || write_blob(&mut file, text)).map_err(&failed)?;
             if !together {
                 chaos::step("sync a blob", || file.sync_all()).map_err(&failed)?;
             }
@@ -182,14 +170,14 @@ impl Blobs {
         }
         self.synced.store(false, Ordering::Release);
         for (temp, hash, _) in written.iter() {
-            let place = self.place(*hash);
-            let renamed = chaos::step("name a blob", || std::fs::rename(temp, &place));
-            renamed.map_err(Self::failed("name", &place))?;
+            let path = self.path_of(*hash);
+            let renamed = chaos::step("name a blob", || std::fs::rename(temp, &path));
+            renamed.map_err(Self::failed("name", &path))?;
         }
         self.sync_folder()
     }
 
-    /// Keeps all that `source` gives, however much, without holding it.
+    /// Stores everything that `source` gives without holding it in memory. Returns its hash and length.
     ///
     /// # Errors
     /// [`BlobError::Io`].
@@ -199,29 +187,26 @@ impl Blobs {
         let failed = Self::failed("write", &temp);
         let done = (|| {
             let mut file = create(&temp)?;
-            // The length is not known yet; it is written at the end.
+            // The length is not known yet; the header is rewritten at the end.
             file.write_all(&header(ZSTD, 0))?;
-            let mut packer = zstd::stream::Encoder::new(&mut file, 3)?;
+            let mut encoder = zstd::stream::Encoder::new(&mut file, 3)?;
             let (mut hasher, mut length) = (blake3::Hasher::new(), 0);
-            let mut buffer = vec![0; 64 << 10];
-            loop {
-                let read = match source.read(&mut buffer) {
-                    Ok(0) => break,
-                    Ok(read) => read,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(error),
-                };
-                hasher.update(&buffer[..read]);
-                packer.write_all(&buffer[..read])?;
-                length += read as u64;
-            }
-            packer.finish()?;
+            each_chunk(
+                source,
+                |error| error,
+                |chunk| {
+                    hasher.update(chunk);
+                    length += chunk.len() as u64;
+                    encoder.write_all(chunk)
+                },
+            )?;
+            encoder.finish()?;
             io::Seek::seek(&mut file, io::SeekFrom::Start(0))?;
             file.write_all(&header(ZSTD, length))?;
             chaos::step("sync a blob", || file.sync_all())?;
             let hash = BlobHash(*hasher.finalize().as_bytes());
             self.synced.store(false, Ordering::Release);
-            chaos::step("name a blob", || std::fs::rename(&temp, self.place(hash)))?;
+            chaos::step("name a blob", || std::fs::rename(&temp, self.path_of(hash)))?;
             Ok((hash, length))
         })();
         if done.is_err() {
@@ -232,12 +217,12 @@ impl Blobs {
         Ok(done)
     }
 
-    /// Whether this text is there, as far as its name goes.
+    /// Whether there is a file of this name.
     pub fn has(&self, hash: BlobHash) -> bool {
-        self.place(hash).is_file()
+        self.path_of(hash).is_file()
     }
 
-    /// Fetches a text and checks that it is the one that was put there.
+    /// Reads and verifies a blob.
     ///
     /// # Errors
     /// [`BlobError::Missing`], [`BlobError::Damaged`], [`BlobError::Io`].
@@ -247,7 +232,7 @@ impl Blobs {
         Ok(bytes)
     }
 
-    /// How many bytes this text has, by what its file says.
+    /// The length of a blob, by its header.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -256,61 +241,53 @@ impl Blobs {
     }
 
     fn open(&self, hash: BlobHash) -> Result<(File, u8, u64), BlobError> {
-        let place = self.place(hash);
-        let mut file = match File::open(&place) {
+        let path = self.path_of(hash);
+        let mut file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(BlobError::Missing { hash });
             }
-            Err(error) => return Err(Self::failed("open", &place)(error)),
+            Err(error) => return Err(Self::failed("open", &path)(error)),
         };
         let mut head = [0; HEADER];
-        let read = file.read_exact(&mut head);
-        let parsed = read.ok().and_then(|()| parse_header(&head));
+        let parsed = file.read_exact(&mut head).ok().and_then(|()| parse_header(&head));
         let reason = "its first bytes are not what they should be".to_owned();
-        let (packing, length) = parsed.ok_or(BlobError::Damaged { hash, reason })?;
-        Ok((file, packing, length))
+        let (compression, length) = parsed.ok_or(BlobError::Damaged { hash, reason })?;
+        Ok((file, compression, length))
     }
 
-    /// Writes a text to `to`; whether it is the right one is known only when this returns well.
+    /// Writes a blob to `to`. The bytes are verified only when this returns `Ok`.
     ///
     /// # Errors
     /// As [`Self::get`].
     pub fn copy(&self, hash: BlobHash, to: &mut impl Write) -> Result<(), BlobError> {
         let damaged = |reason: String| BlobError::Damaged { hash, reason };
-        let (file, packing, length) = self.open(hash)?;
+        let (file, compression, length) = self.open(hash)?;
         let file = io::BufReader::new(file);
-        let mut source: Box<dyn Read> = match packing {
+        let mut source: Box<dyn Read> = match compression {
             ZSTD => {
-                let unpacked = zstd::stream::Decoder::new(file);
-                Box::new(unpacked.map_err(|error| damaged(error.to_string()))?)
+                let decoder = zstd::stream::Decoder::new(file);
+                Box::new(decoder.map_err(|error| damaged(error.to_string()))?)
             }
             _ => Box::new(file),
         };
         let (mut hasher, mut seen) = (blake3::Hasher::new(), 0);
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let read = match source.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(damaged(error.to_string())),
-            };
-            seen += read as u64;
+        let read_error = |error: io::Error| damaged(error.to_string());
+        each_chunk(&mut source, read_error, |chunk| {
+            seen += chunk.len() as u64;
             if seen > length {
                 return Err(damaged("it is longer than it says".to_owned()));
             }
-            hasher.update(&buffer[..read]);
-            let written = to.write_all(&buffer[..read]);
-            written.map_err(Self::failed("copy", &self.place(hash)))?;
-        }
+            hasher.update(chunk);
+            to.write_all(chunk).map_err(Self::failed("copy", &self.path_of(hash)))
+        })?;
         if seen != length || *hasher.finalize().as_bytes() != hash.0 {
             return Err(damaged("its bytes do not have its hash".to_owned()));
         }
         Ok(())
     }
 
-    /// Reads a text through and compares it with its hash.
+    /// Reads a blob and compares it with its hash.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -318,7 +295,7 @@ impl Blobs {
         self.copy(hash, &mut io::sink())
     }
 
-    /// Everything that is stored. Unfinished files of an earlier run are left out.
+    /// All stored blobs, without temporary files.
     ///
     /// # Errors
     /// [`BlobError::Io`].
@@ -342,22 +319,21 @@ impl Blobs {
         Ok(stored)
     }
 
-    /// Takes a text away for good; one that is gone already is no error.
+    /// Deletes a blob; a missing one is no error.
     ///
     /// # Errors
     /// [`BlobError::Io`].
     pub fn remove(&self, hash: BlobHash) -> Result<(), BlobError> {
-        let place = self.place(hash);
-        match chaos::step("remove a blob", || std::fs::remove_file(&place)) {
+        let path = self.path_of(hash);
+        match chaos::step("remove a blob", || std::fs::remove_file(&path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Self::failed("remove", &place)(error))
+                Err(Self::failed("remove", &path)(error))
             }
             _ => Ok(()),
         }
     }
 
-    /// Removes what an earlier run left half-written, for whoever holds the vault alone: no row
-    /// names it.
+    /// Removes temporary files of an earlier run. The caller must hold the vault's lock.
     pub fn sweep(&self) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(TEMP) {
@@ -394,11 +370,28 @@ impl Blobs {
 
     #[cfg(not(target_os = "linux"))]
     fn sync_file_system(&self) -> Result<(), BlobError> {
-        unreachable!("files are made durable one by one here")
+        unreachable!("each file is synced on this system")
     }
 }
 
-/// What the names of unfinished files begin with.
+/// Calls `each` with all bytes of `source`, in chunks.
+fn each_chunk<E>(
+    source: &mut impl Read,
+    read_error: impl Fn(io::Error) -> E,
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match source.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => each(&buffer[..read])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(read_error(error)),
+        }
+    }
+}
+
+/// Prefix of temporary files.
 const TEMP: &str = ".new-";
 
 fn temp_name() -> String {
@@ -406,16 +399,16 @@ fn temp_name() -> String {
     format!("{TEMP}{random:016x}")
 }
 
-/// A new file for this user alone.
-fn create(place: &Path) -> io::Result<File> {
+/// Creates a file that only this user can read.
+fn create(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(place)
+    options.open(path)
 }
 
-/// Keeps a folder from other users, where the system knows how.
+/// Makes a folder private to this user, on Unix.
 pub(super) fn private(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -426,13 +419,12 @@ pub(super) fn private(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the names in a folder durable. Windows does that by itself.
+/// Syncs a folder. Windows needs no such call.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let folder = File::open(folder)?;
         folder.sync_all()?;
-        // xfs reports success even after it has shut itself down and dropped the change, which only
-        // a look at the folder tells.
+        // xfs reports success even after it has shut down and dropped the change; `metadata` fails then.
         folder.metadata()?;
     }
     Ok(())

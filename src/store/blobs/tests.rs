@@ -1,4 +1,4 @@
-//! What is put is what is fetched, or it is said that it is not.
+//! Stored texts are read back unchanged, and damage is detected.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn blobs() -> (tempfile::TempDir, Blobs) {
 }
 
 #[test]
-fn what_is_put_is_what_is_fetched() {
+fn stored_texts_are_read_back() {
     let (_folder, blobs) = blobs();
     let noise: Vec<u8> = (0..5_000_u32).flat_map(|n| BlobHash::of(&n.to_le_bytes()).0).collect();
     let texts: Vec<Vec<u8>> = (0..20_usize)
@@ -28,7 +28,7 @@ fn what_is_put_is_what_is_fetched() {
         stored.iter().find(|one| one.hash == hash).unwrap().bytes as usize
     };
     assert!(size(&texts[19]) < texts[19].len() / 10);
-    assert_eq!(size(&noise), noise.len() + HEADER, "what does not pack is not packed");
+    assert_eq!(size(&noise), noise.len() + HEADER, "noise does not compress");
     assert_eq!(blobs.put(&given).unwrap(), hashes);
     let (hash, length) = blobs.put_reader(&mut &texts[19][..]).unwrap();
     assert_eq!((hash, length), (hashes[19], texts[19].len() as u64));
@@ -36,32 +36,32 @@ fn what_is_put_is_what_is_fetched() {
 }
 
 #[test]
-fn every_flipped_bit_is_seen() {
+fn every_flipped_bit_is_detected() {
     let (_folder, blobs) = blobs();
     for text in ["short".to_owned(), "a longer text, ".repeat(100)] {
         let hash = blobs.put(&[text.as_bytes()]).unwrap()[0];
-        let place = blobs.place(hash);
-        let whole = std::fs::read(&place).unwrap();
+        let path = blobs.path_of(hash);
+        let whole = std::fs::read(&path).unwrap();
         for bit in 0..whole.len() * 8 {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            std::fs::write(&place, &flipped).unwrap();
+            std::fs::write(&path, &flipped).unwrap();
             match blobs.get(hash) {
                 Err(BlobError::Damaged { .. }) => {}
-                // A bit of the packing's own frame that changes nothing.
+                // A bit of zstd's frame that changes nothing.
                 Ok(bytes) => assert_eq!(bytes, text.as_bytes(), "bit {bit}"),
                 Err(error) => panic!("bit {bit}: {error}"),
             }
         }
         for length in 0..whole.len() {
-            std::fs::write(&place, &whole[..length]).unwrap();
+            std::fs::write(&path, &whole[..length]).unwrap();
             assert!(matches!(blobs.get(hash), Err(BlobError::Damaged { .. })), "{length}");
         }
-        // Put again over a damaged one: it is whole again.
+        // Storing it again repairs it.
         let mut flipped = whole.clone();
         *flipped.last_mut().unwrap() ^= 1;
         for damaged in [&whole[..whole.len() / 2], &whole[..HEADER + 1], &flipped] {
-            std::fs::write(&place, damaged).unwrap();
+            std::fs::write(&path, damaged).unwrap();
             assert_eq!(blobs.put(&[text.as_bytes()]).unwrap()[0], hash);
             assert_eq!(blobs.get(hash).unwrap(), text.as_bytes());
         }

@@ -1,27 +1,27 @@
-//! Branches: what is archived when an earlier message is edited, and the history of each.
+//! Branches: an edited message starts a new one, and the old one is kept.
 
 use rusqlite::{OptionalExtension, params};
 
 use super::rows::{self, ITEM};
-use super::write::{check_quiet, reopen, touch};
+use super::write::{check_no_turn, reopen, touch};
 use crate::conversation::{BranchId, ConversationId, Item, ItemNumber};
 use crate::store::database::Database;
 use crate::store::error::{Each, StoreError};
-use crate::store::query::{all, each, first};
+use crate::store::query::{all, each};
 
 /// A branch of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     pub number: BranchId,
-    /// The branch it came from, and the first item of that one which it no longer has.
+    /// The parent branch, and its first item that this branch does not have.
     pub parent: Option<(BranchId, ItemNumber)>,
     /// When it began, in milliseconds since the Unix epoch.
     pub began: i64,
-    /// How many items were said in it.
+    /// Number of its own items.
     pub items: u64,
 }
 
-/// The branches that lead to the one asked for, each with the first number that does not count.
+/// The branch asked for and its ancestors, each with the first item number that is not part of the history.
 const PATH: &str = "WITH RECURSIVE path (number, before) AS (
          SELECT ?2, 9223372036854775807
          UNION ALL
@@ -29,15 +29,15 @@ const PATH: &str = "WITH RECURSIVE path (number, before) AS (
          FROM branch JOIN path ON branch.number = path.number
          WHERE branch.conversation = ?1 AND branch.parent IS NOT NULL)";
 
-/// The branches of all conversations, and the items in them.
+/// Branches and their items.
 #[derive(Debug, Clone)]
 pub struct Branches(pub(super) Database);
 
 impl Branches {
-    /// The items of a branch and of those it came from, in order; of the live branch by default.
+    /// The items of a branch and its ancestors, in order; of the live branch by default.
     ///
     /// # Errors
-    /// [`StoreError::Row`] where one of them is damaged.
+    /// [`StoreError::Row`]: one of them is damaged.
     pub fn history(
         &self,
         conversation: ConversationId,
@@ -46,14 +46,14 @@ impl Branches {
         self.each_of_history(conversation, branch)?.into_iter().collect()
     }
 
-    /// The items of the live branch that can be read, in order.
+    /// The undamaged items of the live branch, in order.
     pub fn readable_history(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
         let each = self.each_of_history(conversation, None)?;
         Ok(each.into_iter().filter_map(Result::ok).collect())
     }
 
-    /// The items of a branch and of those it came from, in order; of the live branch by default. One
-    /// that is damaged stands as what is wrong with it.
+    /// The items of a branch and its ancestors, in order; of the live branch by default. A damaged item is
+    /// an error in its place.
     pub fn each_of_history(
         &self,
         conversation: ConversationId,
@@ -72,29 +72,25 @@ impl Branches {
                           AND item.number < path.before
                  ORDER BY item.number"
             );
-            let mut statement = connection.prepare_cached(&query)?;
-            each(statement.query(params![conversation.0, branch])?, rows::item)
+            each(connection, &query, params![conversation.0, branch], rows::item)
         })
     }
 
-    /// One item, on whichever branch.
+    /// One item, on any branch.
     pub fn item(
         &self,
         conversation: ConversationId,
         number: ItemNumber,
     ) -> Result<Option<Item>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {ITEM} FROM item WHERE conversation = ?1 AND number = ?2");
-            first(connection, &query, params![conversation.0, number.0], rows::item)
-        })
+        let query = format!("SELECT {ITEM} FROM item WHERE conversation = ?1 AND number = ?2");
+        self.0.first(&query, params![conversation.0, number.0], rows::item)
     }
 
-    /// Goes on from before `item`, an item of this conversation: what came from it on stays as the
-    /// branch it was in. The new branch, which is the live one from now on.
+    /// Starts a new branch before `item`, whose branch stays as it is. Returns the new branch, which becomes
+    /// the live one.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is no such item; [`StoreError::Conflict`] where a turn is
-    /// at work.
+    /// [`StoreError::Unknown`]: there is no such item; [`StoreError::Conflict`]: a turn is running.
     pub fn fork(
         &self,
         conversation: ConversationId,
@@ -102,7 +98,7 @@ impl Branches {
         time: i64,
     ) -> Result<BranchId, StoreError> {
         self.0.change("fork a conversation", |change| {
-            check_quiet(change, conversation)?;
+            check_no_turn(change, conversation)?;
             let query = "SELECT branch FROM item WHERE conversation = ?1 AND number = ?2";
             let parent: Option<i64> = change
                 .query_row(query, params![conversation.0, item.0], |row| row.get(0))
@@ -129,7 +125,7 @@ impl Branches {
     /// Makes another branch the live one.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is none; [`StoreError::Conflict`] where a turn is at work.
+    /// [`StoreError::Unknown`]: there is no such branch; [`StoreError::Conflict`]: a turn is running.
     pub fn switch(
         &self,
         conversation: ConversationId,
@@ -137,7 +133,7 @@ impl Branches {
         time: i64,
     ) -> Result<(), StoreError> {
         self.0.change("switch to a branch", |change| {
-            check_quiet(change, conversation)?;
+            check_no_turn(change, conversation)?;
             let changed = change.execute(
                 "UPDATE conversation SET branch = ?2, waiting_since = NULL, question = NULL
                  WHERE id = ?1 AND EXISTS (

@@ -1,30 +1,30 @@
-//! Putting what was said into the index of words, some items at a time: to write the index with every
-//! message would cost as much again as the message.
+//! The full-text index of items, updated some items at a time: updating it with each message would
+//! double the cost of a message.
 
 use rusqlite::{Connection, Transaction};
 
 use crate::store::database::Database;
 use crate::store::error::StoreError;
 
-/// Items that may wait until they are put into the index: a search does it for those that do.
-const WAITING: i64 = 32;
+/// Items that may wait to be indexed. A search indexes those that wait.
+const MAX_WAITING: i64 = 32;
 
-/// A text of so many bytes does not wait, so that what waits together stays small.
+/// An item with at least this many bytes of text is indexed at once, so that few bytes wait.
 const LONG: usize = 8 << 10;
 
-/// After an item was added, in the same commit: puts into the index what waits, once it is time.
+/// Indexes the waiting items if there are many. Call it after an item was added, in the same commit.
 pub(super) fn note_added(
     change: &Transaction<'_>,
     item: i64,
     text: &str,
 ) -> Result<(), StoreError> {
-    if text.len() >= LONG || item - newest(change)? >= WAITING {
+    if text.len() >= LONG || item - newest(change)? >= MAX_WAITING {
         catch_up(change)?;
     }
     Ok(())
 }
 
-/// The number of the newest item that is in the index.
+/// The number of the newest indexed item.
 fn newest(connection: &Connection) -> Result<i64, StoreError> {
     let mut statement = connection.prepare_cached("SELECT newest FROM item_indexed")?;
     Ok(statement.query_row([], |row| row.get(0))?)
@@ -43,17 +43,12 @@ fn catch_up(change: &Transaction<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Puts into the index of words what is not there yet.
+/// Indexes the waiting items.
 pub(super) fn index_items(database: &Database) -> Result<(), StoreError> {
-    let waits = database.read(|connection| {
-        let mut statement = connection.prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM item WHERE id > (SELECT newest FROM item_indexed))",
-        )?;
-        Ok(statement.query_row([], |row| row.get::<_, bool>(0))?)
-    })?;
-    match waits {
-        false => Ok(()),
-        true => database.change("index what was said", catch_up),
+    let waiting = "SELECT 1 FROM item WHERE id > (SELECT newest FROM item_indexed) LIMIT 1";
+    match database.first(waiting, [], |_| Ok(()))? {
+        None => Ok(()),
+        Some(()) => database.change("index what was said", catch_up),
     }
 }
 
@@ -70,7 +65,7 @@ mod tests {
         (folder, store)
     }
 
-    fn said(
+    fn append(
         store: &Conversations,
         into: Option<ConversationId>,
         texts: &[String],
@@ -92,32 +87,32 @@ mod tests {
         hits.iter().filter(|hit| matches!(hit, Hit::Item(_))).count()
     }
 
-    /// The newest item in the index, and the newest there is.
+    /// The newest indexed item, and the newest item.
     fn state(store: &Conversations) -> (i64, i64) {
         let query = "SELECT newest, (SELECT coalesce(max(id), 0) FROM item) FROM item_indexed";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         store.search.0.read(|connection| Ok(connection.query_row(query, [], read)?)).unwrap()
     }
 
-    /// Whether the index has what the items say, no more and no less.
+    /// Whether the index agrees with the items.
     fn is_whole(store: &Conversations) -> bool {
         let check = "INSERT INTO item_text (item_text, rank) VALUES ('integrity-check', 1)";
         store.search.0.read(|connection| Ok(connection.execute(check, []).is_ok())).unwrap()
     }
 
     #[test]
-    fn what_was_said_is_found_whether_it_was_indexed_or_not() {
+    fn items_are_found_whether_they_are_indexed_or_not() {
         let (_folder, store) = store();
-        let id = said(&store, None, &["the first needle".into()]);
+        let id = append(&store, None, &["the first needle".into()]);
         assert_eq!(state(&store), (0, 1), "it waits");
         assert_eq!(found(&store, "needle"), 1);
-        assert_eq!(state(&store), (1, 1), "a search does not wait");
-        for number in 0..WAITING {
-            said(&store, Some(id), &[format!("needle {number}")]);
+        assert_eq!(state(&store), (1, 1), "a search indexes it");
+        for number in 0..MAX_WAITING {
+            append(&store, Some(id), &[format!("needle {number}")]);
         }
         let (indexed, newest) = state(&store);
         assert_eq!(indexed, newest, "so many do not wait");
-        said(&store, Some(id), &["needle ".repeat(LONG / 7 + 1)]);
+        append(&store, Some(id), &["needle ".repeat(LONG / 7 + 1)]);
         let (indexed, newest) = state(&store);
         assert_eq!(indexed, newest, "a long one does not wait");
         let all = usize::try_from(newest).unwrap();
@@ -126,23 +121,23 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_given_again_are_indexed_again() {
+    fn items_with_reused_numbers_are_indexed_again() {
         let (_folder, store) = store();
-        let keep = said(&store, None, &["kept hay".into()]);
-        // What goes is in the index in part or whole, and not the newest in each case.
+        let keep = append(&store, None, &["kept hay".into()]);
+        // The deleted items are indexed in part or whole, and are not always the newest.
         for (texts, search, later) in
             [(3, true, 0), (3, false, 0), (2, true, 2), (40, false, 3), (1, false, 1)]
         {
-            let gone = said(&store, None, &vec!["gone straw".to_owned(); texts]);
+            let gone = append(&store, None, &vec!["gone straw".to_owned(); texts]);
             if search {
                 assert_eq!(found(&store, "straw"), texts);
             }
-            let stays = said(&store, None, &vec!["late twig".to_owned(); later]);
+            let stays = append(&store, None, &vec!["late twig".to_owned(); later]);
             store.delete(gone, "none").unwrap();
             let (indexed, newest) = state(&store);
             assert!(indexed <= newest, "{indexed} of {newest}");
             assert_eq!((found(&store, "straw"), found(&store, "twig")), (0, later));
-            said(&store, Some(keep), &["new leaf".into(), "new leaf".into()]);
+            append(&store, Some(keep), &["new leaf".into(), "new leaf".into()]);
             assert_eq!(found(&store, "leaf") % 2, 0);
             assert!(found(&store, "leaf") >= 2 && found(&store, "hay") == 1);
             store.delete(stays, "none").unwrap();

@@ -1,11 +1,10 @@
-//! The rows of conversations: themselves, their branches, turns and items, and search over all that
-//! was said.
+//! Conversations, their branches, turns and items, and search over them.
 //!
-//! Speaks in the values of `crate::conversation`. A row that cannot be read, or is not as it was
-//! written, is an error that names it.
+//! Speaks in the values of `crate::conversation`. A row that cannot be read, or whose checksum is wrong,
+//! is an error that names it.
 //!
-//! In reading order: this page (conversations as a whole), `rows`, `write` (what commits are made
-//! of), `turns`, `branches` (fork and history), `ending`, `indexing`, `search`.
+//! In reading order: this file (conversations as a whole), `rows`, `write` (functions that transactions
+//! share), `turns`, `branches`, `ending`, `indexing`, `search`.
 
 mod branches;
 mod ending;
@@ -17,7 +16,7 @@ mod write;
 
 pub use branches::{Branch, Branches};
 pub use ending::{Ending, Endings, Untitled};
-pub use rows::{Arrival, NewConversation, NewItem, Placed};
+pub use rows::{Arrival, Delivery, NewConversation, NewItem};
 pub use search::{Hit, Search};
 pub use turns::{TurnEnd, Turns};
 
@@ -25,49 +24,45 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::database::Database;
 use super::error::StoreError;
-use super::held::Held;
-use super::query::{each, first};
+use super::limit::DelayedLimit;
+use super::query::each;
 use super::usage;
 use crate::conversation::{Chosen, Conversation, ConversationId, TitleOrigin};
 use rows::CONVERSATION;
-use write::{begin, check_quiet, reopen, touch};
+use write::{begin, check_changed, check_no_turn, reopen, touch, unknown};
 
-/// Which conversations are listed; the newest activity comes first.
+/// A filter of conversations, which are listed by newest activity first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Order<'a> {
-    /// Only those that were last active before this one.
+    /// Last active before this one.
     pub before: Option<ConversationId>,
-    /// Only those that have not ended (`true`), or that have.
+    /// Not ended (`true`), or ended.
     pub open: Option<bool>,
-    /// At most so many.
+    /// Maximum number.
     pub limit: u32,
-    /// Only those whose first message came from there.
+    /// Source of the first message.
     pub source: Option<&'a str>,
-    /// Only those whose client said that it works in this folder.
+    /// The client's working folder.
     pub cwd: Option<&'a str>,
 }
 
-/// The name of the row of `setting` with the activity that a conversation must be newer than to be the
-/// current one: what was so before the current one was deleted.
+/// Name of the row of `setting` with the activity that a conversation must exceed to be the current one.
+/// It is set when the current one is deleted, so that no older one takes its place.
 const CURRENT_AFTER: &str = "current_after";
 
-/// What the limit of how many are kept is noted as.
-const KEPT: &str = "conversations";
+/// Name of the stored limit on the number of conversations.
+const LIMIT: &str = "conversations";
 
-/// How long a smaller limit has to be wanted before it holds, in milliseconds: a day.
-pub const WAIT: i64 = 86_400_000;
+/// How long a smaller limit must be requested before it takes effect, in milliseconds: a day.
+pub const LIMIT_DELAY: i64 = 86_400_000;
 
-/// The conversations as a whole, and with them what belongs to each.
+/// Conversations, and their parts.
 #[derive(Debug, Clone)]
 pub struct Conversations {
     database: Database,
-    /// Their turns, and what is said in each.
     pub turns: Turns,
-    /// Their branches, and the history of each.
     pub branches: Branches,
-    /// Their ends, and what they are called afterwards.
     pub endings: Endings,
-    /// Search over all that was said.
     pub search: Search,
 }
 
@@ -82,50 +77,48 @@ impl Conversations {
         }
     }
 
-    /// Begins a conversation in which nothing is said yet.
+    /// Begins an empty conversation.
     pub fn begin(&self, new: &NewConversation<'_>) -> Result<ConversationId, StoreError> {
         self.database.change("begin a conversation", |change| begin(change, new))
     }
 
     /// One conversation.
     pub fn get(&self, id: ConversationId) -> Result<Option<Conversation>, StoreError> {
-        self.database.read(|connection| {
-            let query = format!("SELECT {CONVERSATION} FROM conversation WHERE id = ?1");
-            first(connection, &query, [id.0], rows::conversation)
-        })
+        let query = format!("SELECT {CONVERSATION} FROM conversation WHERE id = ?1");
+        self.database.first(&query, [id.0], rows::conversation)
     }
 
-    /// Conversations, the newest activity first. A row that cannot be read is left out and logged:
-    /// one that is damaged hides no other.
+    /// The conversations that match the filter, newest activity first. A damaged row is logged and left
+    /// out.
     pub fn list(&self, order: &Order<'_>) -> Result<Vec<Conversation>, StoreError> {
         self.database.read(|connection| {
             let query = format!(
                 "SELECT {CONVERSATION} FROM conversation
-                 -- One bound, so that the index is entered at it and what is newer is passed over.
+                                  -- One bound, so that SQLite seeks in the index instead of scanning newer rows.
                  WHERE activity <= CASE WHEN ?1 IS NULL THEN 9223372036854775807
                      ELSE (SELECT activity - 1 FROM conversation WHERE id = ?1) END
                    AND (?2 IS NULL OR (ended IS NULL) = ?2)
                    AND (?4 IS NULL OR source = ?4) AND (?5 IS NULL OR cwd = ?5)
                  ORDER BY activity DESC LIMIT ?3"
             );
-            let mut statement = connection.prepare_cached(&query)?;
-            let before = order.before.map(|id| id.0);
-            let Order { open, limit, source, cwd, .. } = *order;
-            let found = statement.query(params![before, open, limit, source, cwd])?;
-            let readable = |one: Result<_, StoreError>| {
-                one.inspect_err(|error| tracing::error!(%error, "a conversation cannot be listed"))
-            };
-            Ok(each(found, rows::conversation)?.into_iter().flat_map(readable).collect())
+                        let before = order.before.map(|id| id.0);
+                        let Order { open, limit, source, cwd, .. } = *order;
+                        let values = params![before, open, limit, source, cwd];
+                        let readable = |one: Result<_, StoreError>| {
+                            one.inspect_err(|error| tracing::error!(%error, "a conversation cannot be listed"))
+                        };
+                        let found = each(connection, &query, values, rows::conversation)?;
+                        Ok(found.into_iter().flat_map(readable).collect())
         })
     }
 
-    /// The conversation of this source that was last active.
+    /// The last active conversation of this source.
     pub fn newest_of(&self, source: &str) -> Result<Option<Conversation>, StoreError> {
         self.newest("source = ?1", source)
     }
 
-    /// The conversation that was last active of those whose source does not end so; none where a newer
-    /// one was deleted since.
+    /// The last active conversation whose source does not end with `ending`; none if a newer one was
+    /// deleted since.
     pub fn newest_but(&self, ending: &str) -> Result<Option<Conversation>, StoreError> {
         let after = format!(
             "substr(source, -length(?1)) <> ?1 AND activity > coalesce(
@@ -135,33 +128,32 @@ impl Conversations {
     }
 
     fn newest(&self, which: &str, value: &str) -> Result<Option<Conversation>, StoreError> {
-        self.database.read(|connection| {
-            let query = format!(
-                "SELECT {CONVERSATION} FROM conversation WHERE {which}
-                 ORDER BY activity DESC LIMIT 1"
-            );
-            first(connection, &query, [value], rows::conversation)
-        })
+        let query = format!(
+            "SELECT {CONVERSATION} FROM conversation WHERE {which} ORDER BY activity DESC LIMIT 1"
+        );
+        self.database.first(&query, [value], rows::conversation)
     }
 
-    /// How many are kept, once the settings were seen to say `wanted` at `now`: milliseconds since
-    /// the Unix epoch, as they go by for a clock that nobody sets. The first time, what is there says
-    /// what held before.
-    pub fn hold(&self, wanted: u32, now: i64) -> Result<Held, StoreError> {
-        let known = self.database.read(|connection| Held::of(connection, KEPT))?;
+    /// The limit on the number of conversations after the settings request `wanted` at `now`, in
+    /// milliseconds since the Unix epoch by a monotonic clock. The first time, the limit in effect is
+    /// taken from the stored conversations.
+    pub fn request_limit(&self, wanted: u32, now: i64) -> Result<DelayedLimit, StoreError> {
+        let known = self.database.read(|connection| DelayedLimit::read(connection, LIMIT))?;
         let before = match known {
             Some(known) => known,
-            None if self.beyond(wanted)? > 0 => Held { holds: 0, wanted, since: now },
-            None => Held { holds: wanted, wanted, since: now },
+            None => {
+                let effective = if self.beyond(wanted)? > 0 { 0 } else { wanted };
+                DelayedLimit { effective, requested: wanted, since: now }
+            }
         };
-        let held = before.seen(wanted, now, WAIT);
-        if known != Some(held) {
-            self.database.change("hold a limit", |change| held.note(change, KEPT))?;
+        let limit = before.request(wanted, now, LIMIT_DELAY);
+        if known != Some(limit) {
+            self.database.change("hold a limit", |change| limit.store(change, LIMIT))?;
         }
-        Ok(held)
+        Ok(limit)
     }
 
-    /// How many that have ended are beyond the newest `kept`; 0 keeps all.
+    /// Number of ended conversations beyond the newest `kept`; 0 keeps all.
     pub fn beyond(&self, kept: u32) -> Result<i64, StoreError> {
         self.database.read(|connection| {
             let query = "SELECT min(max(count(*) - ?1, 0), count(ended)) FROM conversation";
@@ -172,21 +164,18 @@ impl Conversations {
         })
     }
 
-    /// What the model was given at the beginning of a conversation, if it was kept.
+    /// The context that the model was given at the beginning of a conversation, if it was stored.
     pub fn context_of(&self, id: ConversationId) -> Result<Option<String>, StoreError> {
-        self.database.read(|connection| {
-            let query = "SELECT context FROM conversation WHERE id = ?1";
-            let kept = connection.query_row(query, [id.0], |row| row.get(0)).optional()?;
-            Ok(kept.flatten())
-        })
+        let query = "SELECT context FROM conversation WHERE id = ?1";
+        Ok(self.database.first(query, [id.0], |row| Ok(row.get(0)?))?.flatten())
     }
 
-    /// Keeps what the model is given at the beginning of a conversation, once: the first stays. What
-    /// holds from now on.
+    /// Stores the context that the model is given at the beginning of a conversation, unless one is stored.
+    /// Returns the stored one.
     ///
     /// # Errors
     /// [`StoreError::Unknown`].
-    pub fn keep_context(
+    pub fn store_context(
         &self,
         conversation: ConversationId,
         context: &str,
@@ -197,13 +186,13 @@ impl Conversations {
                 params![conversation.0, context],
             )?;
             let query = "SELECT context FROM conversation WHERE id = ?1";
-            let kept = change.query_row(query, [conversation.0], |row| row.get(0)).optional()?;
-            kept.ok_or(StoreError::Unknown { what: "conversation", number: conversation.0 })
+            let stored = change.query_row(query, [conversation.0], |row| row.get(0)).optional()?;
+            stored.ok_or(unknown(conversation))
         })
     }
 
-    /// Makes a conversation the one that was last active, and open again if it had ended. Its title
-    /// stays until it ends anew.
+    /// Makes a conversation the last active one, and opens it if it had ended. Its title stays until it
+    /// ends again.
     ///
     /// # Errors
     /// [`StoreError::Unknown`].
@@ -214,67 +203,55 @@ impl Conversations {
         })
     }
 
-    /// Keeps what the client of a conversation chose for it. The folder stays as it was begun with.
+    /// Stores the mode and model that the client chose. The folder is not changed.
     ///
     /// # Errors
     /// [`StoreError::Unknown`].
     pub fn choose(&self, conversation: ConversationId, chosen: &Chosen) -> Result<(), StoreError> {
-        self.database.change("choose for a conversation", |change| {
-            let changed = change.execute(
-                "UPDATE conversation SET mode = ?2, model = ?3 WHERE id = ?1",
-                params![conversation.0, chosen.mode, chosen.model],
-            )?;
-            let unknown = StoreError::Unknown { what: "conversation", number: conversation.0 };
-            if changed > 0 { Ok(()) } else { Err(unknown) }
-        })
+        let update = "UPDATE conversation SET mode = ?2, model = ?3 WHERE id = ?1";
+        let values = params![conversation.0, chosen.mode, chosen.model];
+        check_changed(
+            self.database.execute("choose for a conversation", update, values)?,
+            conversation,
+        )
     }
 
-    /// The mode that was chosen for a conversation alone.
+    /// The mode that was chosen for this conversation.
     pub fn mode_of(&self, conversation: ConversationId) -> Result<Option<String>, StoreError> {
-        self.database.read(|connection| {
-            let query = "SELECT mode FROM conversation WHERE id = ?1";
-            let mut statement = connection.prepare_cached(query)?;
-            let mode = statement.query_row([conversation.0], |row| row.get(0)).optional()?;
-            Ok(mode.flatten())
-        })
+        let query = "SELECT mode FROM conversation WHERE id = ?1";
+        Ok(self.database.first(query, [conversation.0], |row| Ok(row.get(0)?))?.flatten())
     }
 
-    /// Gives a conversation a title of a person's own, which no end and no model changes again.
+    /// Stores a title that a person gave, which neither the end nor a model replaces.
     ///
     /// # Errors
     /// [`StoreError::Unknown`].
     pub fn rename(&self, conversation: ConversationId, title: &str) -> Result<(), StoreError> {
-        self.database.change("rename a conversation", |change| {
-            let changed = change.execute(
-                "UPDATE conversation SET title = ?2, titled_by = ?3 WHERE id = ?1",
-                params![conversation.0, title, TitleOrigin::Person.word()],
-            )?;
-            let unknown = StoreError::Unknown { what: "conversation", number: conversation.0 };
-            if changed > 0 { Ok(()) } else { Err(unknown) }
-        })
+        let update = "UPDATE conversation SET title = ?2, titled_by = ?3 WHERE id = ?1";
+        let values = params![conversation.0, title, TitleOrigin::Person.word()];
+        check_changed(self.database.execute("rename a conversation", update, values)?, conversation)
     }
 
-    /// Deletes a conversation with all that was said in it; whether there was one. What its models
-    /// cost stays counted by day.
+    /// Deletes a conversation and its items. Returns whether there was one. Its usage stays counted by day.
     ///
-    /// Where that was the current one, none is until somebody speaks again; those whose source ends
-    /// with `but` never are.
+    /// If it was the current one, there is no current conversation until the next message; those whose
+    /// source ends with `but` are never current.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where a turn is at work in it.
+    /// [`StoreError::Conflict`]: a turn is running in it.
     pub fn delete(&self, conversation: ConversationId, but: &str) -> Result<bool, StoreError> {
         self.database.change("delete a conversation", |change| {
-            check_quiet(change, conversation)?;
+            check_no_turn(change, conversation)?;
             Ok(delete(change, &[conversation.0], but)? > 0)
         })
     }
 
-    /// Deletes every conversation that has ended; which.
+    /// Deletes all ended conversations. Returns which.
     pub fn clear(&self, but: &str) -> Result<Vec<ConversationId>, StoreError> {
         self.delete_oldest("clear the conversations", i64::MAX, but)
     }
 
-    /// Deletes the oldest ended conversations beyond the newest `kept`, 0 keeping all; which.
+    /// Deletes the oldest ended conversations beyond the newest `kept`, 0 keeping all. Returns which.
     pub fn trim(&self, kept: u32, but: &str) -> Result<Vec<ConversationId>, StoreError> {
         match self.beyond(kept)? {
             0 => Ok(Vec::new()),
@@ -303,8 +280,8 @@ impl Conversations {
     }
 }
 
-/// Deletes conversations; how many there were. Where the last active one is among them, of those whose
-/// source does not end with `but`, it is noted in [`CURRENT_AFTER`] that none has taken its place.
+/// Deletes conversations. Returns how many there were. If the current one is among them, sets
+/// [`CURRENT_AFTER`].
 fn delete(change: &Transaction<'_>, ids: &[i64], but: &str) -> Result<usize, StoreError> {
     let newest: Option<i64> = change
         .prepare_cached(
@@ -318,7 +295,7 @@ fn delete(change: &Transaction<'_>, ids: &[i64], but: &str) -> Result<usize, Sto
         change.prepare_cached("DELETE FROM item WHERE conversation = ?1")?.execute([id])?;
         change.prepare_cached("DELETE FROM turn WHERE conversation = ?1")?.execute([id])?;
         change.prepare_cached("DELETE FROM branch WHERE conversation = ?1")?.execute([id])?;
-        usage::forget_conversation(change, *id)?;
+        usage::move_to_deleted(change, *id)?;
         gone += change.prepare_cached("DELETE FROM conversation WHERE id = ?1")?.execute([id])?;
     }
     if newest.is_some_and(|newest| ids.contains(&newest)) {

@@ -1,4 +1,4 @@
-//! Rows as values, and reading them.
+//! Rows as values.
 
 use rusqlite::Row;
 
@@ -9,48 +9,47 @@ use crate::conversation::{
 use crate::store::error::StoreError;
 use crate::store::query::{column, fault};
 
-/// A conversation that is to begin.
+/// A conversation to begin.
 #[derive(Debug, Clone)]
 pub struct NewConversation<'a> {
-    /// Where its first message comes from.
+    /// The source of its first message.
     pub source: &'a str,
-    /// When, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub began: i64,
-    /// The folder that its client said it works in.
+    /// The client's working folder.
     pub cwd: Option<&'a str>,
 }
 
-/// An item that is to be kept.
+/// An item to append.
 #[derive(Debug, Clone)]
 pub struct NewItem {
     pub kind: ItemKind,
-    /// What it says in plain words.
+    /// The plain text.
     pub text: String,
-    /// The rest, as JSON.
+    /// Structured content, as JSON.
     pub body: Option<String>,
 }
 
-/// What was recorded when a message arrived.
+/// What was stored for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// The conversation it belongs to.
     pub conversation: ConversationId,
-    /// The turn that it begins.
+    /// The turn that the message begins.
     pub turn: TurnId,
-    /// The message as an item.
+    /// The message's item.
     pub item: ItemNumber,
 }
 
-/// What became of a message that arrived.
+/// Result of delivering a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placed {
-    /// It begins a turn.
+pub enum Delivery {
+    /// The message begins a turn.
     Began(Arrival),
-    /// It was heard before, in this turn; nothing has changed.
-    Heard(TurnId),
+    /// The message was delivered before, to this turn; nothing has changed.
+    Duplicate(TurnId),
 }
 
-/// The columns of a conversation.
+/// The columns that [`conversation`] reads.
 pub(super) const CONVERSATION: &str = "conversation.id, conversation.began, \
      conversation.last_active, conversation.ended, conversation.end_kind, \
      conversation.end_reason, conversation.title, conversation.summary, conversation.titled_by, \
@@ -58,15 +57,15 @@ pub(super) const CONVERSATION: &str = "conversation.id, conversation.began, \
      conversation.items, EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id \
      AND turn.state = 'running'), conversation.cwd, conversation.mode, conversation.model";
 
-/// The columns of a turn.
+/// The columns that [`turn`] reads.
 pub(super) const TURN: &str = "turn.id, turn.conversation, turn.began, turn.ended, turn.state, \
      turn.reason";
 
-/// The columns of an item.
+/// The columns that [`item`] reads.
 pub(super) const ITEM: &str = "item.id, item.conversation, item.number, item.branch, item.turn, \
      item.time, item.kind, item.text, item.body, item.checksum";
 
-/// Reads a column that holds one of some words.
+/// Reads a column with one of a set of words.
 pub(super) fn word<T>(
     row: &Row,
     table: &'static str,
@@ -147,7 +146,7 @@ pub(super) fn item(row: &Row) -> Result<Item, StoreError> {
     }
 }
 
-/// What an item says, in a few letters.
+/// The checksum of an item.
 pub(super) fn checksum(item: &Item) -> String {
     let head = format!(
         "{:?}",
@@ -156,7 +155,7 @@ pub(super) fn checksum(item: &Item) -> String {
             (item.time, item.kind.word(), item.text.len(), item.body.is_some())
         )
     );
-    // The parts of a great item are hashed where they lie; the length keeps them apart.
+    // The text and body are not copied; the text's length in the head separates them.
     let mut hash = blake3::Hasher::new();
     hash.update(head.as_bytes());
     hash.update(item.text.as_bytes());

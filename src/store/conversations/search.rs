@@ -1,4 +1,4 @@
-//! Looking for words in everything that was ever said.
+//! Searching conversations.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,26 +11,25 @@ use crate::conversation::{ConversationId, Item};
 use crate::store::database::Database;
 use crate::store::error::StoreError;
 
-/// Fewer characters the index knows nothing about; such terms are looked for in the texts.
-const INDEXED: usize = 3;
+/// The trigram index does not know shorter terms; they are searched with `LIKE`.
+const MIN_INDEXED: usize = 3;
 
-/// Something that was found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hit {
-    /// In what was said.
+    /// An item with the terms.
     Item(Item),
-    /// In the title or the summary of a conversation.
+    /// A conversation whose title or summary has the terms.
     Title(ConversationId),
 }
 
-/// Search over all that was said.
+/// Search over conversations.
 #[derive(Debug, Clone)]
 pub struct Search(pub(super) Database);
 
 impl Search {
-    /// What holds all these terms, each as it is written but for its case and its accents: first
-    /// conversations whose title or summary does, then items, the newest first. At most so many
-    /// `conversations`, and of each so many items.
+    /// Finds what contains all terms, ignoring case and accents: first conversations by title or summary,
+    /// then items, newest first. Returns at most `conversations` conversations and `items` items of each.
     pub fn find(
         &self,
         terms: &[String],
@@ -40,16 +39,16 @@ impl Search {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
-        // What cannot be written is looked for as far as the index goes.
+        // If the index cannot be written, items that are not indexed are not found.
         if let Err(error) = index_items(&self.0) {
             tracing::warn!(%error, "the newest of what was said is not in the index");
         }
         self.0.read(|connection| {
             let mut hits = Vec::new();
-            let (met, values) = like(terms, "title || ' ' || coalesce(summary, '')");
+            let (condition, values) = like(terms, "title || ' ' || coalesce(summary, '')");
             let titles = format!(
-                "SELECT id FROM conversation WHERE title IS NOT NULL AND {met}
-                 ORDER BY activity DESC"
+                "SELECT id FROM conversation WHERE title IS NOT NULL AND {condition}
+                             ORDER BY activity DESC"
             );
             let mut statement = connection.prepare(&titles)?;
             let ids = statement.query_map(rusqlite::params_from_iter(values), |row| row.get(0))?;
@@ -60,21 +59,22 @@ impl Search {
                 hits.push(Hit::Title(ConversationId(id)));
             }
             let (long, short): (Vec<String>, Vec<String>) =
-                terms.iter().cloned().partition(|term| term.chars().count() >= INDEXED);
-            let (mut met, mut values) = like(&short, "item.text");
+                terms.iter().cloned().partition(|term| term.chars().count() >= MIN_INDEXED);
+            let (mut condition, mut values) = like(&short, "item.text");
             let (mut from, mut order) = ("item", "item.id");
             if !long.is_empty() {
                 from = "item_text JOIN item ON item.id = item_text.rowid";
-                // In the index's own order: nothing is fetched only to be sorted.
+                // The index's own order, so that SQLite need not sort.
                 order = "item_text.rowid";
-                met = format!("item_text MATCH ? AND {met}");
+                condition = format!("item_text MATCH ? AND {condition}");
                 values.insert(0, Value::Text(phrases(&long)));
             }
-            let query = format!("SELECT {ITEM} FROM {from} WHERE {met} ORDER BY {order} DESC");
+            let query =
+                format!("SELECT {ITEM} FROM {from} WHERE {condition} ORDER BY {order} DESC");
             let mut statement = connection.prepare(&query)?;
-            let mut lines = statement.query(rusqlite::params_from_iter(values))?;
-            // Many may lie in one conversation: what is not shown of it is stepped over.
-            while let Some(row) = lines.next()? {
+            let mut rows_found = statement.query(rusqlite::params_from_iter(values))?;
+            // Rows are skipped one by one, since many may be of one conversation.
+            while let Some(row) = rows_found.next()? {
                 let conversation: i64 = row.get(1)?;
                 let known = found.len();
                 let shown = match found.entry(conversation) {
@@ -98,14 +98,14 @@ impl Search {
     }
 }
 
-/// Each term as one phrase, in which nothing has a meaning of its own.
+/// The terms as quoted FTS5 phrases, so that no term is query syntax.
 fn phrases(terms: &[String]) -> String {
     let quoted = terms.iter().map(|term| format!("\"{}\"", term.replace('"', "\"\"")));
     quoted.collect::<Vec<_>>().join(" AND ")
 }
 
-/// A condition that `column` holds all terms, and its values. SQLite folds the case of ASCII alone,
-/// so other forms are tried beside.
+/// A condition that `column` contains all terms, and its values. `LIKE` folds ASCII only, so other
+/// spellings of each term are tried, too.
 fn like(terms: &[String], column: &str) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let mut conditions = vec!["true".to_owned()];

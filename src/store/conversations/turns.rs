@@ -1,28 +1,26 @@
-//! Turns, and what is recorded while they go on. Each change is one durable commit.
+//! Turns, and what is stored while they run. Each method is one durable commit.
 
 use rusqlite::{OptionalExtension, params};
 
 use super::ending::{self, Ending};
-use super::rows::{self, Arrival, NewConversation, NewItem, Placed, TURN};
-use super::write::{append, begin, check_quiet, reopen};
+use super::rows::{self, Arrival, Delivery, NewConversation, NewItem, TURN};
+use super::write::{append, begin, check_no_turn, reopen};
 use crate::conversation::{ConversationId, ItemKind, ItemNumber, Turn, TurnId, TurnState, Waiting};
 use crate::store::database::Database;
 use crate::store::error::StoreError;
 use crate::store::inbox;
-use crate::store::query::{all, first};
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnEnd<'a> {
-    /// How it stands from now on.
     pub state: TurnState,
     /// Why, for people.
     pub reason: &'a str,
-    /// When, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub time: i64,
-    /// What came last in it.
+    /// The turn's last items.
     pub items: &'a [NewItem],
-    /// The question that waits from now on.
+    /// A question that the conversation waits to be answered.
     pub waiting: Option<&'a Waiting>,
     /// The end of the conversation, if it ends with the turn.
     pub ends: Option<&'a Ending>,
@@ -33,17 +31,17 @@ pub struct TurnEnd<'a> {
 pub struct Turns(pub(super) Database);
 
 impl Turns {
-    /// Records a message of a person and the turn it begins, in the conversation `into` or in a new
-    /// one; `ends` ends first what no longer goes on. All of it or nothing.
+    /// Stores a message and the turn that it begins, in the conversation `into` or in a new one; `ends`
+    /// first ends an older conversation.
     ///
-    /// A conversation that had ended goes on by this, and a question in it counts as answered. With
-    /// `received`, the message's number in the inbox, it is marked as heard there by the same commit;
-    /// one that was heard before changes nothing. A notice in the place of a message begins a turn
-    /// that goes on with what was heard before, and answers no question.
+    /// Reopens a conversation that had ended, and answers its question. With `received`, the message's
+    /// number in the inbox, the same commit marks it as delivered; a message that was delivered before
+    /// changes nothing. A notice instead of a message begins a turn that continues with earlier messages,
+    /// and answers no question.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where a turn is at work in it; [`StoreError::Unknown`] where there
-    /// is no such conversation.
+    /// [`StoreError::Conflict`]: a turn is running in it; [`StoreError::Unknown`]: there is no such
+    /// conversation.
     pub fn arrive(
         &self,
         new: &NewConversation<'_>,
@@ -51,13 +49,13 @@ impl Turns {
         ends: Option<&Ending>,
         message: &NewItem,
         received: Option<i64>,
-    ) -> Result<Placed, StoreError> {
+    ) -> Result<Delivery, StoreError> {
         self.0.change("take a message", |change| {
             if message.kind == ItemKind::User
                 && let Some(received) = received
-                && let Some(turn) = inbox::heard_in(change, received)?
+                && let Some(turn) = inbox::delivered_to(change, received)?
             {
-                return Ok(Placed::Heard(turn));
+                return Ok(Delivery::Duplicate(turn));
             }
             if let Some(ending) = ends {
                 ending::end(change, ending)?;
@@ -66,7 +64,7 @@ impl Turns {
                 Some(id) => id,
                 None => begin(change, new)?,
             };
-            check_quiet(change, conversation)?;
+            check_no_turn(change, conversation)?;
             reopen(change, conversation)?;
             if message.kind == ItemKind::User {
                 change.execute(
@@ -82,18 +80,18 @@ impl Turns {
             let turn = TurnId(change.last_insert_rowid());
             let item = append(change, conversation, Some(turn), new.began, message)?;
             if let Some(received) = received {
-                inbox::note_heard(change, received, turn)?;
+                inbox::note_delivered(change, received, turn)?;
             }
-            Ok(Placed::Began(Arrival { conversation, turn, item }))
+            Ok(Delivery::Began(Arrival { conversation, turn, item }))
         })
     }
 
-    /// Appends a message that came while a turn was at work, and marks it as heard in the inbox, in
-    /// one commit; `false` where it was heard before, and nothing has changed.
+    /// Appends a message that arrived while a turn was running, and marks it as delivered in the inbox.
+    /// Returns `false` if it was delivered before, with nothing changed.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is no such conversation or message.
-    pub fn append_heard(
+    /// [`StoreError::Unknown`]: there is no such conversation or message.
+    pub fn append_message(
         &self,
         conversation: ConversationId,
         turn: TurnId,
@@ -102,20 +100,20 @@ impl Turns {
         received: i64,
     ) -> Result<bool, StoreError> {
         self.0.change("take a message into a turn", |change| {
-            if inbox::heard_in(change, received)?.is_some() {
+            if inbox::delivered_to(change, received)?.is_some() {
                 return Ok(false);
             }
             append(change, conversation, Some(turn), time, message)?;
-            inbox::note_heard(change, received, turn)?;
+            inbox::note_delivered(change, received, turn)?;
             Ok(true)
         })
     }
 
-    /// Appends items to the live branch of a conversation, in order; the number of the last. Also
-    /// to one that has ended: a turn that ends its conversation is still recorded in it.
+    /// Appends items to the live branch of a conversation, in order, even if it has ended: a turn that
+    /// ends its conversation is still recorded in it. Returns the number of the last.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is no such conversation.
+    /// [`StoreError::Unknown`]: there is no such conversation.
     pub fn append_items(
         &self,
         conversation: ConversationId,
@@ -130,8 +128,8 @@ impl Turns {
         })
     }
 
-    /// Records the end of a turn with what came last in it, and the question that waits from now
-    /// on or the end of the conversation. A turn that has ended stays as it is; whether it had not.
+    /// Stores the end of a turn with its last items, and a question or the end of the conversation. Returns
+    /// `false` if the turn had ended, with nothing changed.
     pub fn finish(&self, turn: TurnId, end: &TurnEnd<'_>) -> Result<bool, StoreError> {
         self.0.change("finish a turn", |change| {
             let query = "SELECT conversation FROM turn WHERE id = ?1 AND state = 'running'";
@@ -162,28 +160,21 @@ impl Turns {
         })
     }
 
-    /// The turns that are at work.
+    /// The running turns.
     pub fn running(&self) -> Result<Vec<(ConversationId, TurnId)>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT conversation, id FROM turn WHERE state = 'running'
-                         ORDER BY conversation, id";
-            all(connection, query, [], |row| Ok((ConversationId(row.get(0)?), TurnId(row.get(1)?))))
-        })
+        let query = "SELECT conversation, id FROM turn WHERE state = 'running'
+                     ORDER BY conversation, id";
+        self.0.all(query, [], |row| Ok((ConversationId(row.get(0)?), TurnId(row.get(1)?))))
     }
 
     /// One turn.
     pub fn get(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {TURN} FROM turn WHERE id = ?1");
-            first(connection, &query, [id.0], rows::turn)
-        })
+        self.0.first(&format!("SELECT {TURN} FROM turn WHERE id = ?1"), [id.0], rows::turn)
     }
 
     /// The turns of a conversation, in order.
     pub fn of(&self, id: ConversationId) -> Result<Vec<Turn>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {TURN} FROM turn WHERE conversation = ?1 ORDER BY id");
-            all(connection, &query, [id.0], rows::turn)
-        })
+        let query = format!("SELECT {TURN} FROM turn WHERE conversation = ?1 ORDER BY id");
+        self.0.all(&query, [id.0], rows::turn)
     }
 }

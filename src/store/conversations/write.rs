@@ -1,4 +1,4 @@
-//! What the commits of conversations are made of.
+//! Functions that the transactions of conversations share.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -24,7 +24,7 @@ pub(super) fn begin(
     Ok(ConversationId(id))
 }
 
-/// Opens a conversation that has ended; one that has not stays as it is.
+/// Reopens a conversation that has ended; one that has not stays as it is.
 pub(super) fn reopen(change: &Transaction<'_>, id: ConversationId) -> Result<(), StoreError> {
     change.execute(
         "UPDATE conversation SET ended = NULL, end_kind = NULL, end_reason = NULL,
@@ -47,14 +47,20 @@ pub(super) fn touch(
          WHERE id = ?1",
         params![id.0, time],
     )?;
-    match changed {
-        0 => Err(StoreError::Unknown { what: "conversation", number: id.0 }),
-        _ => Ok(()),
-    }
+    check_changed(changed, id)
 }
 
-/// Appends one item. Only a person's words in a conversation that goes on make it the current one: a
-/// turn that is still at work elsewhere draws no message to itself.
+/// Fails if a statement changed no row of the conversation.
+pub(super) fn check_changed(rows: usize, id: ConversationId) -> Result<(), StoreError> {
+    if rows == 0 { Err(unknown(id)) } else { Ok(()) }
+}
+
+pub(super) fn unknown(id: ConversationId) -> StoreError {
+    StoreError::Unknown { what: "conversation", number: id.0 }
+}
+
+/// Appends an item. Only a person's message makes an open conversation the current one: a turn that is
+/// still running elsewhere does not.
 pub(super) fn append(
     change: &Transaction<'_>,
     conversation: ConversationId,
@@ -72,7 +78,7 @@ pub(super) fn append(
         })
         .optional()?;
     let Some((number, branch, is_open)) = counted else {
-        return Err(StoreError::Unknown { what: "conversation", number: conversation.0 });
+        return Err(unknown(conversation));
     };
     match new.kind {
         _ if !is_open => {}
@@ -113,8 +119,8 @@ pub(super) fn append(
     Ok(item.number)
 }
 
-/// Refuses where a turn is at work.
-pub(super) fn check_quiet(
+/// Fails if a turn is running in the conversation.
+pub(super) fn check_no_turn(
     change: &rusqlite::Transaction<'_>,
     conversation: ConversationId,
 ) -> Result<(), StoreError> {

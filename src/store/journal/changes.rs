@@ -1,37 +1,36 @@
-//! What was done, read back.
+//! Reading the change sets and steps that were applied.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::rows::{SET, STEP, SetRow, StepRow};
 use crate::store::blobs::BlobHash;
 use crate::store::database::Database;
 use crate::store::error::{Each, StoreError};
-use crate::store::query::{all, each, first};
+use crate::store::query::each;
 
-/// Deletions that are looked at for what is in the trash: each is looked for there. What was
-/// deleted before them is undone by the number of its change.
+/// The newest deletions that are listed as restorable, since each is searched for in the trash. Older ones
+/// are undone by the number of their change.
 pub const DELETIONS: i64 = 10_000;
 
-/// Which change sets are asked for.
+/// A filter of change sets.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
-    /// Those that touch one of these paths, or what lies below it: path, and the newest step that
-    /// counts. Empty: all.
+pub struct SetFilter {
+    /// Touches one of these paths or something below it, in a step up to this number. Empty: all.
     pub paths: Vec<(String, i64)>,
-    /// Those begun at or after this time, in milliseconds since the Unix epoch.
+    /// Begun at or after this time, in milliseconds since the Unix epoch.
     pub since: Option<i64>,
-    /// Those before this number.
+    /// With a lower number than this.
     pub before: Option<i64>,
-    /// At most so many, the newest.
+    /// Maximum number: the newest.
     pub limit: usize,
 }
 
-/// The change sets and steps that were done, to be read.
+/// Applied change sets and steps.
 #[derive(Debug, Clone)]
 pub struct Changes(pub(in crate::store) Database);
 
 impl Changes {
-    /// The steps of the operation that was done last.
+    /// The steps of the last applied operation.
     pub fn last_applied(&self) -> Result<Vec<StepRow>, StoreError> {
         self.steps_where(
             "step.operation = (SELECT max(id) FROM operation WHERE state = 'applied')",
@@ -39,7 +38,7 @@ impl Changes {
         )
     }
 
-    /// The notes that a turn has deleted and moved so far.
+    /// How many notes a turn has deleted and moved so far.
     pub fn notes_of_turn(&self, turn: &str) -> Result<(usize, usize), StoreError> {
         self.0.read(|connection| {
             let sum = |kind: &str| -> Result<usize, StoreError> {
@@ -58,10 +57,10 @@ impl Changes {
         })
     }
 
-    /// Change sets in which something was done, newest first.
-    pub fn sets(&self, wanted: &Wanted) -> Result<Each<SetRow>, StoreError> {
+    /// The change sets that match the filter and have an applied step, newest first.
+    pub fn sets(&self, filter: &SetFilter) -> Result<Each<SetRow>, StoreError> {
         self.0.read(|connection| {
-            let touched = match wanted.paths.len() {
+            let touched = match filter.paths.len() {
                 0 => "1".to_owned(),
                 count => {
                     let one = |at: usize| {
@@ -84,98 +83,87 @@ impl Changes {
                        AND {touched})
                  ORDER BY id DESC LIMIT ?3"
             );
-            let limit = i64::try_from(wanted.limit).unwrap_or(i64::MAX);
+            let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
             let mut values: Vec<rusqlite::types::Value> = vec![
-                wanted.since.unwrap_or(i64::MIN).into(),
-                wanted.before.unwrap_or(i64::MAX).into(),
+                filter.since.unwrap_or(i64::MIN).into(),
+                filter.before.unwrap_or(i64::MAX).into(),
                 limit.into(),
             ];
-            for (path, newest) in &wanted.paths {
+            for (path, newest) in &filter.paths {
                 values.push(path.clone().into());
-                // `0` follows `/`, so this is the end of all that begins with the folder.
+                // `0` follows `/` in ASCII: the end of the range of paths in the folder.
                 values.push(format!("{path}0").into());
                 values.push((*newest).into());
             }
-            let mut statement = connection.prepare(&query)?;
-            each(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
+            each(connection, &query, rusqlite::params_from_iter(values), SetRow::read)
         })
     }
 
     /// The number of a turn's change set.
     pub fn set_of_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT id FROM change_set WHERE turn = ?1";
-            Ok(connection.query_row(query, [turn], |row| row.get(0)).optional()?)
-        })
+        let query = "SELECT id FROM change_set WHERE turn = ?1";
+        self.0.first(query, [turn], |row| Ok(row.get(0)?))
     }
 
-    /// The number of a turn's change set, if anything of it was done and is not taken back by an error or a crash.
-    pub fn done_in_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT change_set.id FROM change_set JOIN operation ON operation.change_set = change_set.id
+    /// The number of a turn's change set, if an operation of it is applied.
+    pub fn applied_in_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
+        let query = "SELECT change_set.id FROM change_set JOIN operation ON operation.change_set = change_set.id
                          WHERE change_set.turn = ?1 AND operation.state = 'applied' LIMIT 1";
-            Ok(connection.query_row(query, [turn], |row| row.get(0)).optional()?)
-        })
+        self.0.first(query, [turn], |row| Ok(row.get(0)?))
     }
 
     /// One change set.
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
-            first(connection, &query, [id], SetRow::read)
-        })
+        let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
+        self.0.first(&query, [id], SetRow::read)
     }
 
-    /// What was done in a change set, in order.
+    /// The applied steps of a change set, in order.
     pub fn steps(&self, set: i64) -> Result<Vec<StepRow>, StoreError> {
         self.each_step(set)?.into_iter().collect()
     }
 
-    /// As [`Self::steps`], each by itself.
+    /// As [`Self::steps`], each with its own error.
     pub fn each_step(&self, set: i64) -> Result<Each<StepRow>, StoreError> {
         self.each_where("step.change_set = ?1", &[&set])
     }
 
-    /// Steps of this kind that were done after the step `after`, in order, whose path is this one
-    /// or a folder above it.
+    /// The applied steps of this kind after the step `after`, in order, on this path or a folder above it.
     pub fn later_steps(
         &self,
         kind: &str,
         path: &str,
         after: i64,
     ) -> Result<Vec<StepRow>, StoreError> {
-        let met = "step.kind = ?1 AND step.id > ?3 AND \
-                   (step.path = ?2 OR ?2 >= step.path || '/' AND ?2 < step.path || '0')";
-        self.steps_where(met, &[&kind, &path, &after])
+        let condition = "step.kind = ?1 AND step.id > ?3 AND \
+                                 (step.path = ?2 OR ?2 >= step.path || '/' AND ?2 < step.path || '0')";
+        self.steps_where(condition, &[&kind, &path, &after])
     }
 
-    /// All moves that were done after the step `after`, in order.
+    /// The applied moves after the step `after`, in order.
     pub fn moves_after(&self, after: i64) -> Result<Vec<StepRow>, StoreError> {
         self.steps_where("step.kind = 'move' AND step.id > ?1", &[&after])
     }
 
-    /// The last move that led to this path or a folder above it, before the step `before`.
+    /// The last applied move to this path or a folder above it, before the step `before`.
     pub fn last_move_to(&self, path: &str, before: i64) -> Result<Option<StepRow>, StoreError> {
-        self.0.read(|connection| {
-            let query = format!(
-                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
-                 WHERE operation.state = 'applied' AND step.kind = 'move' AND step.id < ?2 AND
-                       (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')
-                 ORDER BY step.id DESC LIMIT 1"
-            );
-            first(connection, &query, params![path, before], StepRow::read)
-        })
+        let query = format!(
+            "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+                     WHERE operation.state = 'applied' AND step.kind = 'move' AND step.id < ?2 AND
+                           (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')
+                     ORDER BY step.id DESC LIMIT 1"
+        );
+        self.0.first(&query, params![path, before], StepRow::read)
     }
 
-    /// The steps that did anew what this one had done, oldest first: it was undone, and that undo
-    /// was undone. None where it stands as it was done.
-    pub fn done_again(&self, step: i64) -> Result<Vec<StepRow>, StoreError> {
-        let met = "step.undone_by IS NULL AND \
-                   step.undoes IN (SELECT id FROM step WHERE undoes = ?1)";
-        self.steps_where(met, &[&step])
+    /// The steps that redid this one, oldest first: it was undone, and that undo was undone.
+    pub fn redone_by(&self, step: i64) -> Result<Vec<StepRow>, StoreError> {
+        let condition = "step.undone_by IS NULL AND \
+                         step.undoes IN (SELECT id FROM step WHERE undoes = ?1)";
+        self.steps_where(condition, &[&step])
     }
 
-    /// What was deleted and not brought back, newest first: of the last [`DELETIONS`].
+    /// The last [`DELETIONS`] deletions that were not undone, newest first.
     pub fn deletions(&self) -> Result<Each<StepRow>, StoreError> {
         let newest = "step.kind = 'delete' AND step.undone_by IS NULL AND step.id >= coalesce(
                           (SELECT id FROM step WHERE kind = 'delete' AND undone_by IS NULL
@@ -187,43 +175,39 @@ impl Changes {
 
     fn steps_where(
         &self,
-        met: &str,
+        condition: &str,
         values: &[&dyn rusqlite::ToSql],
     ) -> Result<Vec<StepRow>, StoreError> {
-        self.each_where(met, values)?.into_iter().collect()
+        self.each_where(condition, values)?.into_iter().collect()
     }
 
     fn each_where(
         &self,
-        met: &str,
+        condition: &str,
         values: &[&dyn rusqlite::ToSql],
     ) -> Result<Each<StepRow>, StoreError> {
         self.0.read(|connection| {
             let query = format!(
                 "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
-                 WHERE operation.state = 'applied' AND {met} ORDER BY step.id"
+                                  WHERE operation.state = 'applied' AND {condition} ORDER BY step.id"
             );
-            let mut statement = connection.prepare(&query)?;
-            each(statement.query(values)?, StepRow::read)
+                        each(connection, &query, values, StepRow::read)
         })
     }
 
-    /// One step, if it was done.
+    /// One step, if it was applied.
     pub fn step(&self, id: i64) -> Result<Option<StepRow>, StoreError> {
         Ok(self.steps_where("step.id = ?1", &[&id])?.pop())
     }
 
-    /// The files that went with a step: path below its own, and text.
+    /// The files below a step's path, with their paths below it and their texts.
     pub fn files(&self, step: i64) -> Result<Vec<(String, Option<BlobHash>)>, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT path, text FROM step_file WHERE step = ?1 ORDER BY path";
-            all(connection, query, [step], |row| {
-                let fault =
-                    |reason: String| StoreError::Row { table: "step_file", row: step, reason };
-                let path = row.get(0).map_err(|error| fault(error.to_string()))?;
-                let text: Option<String> = row.get(1).map_err(|error| fault(error.to_string()))?;
-                Ok((path, text.map(|text| text.parse()).transpose().map_err(fault)?))
-            })
+        let query = "SELECT path, text FROM step_file WHERE step = ?1 ORDER BY path";
+        self.0.all(query, [step], |row| {
+            let fault = |reason: String| StoreError::Row { table: "step_file", row: step, reason };
+            let path = row.get(0).map_err(|error| fault(error.to_string()))?;
+            let text: Option<String> = row.get(1).map_err(|error| fault(error.to_string()))?;
+            Ok((path, text.map(|text| text.parse()).transpose().map_err(fault)?))
         })
     }
 }

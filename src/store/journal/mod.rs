@@ -1,31 +1,28 @@
-//! The rows of the journal: what was asked, what was intended, what came of it.
+//! The rows of the journal.
 //!
-//! Texts and numbers only. What a step's `kind`, `path` and `detail` mean is `crate::journal`'s
-//! business; a row that cannot be read, or is not as it was written, is an error that names it.
+//! The meaning of a step's `kind`, `path` and `detail` is `crate::journal`'s; a row that cannot be read, or
+//! whose checksum is wrong, is an error that names it.
 //!
-//! In reading order: `rows`, `operations` (what is written), `changes` (what is read), `retention`
-//! (for how long texts are kept).
+//! In reading order: `rows`, `operations` (writing), `changes` (reading), `retention` (how long texts are
+//! kept).
 
 mod changes;
 mod operations;
 mod retention;
 mod rows;
 
-pub use changes::{Changes, DELETIONS, Wanted};
+pub use changes::{Changes, DELETIONS, SetFilter};
 pub use operations::{Operations, Unfinished};
 pub use retention::{Limits, Retention};
 pub use rows::{Intent, Mark, NewSet, NewStep, SetRow, StepResult, StepRow};
 
 use super::database::Database;
 
-/// The rows of the journal, by what is done with them.
+/// The rows of the journal.
 #[derive(Debug, Clone)]
 pub struct JournalRows {
-    /// What is recorded of each operation.
     pub operations: Operations,
-    /// What was done, to be read.
     pub changes: Changes,
-    /// How long texts are kept.
     pub retention: Retention,
 }
 

@@ -1,4 +1,4 @@
-//! What is recorded of an operation: before it is done, and after it.
+//! Recording operations: before they are executed, and after.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -7,18 +7,18 @@ use crate::store::database::Database;
 use crate::store::error::StoreError;
 use crate::store::query::{all, each, first};
 
-/// An operation that has not ended, and its steps, if all of them can be read.
+/// An operation that has not ended, and its steps if all of them can be read.
 pub type Unfinished = (i64, Result<Vec<StepRow>, StoreError>);
 
-/// The operations: what was intended, and what came of each.
+/// Recorded operations.
 #[derive(Debug, Clone)]
 pub struct Operations(pub(in crate::store) Database);
 
 impl Operations {
-    /// Records what is going to be done, before it is; durable when this returns.
+    /// Records an operation before it is executed; durable when this returns.
     ///
     /// # Errors
-    /// [`StoreError`]: then nothing may be done.
+    /// [`StoreError`]: the operation must not be executed.
     pub fn intend(&self, set: &NewSet, steps: &[NewStep]) -> Result<Intent, StoreError> {
         self.0.change("record the intent", |change| {
             let set_id = match known_turn(change, set.turn)? {
@@ -43,10 +43,10 @@ impl Operations {
         })
     }
 
-    /// Records that an operation is done; durable when this returns.
+    /// Records that an operation was applied; durable when this returns.
     ///
     /// # Errors
-    /// [`StoreError`]: then it counts as unfinished.
+    /// [`StoreError`]: it counts as unfinished.
     pub fn finish(
         &self,
         operation: i64,
@@ -55,14 +55,7 @@ impl Operations {
         ended: i64,
     ) -> Result<(), StoreError> {
         self.0.change("record the end", |change| {
-            for result in results {
-                if result.drop {
-                    change.execute("DELETE FROM step_file WHERE step = ?1", [result.step])?;
-                    change.execute("DELETE FROM step WHERE id = ?1", [result.step])?;
-                } else {
-                    tell(change, result)?;
-                }
-            }
+            set_results(change, results)?;
             let mut marked = change.prepare("UPDATE step SET undone_by = ?2 WHERE id = ?1")?;
             for mark in marks {
                 marked.execute(params![mark.step, mark.undone_by])?;
@@ -71,16 +64,24 @@ impl Operations {
         })
     }
 
-    /// Records that an operation was taken back.
+    /// Records the results of steps of an operation that has already ended.
     ///
     /// # Errors
-    /// [`StoreError`]: then it counts as unfinished, and the next start finds nothing to do.
-    pub fn take_back(&self, operation: i64, ended: i64) -> Result<(), StoreError> {
+    /// [`StoreError`]: nothing is recorded.
+    pub fn record_late(&self, results: &[StepResult]) -> Result<(), StoreError> {
+        self.0.change("record late results", |change| set_results(change, results))
+    }
+
+    /// Records that an operation was rolled back.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it counts as unfinished, and the next start finds nothing to roll back.
+    pub fn roll_back(&self, operation: i64, ended: i64) -> Result<(), StoreError> {
         self.0
             .change("record the taking back", |change| end(change, operation, "taken_back", ended))
     }
 
-    /// The operations that were intended and never ended, oldest first, each with its steps.
+    /// The operations that have not ended, oldest first, with their steps.
     pub fn unfinished(&self) -> Result<Vec<Unfinished>, StoreError> {
         self.0.read(|connection| {
             let ids = "SELECT id FROM operation WHERE state = 'intended' ORDER BY id";
@@ -89,25 +90,22 @@ impl Operations {
                 "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
                  WHERE operation = ?1 ORDER BY step.id"
             );
-            let mut steps = connection.prepare(&query)?;
-            let mut found = Vec::with_capacity(ids.len());
-            for id in ids {
-                let each = each(steps.query([id])?, StepRow::read)?;
-                found.push((id, each.into_iter().collect()));
-            }
-            Ok(found)
+            ids.into_iter()
+                .map(|id| {
+                    let steps = each(connection, &query, [id], StepRow::read)?;
+                    Ok((id, steps.into_iter().collect()))
+                })
+                .collect()
         })
     }
 
-    /// Whether any operation was intended and never ended.
+    /// Whether an operation has not ended.
     pub fn has_unfinished(&self) -> Result<bool, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT EXISTS (SELECT 1 FROM operation WHERE state = 'intended')";
-            Ok(connection.query_row(query, [], |row| row.get(0))?)
-        })
+        let query = "SELECT 1 FROM operation WHERE state = 'intended' LIMIT 1";
+        Ok(self.0.first(query, [], |_| Ok(()))?.is_some())
     }
 
-    /// The steps of one operation that has not ended.
+    /// The steps of an operation that has not ended.
     pub fn unfinished_steps(&self, operation: i64) -> Result<Vec<StepRow>, StoreError> {
         let found = self.unfinished()?.into_iter().find(|one| one.0 == operation);
         found.map_or_else(|| Ok(Vec::new()), |one| one.1)
@@ -177,8 +175,20 @@ fn insert_step(
     Ok(id)
 }
 
-/// Writes what is known of a step by now, where it is more than was intended.
-pub(super) fn tell(change: &Transaction, result: &StepResult) -> Result<(), StoreError> {
+fn set_results(change: &Transaction, results: &[StepResult]) -> Result<(), StoreError> {
+    for result in results {
+        if result.drop {
+            change.execute("DELETE FROM step_file WHERE step = ?1", [result.step])?;
+            change.execute("DELETE FROM step WHERE id = ?1", [result.step])?;
+        } else {
+            update_detail(change, result)?;
+        }
+    }
+    Ok(())
+}
+
+/// Updates a step's detail if it has changed.
+pub(super) fn update_detail(change: &Transaction, result: &StepResult) -> Result<(), StoreError> {
     let query = format!(
         "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
          WHERE step.id = ?1"

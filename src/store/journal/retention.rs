@@ -1,31 +1,31 @@
-//! How long texts are kept: by versions of a file, and by days that are counted.
+//! How long texts are kept: by versions of a file, and by counted days.
 //!
-//! A clock that jumps ahead would let everything go at once. So a day counts when the steward has
-//! run on it, at most one each time it looks after the journal; what is old by the clock and was
-//! there that many counted days ago is beyond the limit. Smaller limits hold from the third counted
-//! day on which they are wanted ([`Held`]).
+//! If age were measured by the clock alone, one that jumps ahead would delete everything. So a day is
+//! counted when the steward runs on it, at most one at each maintenance; a text is beyond the limit if it
+//! is old by the clock and by the days counted since. A smaller limit takes effect on the third counted
+//! day on which it is requested ([`DelayedLimit`]).
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::operations::tell;
+use super::operations::update_detail;
 use super::rows::StepResult;
 use crate::store::blobs::BlobHash;
 use crate::store::database::Database;
 use crate::store::error::StoreError;
-use crate::store::held::Held;
-use crate::store::query::{all, column};
+use crate::store::limit::DelayedLimit;
+use crate::store::query::column;
 
 const DAY: i64 = 86_400_000;
 
-/// Days from the one on which a smaller limit was first wanted to the one on which it holds.
-const WAIT: i64 = 2;
+/// Counted days from the request of a smaller limit until it takes effect.
+const LIMIT_DELAY: i64 = 2;
 
-/// How many texts are kept; 0: no limit.
+/// Limits on kept texts; 0: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Writes of each file.
+    /// Versions of each file.
     pub versions: u32,
     pub days: u32,
 }
@@ -36,13 +36,13 @@ impl Limits {
     }
 }
 
-/// How long texts are kept, and which no longer are.
+/// How long texts are kept.
 #[derive(Debug, Clone)]
 pub struct Retention(pub(in crate::store) Database);
 
 impl Retention {
-    /// Counts the day, unless the last one counted has the same date. `now` in milliseconds since
-    /// the Unix epoch; `wanted` are the limits of the settings.
+    /// Counts a day, unless the last counted one has the same date. `now` is in milliseconds since the
+    /// Unix epoch; `wanted` are the limits in the settings.
     pub fn count_day(&self, now: i64, wanted: Limits) -> Result<(), StoreError> {
         self.0.change("count the day", |change| {
             let last = "SELECT time FROM day ORDER BY number DESC LIMIT 1";
@@ -57,30 +57,30 @@ impl Retention {
             )?;
             let day = change.last_insert_rowid();
             wanted.named().into_iter().try_for_each(|(name, wanted)| {
-                // Nobody knows what held before.
-                let before =
-                    Held::of(change, name)?.unwrap_or(Held { wanted, since: day, holds: 0 });
-                before.seen(wanted, day, WAIT).note(change, name)
+                // The limit that was in effect before is not known: none.
+                let unknown = DelayedLimit { requested: wanted, since: day, effective: 0 };
+                let before = DelayedLimit::read(change, name)?.unwrap_or(unknown);
+                before.request(wanted, day, LIMIT_DELAY).store(change, name)
             })
         })
     }
 
-    /// The limits that hold while the settings say `wanted`.
-    pub fn holding(&self, wanted: Limits) -> Result<Limits, StoreError> {
+    /// The limits in effect while the settings request `wanted`.
+    pub fn effective(&self, wanted: Limits) -> Result<Limits, StoreError> {
         self.0.read(|connection| {
             let day = "SELECT coalesce(max(number), 0) FROM day";
             let day = connection.query_row(day, [], |row| row.get(0))?;
             let [versions, days] = wanted.named().map(|(name, wanted)| {
-                let held = Held::of(connection, name)?.unwrap_or_default();
-                Ok::<_, StoreError>(held.seen(wanted, day, WAIT).holds)
+                let limit = DelayedLimit::read(connection, name)?.unwrap_or_default();
+                Ok::<_, StoreError>(limit.request(wanted, day, LIMIT_DELAY).effective)
             });
             Ok(Limits { versions: versions?, days: days? })
         })
     }
 
-    /// The time before which a text that no row names must have been written to be beyond `days`
-    /// counted days, in milliseconds since the Unix epoch: the earliest that the clock has said
-    /// since. `None` if not so many are counted.
+    /// The time before which a text that no row names must have been written to be beyond `days` counted
+    /// days, in milliseconds since the Unix epoch: the earliest clock time since then. `None` if fewer
+    /// days are counted.
     pub fn unnamed_before(&self, days: u32) -> Result<Option<i64>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT min(time), count(*) FROM
@@ -91,11 +91,10 @@ impl Retention {
         })
     }
 
-    /// Steps whose texts are beyond the limits: old by the clock (`now` in milliseconds since the
-    /// Unix epoch) and by the days counted since, or with so many newer writes of the same file
-    /// that were done. A file is followed where it moves; one that is made where one was deleted
-    /// counts as the same.
-    pub fn outlived(&self, now: i64, limits: Limits) -> Result<Vec<i64>, StoreError> {
+    /// Steps whose texts are beyond the limits: old by the clock (`now`, in milliseconds since the Unix
+    /// epoch) and by counted days, or with so many newer applied writes of the same file. Moves are
+    /// followed; a file created where another was deleted counts as the same.
+    pub fn expired(&self, now: i64, limits: Limits) -> Result<Vec<i64>, StoreError> {
         self.0.read(|connection| {
             let old_operation = old_operation(connection, limits.days)?;
             let oldest = now.saturating_sub(i64::from(limits.days).saturating_mul(DAY));
@@ -127,34 +126,30 @@ impl Retention {
                     kept.push((step, file, old));
                 }
             }
-            let gone = kept.into_iter().filter(|(_, seen, old)| {
-                let newer = files.writes[seen.file] - seen.writes;
+            let expired = kept.into_iter().filter(|(_, version, old)| {
+                let newer = files.writes[version.file] - version.writes;
                 *old || (versions > 0 && newer >= versions)
             });
-            Ok(gone.map(|(step, ..)| step).collect())
+            Ok(expired.map(|(step, ..)| step).collect())
         })
     }
 
-    /// Every text that is kept, with the step that names it.
+    /// Every kept text, with the step that names it.
     pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
-        self.0.read(|connection| {
-            let query =
-                "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
-                 UNION SELECT id, after_text FROM step WHERE after_text IS NOT NULL AND texts_kept
-                 UNION SELECT step.id, text FROM step_file JOIN step ON step.id = step
-                     WHERE text IS NOT NULL AND texts_kept";
-            all(connection, query, [], |row| {
-                let id = column(row, "step", 0)?;
-                let text: String = column(row, "step", 1)?;
-                let read = text.parse();
-                let fault = |reason| StoreError::Row { table: "step", row: id, reason };
-                Ok((id, read.map_err(fault)?))
-            })
+        let query = "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
+             UNION SELECT id, after_text FROM step WHERE after_text IS NOT NULL AND texts_kept
+             UNION SELECT step.id, text FROM step_file JOIN step ON step.id = step
+                 WHERE text IS NOT NULL AND texts_kept";
+        self.0.all(query, [], |row| {
+            let id = column(row, "step", 0)?;
+            let text: String = column(row, "step", 1)?;
+            let fault = |reason| StoreError::Row { table: "step", row: id, reason };
+            Ok((id, text.parse().map_err(fault)?))
         })
     }
 
-    /// Notes that the texts of these steps are no longer kept. The texts go afterwards.
-    pub fn let_go(&self, steps: &[i64]) -> Result<(), StoreError> {
+    /// Marks the texts of these steps as no longer kept. The caller deletes them afterwards.
+    pub fn release(&self, steps: &[i64]) -> Result<(), StoreError> {
         self.0.change("let texts go", |change| {
             let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
             steps.iter().try_for_each(|step| mark.execute([step]).map(|_| ()))?;
@@ -162,12 +157,12 @@ impl Retention {
         })
     }
 
-    /// As [`Self::let_go`], and tells of each step what is known of it by now: that it was for good.
-    pub fn let_go_for_good(&self, steps: &[StepResult]) -> Result<(), StoreError> {
+    /// As [`Self::release`], and updates each step's detail: it was deleted permanently.
+    pub fn release_for_good(&self, steps: &[StepResult]) -> Result<(), StoreError> {
         self.0.change("let texts go for good", |change| {
             let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
             for step in steps {
-                tell(change, step)?;
+                update_detail(change, step)?;
                 mark.execute([step.step])?;
             }
             Ok(())
@@ -175,7 +170,7 @@ impl Retention {
     }
 }
 
-/// The newest operation that was there so many counted days ago.
+/// The newest operation that existed so many counted days ago.
 fn old_operation(connection: &Connection, days: u32) -> Result<Option<i64>, StoreError> {
     if days == 0 {
         return Ok(None);
@@ -184,52 +179,52 @@ fn old_operation(connection: &Connection, days: u32) -> Result<Option<i64>, Stor
     Ok(connection.query_row(query, [days], |row| row.get(0)).optional()?)
 }
 
-/// Which file is at which path, while the history is gone through from its beginning.
+/// Which file is at which path, while the history is replayed.
 #[derive(Default)]
 struct Files {
-    at: BTreeMap<String, usize>,
-    /// Writes of each file so far.
+    paths: BTreeMap<String, usize>,
+    /// Number of writes of each file so far.
     writes: Vec<usize>,
 }
 
-/// A file, and how many writes of it there had been, that one included.
-struct Seen {
+/// A version of a file: the number of its writes so far.
+struct Version {
     file: usize,
     writes: usize,
 }
 
 impl Files {
-    fn at(&mut self, path: &str) -> Seen {
-        let file = match self.at.get(path) {
+    fn at(&mut self, path: &str) -> Version {
+        let file = match self.paths.get(path) {
             Some(file) => *file,
             None => {
                 self.writes.push(0);
-                self.at.insert(path.to_owned(), self.writes.len() - 1);
+                self.paths.insert(path.to_owned(), self.writes.len() - 1);
                 self.writes.len() - 1
             }
         };
-        Seen { file, writes: self.writes[file] }
+        Version { file, writes: self.writes[file] }
     }
 
-    fn written(&mut self, path: &str) -> Seen {
+    fn written(&mut self, path: &str) -> Version {
         let file = self.at(path).file;
         self.writes[file] += 1;
-        Seen { file, writes: self.writes[file] }
+        Version { file, writes: self.writes[file] }
     }
 
-    /// Moves a file, or a folder with all that is below it.
-    fn moved(&mut self, from: &str, to: &str) -> Seen {
+    /// Moves a file, or a folder and everything below it.
+    fn moved(&mut self, from: &str, to: &str) -> Version {
         let below = format!("{from}/");
-        let names = self.at.range(below.clone()..).map(|(path, _)| path.clone());
+        let names = self.paths.range(below.clone()..).map(|(path, _)| path.clone());
         let names: Vec<String> = names.take_while(|path| path.starts_with(&below)).collect();
         for name in names {
-            if let Some(file) = self.at.remove(&name) {
-                self.at.insert(format!("{to}/{}", &name[below.len()..]), file);
+            if let Some(file) = self.paths.remove(&name) {
+                self.paths.insert(format!("{to}/{}", &name[below.len()..]), file);
             }
         }
-        let seen = self.at(from);
-        self.at.remove(from);
-        self.at.insert(to.to_owned(), seen.file);
-        seen
+        let version = self.at(from);
+        self.paths.remove(from);
+        self.paths.insert(to.to_owned(), version.file);
+        version
     }
 }

@@ -1,4 +1,4 @@
-//! Rows as values, and reading them.
+//! Rows as values.
 
 use rusqlite::Row;
 
@@ -6,60 +6,58 @@ use crate::store::blobs::BlobHash;
 use crate::store::error::StoreError;
 use crate::store::query::column;
 
-/// A change set that is to be begun.
+/// A change set to begin.
 #[derive(Debug, Clone)]
 pub struct NewSet<'a> {
     /// `change`, `undo` or `restore`.
     pub kind: &'a str,
     /// For people.
     pub title: &'a str,
-    /// The program that asks.
+    /// The program that requests it.
     pub caller: &'a str,
-    /// The conversation it belongs to.
     pub conversation: Option<&'a str>,
-    /// The turn it belongs to: a second set of the same turn is the first one, continued.
+    /// The turn it belongs to: a second set of the same turn continues the first.
     pub turn: Option<&'a str>,
     pub undoes_set: Option<i64>,
-    /// The one change of that set.
+    /// The change of that set, if only one is undone.
     pub undoes_number: Option<i64>,
     /// Milliseconds since the Unix epoch.
     pub began: i64,
 }
 
-/// A step that is to be done.
+/// A step to record.
 #[derive(Debug, Clone, Default)]
 pub struct NewStep {
-    /// Which change it belongs to, from 0 in its operation.
+    /// Index of its change in the operation, from 0.
     pub change: usize,
-    /// What is known of it before it is stored.
     pub row: StepRow,
-    /// Files that go with it: path below its own, and text.
+    /// Files below the step's path, with their paths below it and their texts.
     pub files: Vec<(String, Option<BlobHash>)>,
 }
 
-/// An operation as it was intended.
+/// A recorded operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     /// Its change set.
     pub set: i64,
     pub operation: i64,
-    /// The number that its first change has in the set.
+    /// The number of its first change in the set.
     pub first: u32,
-    /// Its steps, in their order.
+    /// Its steps, in order.
     pub steps: Vec<i64>,
 }
 
-/// What came of one step.
+/// The result of a step.
 #[derive(Debug, Clone)]
 pub struct StepResult {
     pub step: i64,
-    /// The rest as JSON, anew.
+    /// The new detail, as JSON.
     pub detail: String,
-    /// Whether it is to be left out: there was nothing to do.
+    /// Whether to delete the step: there was nothing to do.
     pub drop: bool,
 }
 
-/// A mark that a step is undone, or is no more.
+/// Marks a step as undone, or as not undone.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     pub step: i64,
@@ -67,7 +65,7 @@ pub struct Mark {
     pub undone_by: Option<i64>,
 }
 
-/// A change set as it is kept.
+/// A stored change set.
 #[derive(Debug, Clone)]
 pub struct SetRow {
     pub id: i64,
@@ -75,54 +73,53 @@ pub struct SetRow {
     pub kind: String,
     /// For people.
     pub title: String,
-    /// The program that asked.
+    /// The program that requested it.
     pub caller: String,
     pub conversation: Option<String>,
     pub turn: Option<String>,
     pub undoes_set: Option<i64>,
-    /// The one change of that set.
+    /// The change of that set, if only one was undone.
     pub undoes_number: Option<i64>,
     /// Milliseconds since the Unix epoch.
     pub began: i64,
 }
 
-/// A step as it is kept.
+/// A stored step.
 #[derive(Debug, Clone, Default)]
 pub struct StepRow {
-    /// Its number, later ones are larger; 0 before it is stored.
+    /// Increases with each step; 0 before it is stored.
     pub id: i64,
     pub operation: i64,
     /// Its change set.
     pub set: i64,
-    /// Which change of the set it belongs to.
+    /// Number of its change in the set.
     pub number: u32,
-    /// What it does.
     pub kind: String,
     pub path: String,
-    /// Its other path.
+    /// The destination of a move.
     pub other: Option<String>,
-    /// The text that was there.
+    /// The text before the step.
     pub before: Option<BlobHash>,
-    /// The text that is there.
+    /// The text after the step.
     pub after: Option<BlobHash>,
-    /// Notes that it moves or deletes.
+    /// Number of notes that it moves or deletes.
     pub notes: usize,
-    /// The rest, as JSON.
+    /// Details of the kind, as JSON.
     pub detail: String,
-    /// The step it takes back.
+    /// The step that it undoes.
     pub undoes: Option<i64>,
-    /// The change set that took it back.
+    /// The change set that undid it.
     pub undone_by: Option<i64>,
-    /// Whether its texts are still kept.
+    /// Whether its texts are kept.
     pub texts_kept: bool,
     /// When its operation ended, in milliseconds since the Unix epoch.
     pub ended: Option<i64>,
 }
 
-/// The columns of a change set.
+/// The columns that [`SetRow::read`] reads.
 pub(super) const SET: &str =
     "id, kind, title, caller, conversation, turn, undoes_set, undoes_number, began";
-/// The columns of a step, where its operation is joined.
+/// The columns that [`StepRow::read`] reads, with `operation` joined.
 pub(super) const STEP: &str = "step.id, step.operation, step.change_set, step.number, step.kind, step.path, \
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \
                     step.undoes, step.undone_by, step.texts_kept, operation.ended, step.checksum";
@@ -145,17 +142,17 @@ impl SetRow {
 }
 
 impl StepRow {
-    /// What a step says that has this number in its set, in a few letters.
+    /// The checksum of a step with this number in its set.
     pub(super) fn checksum(&self, number: u32) -> String {
         let hash = |text: Option<BlobHash>| text.map(|text| text.to_string());
-        let said = format!(
+        let content = format!(
             "{:?}",
             (
                 (number, self.kind.as_str(), self.path.as_str(), self.other.as_deref()),
                 (hash(self.before), hash(self.after), self.undoes, self.detail.as_str())
             )
         );
-        BlobHash::of(said.as_bytes()).to_string()[..16].to_owned()
+        BlobHash::of(content.as_bytes()).to_string()[..16].to_owned()
     }
 
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
@@ -193,7 +190,7 @@ impl StepRow {
         })
     }
 
-    /// The error for a row that can be read but says what cannot be.
+    /// The error for a row with an invalid value.
     pub fn fault(&self, reason: impl Into<String>) -> StoreError {
         StoreError::Row { table: "step", row: self.id, reason: reason.into() }
     }

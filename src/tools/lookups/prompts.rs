@@ -10,7 +10,7 @@ use super::super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::template::{Variables, fill};
-use crate::vault::{DailyNotes, Found, Kind, Order, Place, Want, Wanted};
+use crate::vault::{DailyNotes, Found, Kind, Order, Want, Wanted, WriteTarget};
 
 /// The name of the prompt that is not made from a template.
 const DAILY: &str = "daily";
@@ -173,10 +173,10 @@ impl Tool for GetPrompt {
             let day = time.format("%Y-%m-%d");
             let description = format!("The daily note of {day}");
             let text = match place(context, &settings.path(&time).text)? {
-                Place::Existing(Found { path, .. }) => {
+                WriteTarget::Existing(Found { path, .. }) => {
                     format!("My daily note of {day}, `{path}`:\n\n{}", text(context, &path)?)
                 }
-                Place::Free(path) => format!(
+                WriteTarget::Free(path) => format!(
                     "There is no daily note of {day} yet. It would be `{path}`; the tool \
                      `daily_note` makes it."
                 ),

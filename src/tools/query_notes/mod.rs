@@ -249,6 +249,7 @@ impl Tool for QueryNotes {
     const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
+    const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = &[
         (Cow::Borrowed("where"), Names::Pattern),
         (Cow::Borrowed("base"), Names::Path),

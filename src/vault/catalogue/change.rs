@@ -1,10 +1,10 @@
-//! Keeping the catalogue true: what comes, changes and goes.
+//! Updating the catalogue.
 
 use std::hash::BuildHasher;
 
 use rayon::prelude::*;
 
-use super::laying::marks;
+use super::build::marks;
 use super::{
     Catalogue, GONE, Kind, MOVING, NewEntry, PathRef, UNNAMEABLE, VaultPath, key_range, last,
     tree_order,
@@ -12,39 +12,39 @@ use super::{
 use crate::vault::dir::Meta;
 use crate::vault::threads::on_own_threads;
 
-/// Up to so many changes are put in their places one by one; more are merged in one go.
+/// Up to this many edits are inserted into the orders one by one; more are merged in one pass.
 const FEW: usize = 16;
 
-/// What is otherwise than the catalogue has it, both in the order of the tree.
+/// How a scan differs from the catalogue, both lists in tree order.
 #[derive(Debug, Default)]
 pub(in crate::vault) struct Difference {
-    /// What is new or has changed, as it is now.
+    /// New or changed entries, as scanned.
     pub put: Vec<NewEntry>,
-    /// What is not there any more, as it was.
+    /// Removed entries, as they were known.
     pub gone: Vec<NewEntry>,
 }
 
 impl Difference {
-    /// The same as edits: first what is gone.
+    /// The same as edits, removals first.
     pub fn edits(self) -> Vec<Edit> {
         let gone = self.gone.into_iter().map(|entry| Edit::Remove(entry.path));
         gone.chain(self.put.into_iter().map(Edit::Put)).collect()
     }
 }
 
-/// One thing that is otherwise than the catalogue has it.
+/// One change of the catalogue.
 #[derive(Debug)]
 pub(in crate::vault) enum Edit {
-    /// This is there now.
+    /// Adds or replaces the entry at its path.
     Put(NewEntry),
-    /// Nothing is at this path, and nothing below it.
+    /// Removes the entry at this path and all below it.
     Remove(VaultPath),
 }
 
 impl Catalogue {
-    /// The row of what was found, by its path and the path's fold key, if all that is known of it is
-    /// just so. Never of a link: what it leads to is not told here.
-    pub(in crate::vault) fn row_of_same(
+    /// The row with this path and fold key, if `found` equals it. Never the row of a link, since
+    /// its target is not part of `found`.
+    pub(in crate::vault) fn unchanged_row(
         &self,
         (path, key): (&str, &str),
         found: &Meta,
@@ -61,19 +61,22 @@ impl Catalogue {
         same.then_some(number)
     }
 
-    /// What a scan has found otherwise than it stands here. `met` are the rows of what it has found
-    /// besides, just as it stands here.
-    pub(in crate::vault) fn difference(&self, met: &[u32], found: Vec<NewEntry>) -> Difference {
-        let look = |entry: NewEntry| match self.row_with_key(entry.key(), entry.path.as_str()) {
+    /// Compares the result of a scan: `found` entries and `unchanged` rows.
+    pub(in crate::vault) fn difference(
+        &self,
+        unchanged: &[u32],
+        found: Vec<NewEntry>,
+    ) -> Difference {
+        let compare = |entry: NewEntry| match self.row_with_key(entry.key(), entry.path.as_str()) {
             Some(row) if self.entry(row).is(&entry) => (Some(row), None),
             row => (row, Some(entry)),
         };
-        let looks: Vec<(Option<u32>, Option<NewEntry>)> =
-            on_own_threads(|| found.into_par_iter().map(look).collect());
+        let compared: Vec<(Option<u32>, Option<NewEntry>)> =
+            on_own_threads(|| found.into_par_iter().map(compare).collect());
         let mut there = vec![false; self.rows.len()];
-        met.iter().for_each(|row| there[*row as usize] = true);
+        unchanged.iter().for_each(|row| there[*row as usize] = true);
         let mut put = Vec::new();
-        for (row, entry) in looks {
+        for (row, entry) in compared {
             if let Some(row) = row {
                 there[row as usize] = true;
             }
@@ -84,24 +87,24 @@ impl Catalogue {
         Difference { put, gone: gone.map(|row| self.entry(*row).to_new()).collect() }
     }
 
-    /// Takes in what has come, changed and gone, in this order; gives what was taken out, with what
-    /// was below it.
+    /// Applies the edits in order; returns the removed entries, including those below a removed
+    /// folder.
     pub(in crate::vault) fn apply(&mut self, edits: Vec<Edit>) -> Vec<NewEntry> {
-        let mut taken = Vec::new();
-        let mut waiting = Waiting::default();
+        let mut removed = Vec::new();
+        let mut pending = Pending::default();
         let few = edits.len() <= FEW;
         for edit in edits {
             match edit {
-                Edit::Put(entry) => self.put(&entry, few, &mut waiting),
-                Edit::Remove(path) => self.take_out(&path, few, &mut waiting, &mut taken),
+                Edit::Put(entry) => self.put(&entry, few, &mut pending),
+                Edit::Remove(path) => self.remove(&path, few, &mut pending, &mut removed),
             }
         }
-        self.settle(&mut waiting);
-        self.lay_anew_if_worth_it();
-        taken
+        self.merge_pending(&mut pending);
+        self.compact_if_worthwhile();
+        removed
     }
 
-    fn put(&mut self, entry: &NewEntry, few: bool, waiting: &mut Waiting) {
+    fn put(&mut self, entry: &NewEntry, few: bool, pending: &mut Pending) {
         match self.row_at(entry.path.as_str()) {
             Some(row) => {
                 let moves = self.row(row).modified != entry.modified;
@@ -111,7 +114,7 @@ impl Catalogue {
                 self.change(row, entry);
                 match (moves, few) {
                     (true, true) => self.join_time(row),
-                    (true, false) => waiting.moved.push(row),
+                    (true, false) => pending.moved.push(row),
                     (false, _) => {}
                 }
             }
@@ -121,43 +124,43 @@ impl Catalogue {
                     self.join_time(row);
                     self.join_order(row);
                 } else {
-                    waiting.placed.push(row);
+                    pending.added.push(row);
                 }
             }
         }
     }
 
-    /// Takes what is at `path` out, with all below it; the thing itself comes last.
-    fn take_out(
+    /// Removes everything below `path`, then the entry itself.
+    fn remove(
         &mut self,
         path: &VaultPath,
         few: bool,
-        waiting: &mut Waiting,
-        taken: &mut Vec<NewEntry>,
+        pending: &mut Pending,
+        removed: &mut Vec<NewEntry>,
     ) {
         let here = self.row_at(path.as_str());
-        if !waiting.placed.is_empty() && here.is_none_or(|row| self.row(row).kind() == Kind::Folder)
+        if !pending.added.is_empty() && here.is_none_or(|row| self.row(row).kind() == Kind::Folder)
         {
-            // What lies below a folder is found in the order.
-            self.settle(waiting);
+            // The folder's content is looked up in `ordered`.
+            self.merge_pending(pending);
         }
         let below = self.ordered[self.range(PathRef::from(path))].iter().copied();
         let mut rows: Vec<u32> = below.filter(|row| !self.row(*row).is(GONE)).collect();
         rows.extend(here);
         let few = few && rows.len() <= FEW;
         for row in rows {
-            taken.push(self.entry(row).to_new());
+            removed.push(self.entry(row).to_new());
             if few {
                 self.leave_time(row);
                 self.leave_order(row);
             } else {
-                waiting.gone = true;
+                pending.gone = true;
             }
             self.unhash(row);
         }
     }
 
-    /// Takes a row out of all but the two orders.
+    /// Marks a row as gone and removes it from everything but the two orders.
     fn unhash(&mut self, row: u32) {
         let key = self.key(row);
         let hashes = (self.hash(key), self.hash(last(key)));
@@ -173,56 +176,61 @@ impl Catalogue {
     }
 
     fn leave_time(&mut self, row: u32) {
-        let age = self.age(row);
-        let at = self.by_time.partition_point(|other| self.age(*other) < age);
+        let at = self.time_slot(row);
         debug_assert_eq!(self.by_time[at], row, "the order is by time");
         self.by_time.remove(at);
     }
 
     fn leave_order(&mut self, row: u32) {
-        let path = self.path(row);
-        let at = self.ordered.partition_point(|other| tree_order(self.path(*other), path).is_lt());
+        let at = self.tree_slot(row);
         debug_assert_eq!(self.ordered[at], row, "the order is by path");
         self.ordered.remove(at);
     }
 
     fn join_time(&mut self, row: u32) {
-        let age = self.age(row);
-        // Nearly always the newest of all.
-        let newest = self.by_time.last().is_none_or(|other| self.age(*other) < age);
-        let at = match newest {
-            true => self.by_time.len(),
-            false => self.by_time.partition_point(|other| self.age(*other) < age),
-        };
+        let at = self.time_slot(row);
         self.by_time.insert(at, row);
     }
 
     fn join_order(&mut self, row: u32) {
-        let path = self.path(row);
-        let at = self.ordered.partition_point(|other| tree_order(self.path(*other), path).is_lt());
+        let at = self.tree_slot(row);
         self.ordered.insert(at, row);
     }
 
-    /// Brings the two orders up to date in one go.
-    fn settle(&mut self, waiting: &mut Waiting) {
-        let Waiting { placed, mut moved, gone } = std::mem::take(waiting);
+    fn time_slot(&self, row: u32) -> usize {
+        let age = self.age(row);
+        // Nearly always the newest of all.
+        match self.by_time.last().is_none_or(|other| self.age(*other) < age) {
+            true => self.by_time.len(),
+            false => self.by_time.partition_point(|other| self.age(*other) < age),
+        }
+    }
+
+    fn tree_slot(&self, row: u32) -> usize {
+        let path = self.path(row);
+        self.ordered.partition_point(|other| tree_order(self.path(*other), path).is_lt())
+    }
+
+    /// Updates the two orders in one pass.
+    fn merge_pending(&mut self, pending: &mut Pending) {
+        let Pending { added, mut moved, gone } = std::mem::take(pending);
         if gone {
             self.ordered.retain(|row| !self.rows[*row as usize].is(GONE));
         }
-        if gone || !placed.is_empty() || !moved.is_empty() {
+        if gone || !added.is_empty() || !moved.is_empty() {
             for row in &moved {
                 self.rows[*row as usize].marks |= MOVING;
             }
             self.by_time.retain(|row| !self.rows[*row as usize].is(GONE | MOVING));
         }
-        let mut placed: Vec<u32> =
-            placed.into_iter().filter(|row| !self.row(*row).is(GONE)).collect();
-        placed.sort_unstable_by(|a, b| tree_order(self.path(*a), self.path(*b)));
-        if !placed.is_empty() {
+        let mut added: Vec<u32> =
+            added.into_iter().filter(|row| !self.row(*row).is(GONE)).collect();
+        added.sort_unstable_by(|a, b| tree_order(self.path(*a), self.path(*b)));
+        if !added.is_empty() {
             let before = |a: &u32, b: &u32| tree_order(self.path(*a), self.path(*b)).is_lt();
-            self.ordered = merged(&self.ordered, &placed, before);
+            self.ordered = merged(&self.ordered, &added, before);
         }
-        moved.extend(placed);
+        moved.extend(added);
         moved.sort_unstable();
         moved.dedup();
         moved.retain(|row| !self.row(*row).is(GONE));
@@ -236,10 +244,9 @@ impl Catalogue {
         self.by_time = merged(&self.by_time, &moved, |a, b| self.age(*a) < self.age(*b));
     }
 
-    /// Adds a row for an entry whose path has none; its places in the two orders are the caller's
-    /// business.
+    /// Adds a row for a new path. The caller inserts it into the two orders.
     fn add(&mut self, entry: &NewEntry) -> u32 {
-        let row = self.lay(entry);
+        let row = self.append(entry);
         let hashes = (self.hash(self.key(row)), self.hash(last(self.key(row))));
         let Self { rows, keys, hasher, by_key, by_name, .. } = self;
         let key = |row: &u32| &keys[key_range(rows, keys, *row)];
@@ -248,7 +255,7 @@ impl Catalogue {
         row
     }
 
-    /// Gives a row the state of an entry of the same path.
+    /// Updates a row from an entry with the same path.
     fn change(&mut self, row: u32, entry: &NewEntry) {
         self.count(row, false);
         let device = self.device(entry.id.device);
@@ -267,18 +274,18 @@ impl Catalogue {
     }
 }
 
-/// Rows that do not stand in the orders as they should, while many changes are taken in.
+/// Changes that are not yet in the two orders.
 #[derive(Default)]
-struct Waiting {
-    /// New ones, in neither order.
-    placed: Vec<u32>,
-    /// Those with another time.
+struct Pending {
+    /// New rows, in neither order.
+    added: Vec<u32>,
+    /// Rows whose time changed.
     moved: Vec<u32>,
-    /// Whether any is gone and still stands in them.
+    /// Whether an order still holds removed rows.
     gone: bool,
 }
 
-/// Two lists in order as one.
+/// Merges two sorted lists.
 fn merged(old: &[u32], new: &[u32], before: impl Fn(&u32, &u32) -> bool) -> Vec<u32> {
     let mut all = Vec::with_capacity(old.len() + new.len());
     let mut from = 0;

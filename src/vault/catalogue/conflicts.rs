@@ -1,4 +1,4 @@
-//! Conflict copies of sync programs among the vault's files; see [`crate::note::conflict`].
+//! Conflict copies made by sync programs; see [`crate::note::conflict`].
 
 use super::{Catalogue, Entry};
 use crate::note::conflict;
@@ -7,7 +7,7 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::vault::dir::Kind;
 
 impl Catalogue {
-    /// The file that the one at `path` is a conflict copy of, by its name; it may be gone.
+    /// The original of the conflict copy at `path`, judged by its name; the original may be gone.
     pub fn conflict_of<'p>(&self, path: impl Into<PathRef<'p>>) -> Option<VaultPath> {
         let path = path.into();
         let found = conflict::original_of(path.name())?;
@@ -19,15 +19,15 @@ impl Catalogue {
         }
         let there = there?;
         let copy = self.get(path.as_str())?;
-        // What was changed on two machines is still about as long.
+        // Two versions of one note have about the same length.
         let (less, more) = (there.size.min(copy.size), there.size.max(copy.size));
         let is_alike = more <= less.saturating_mul(2).saturating_add(64);
         let is_alone = || !(1..=9).any(|number| self.is_numbered(&original, number, path));
         (is_alike && is_alone()).then(|| there.path().to_path())
     }
 
-    /// Whether another file than `path` has the name of `original` with this number: then they are the
-    /// parts of something, as a person numbers them.
+    /// Whether a file other than `path` has the name of `original` with this number: then a person
+    /// numbered the files.
     fn is_numbered(&self, original: &VaultPath, number: u32, path: PathRef<'_>) -> bool {
         let (stem, extension) = match original.extension() {
             Some(extension) => (original.stem(), format!(".{extension}")),
@@ -39,14 +39,14 @@ impl Catalogue {
         other.is_some_and(|other| other.path() != path)
     }
 
-    /// The file at a path, whatever the case.
+    /// The file at a path, ignoring letter case.
     fn file(&self, path: &VaultPath) -> Option<Entry<'_>> {
         let exact = self.get(path.as_str());
         let found = exact.or_else(|| self.folded(&fold_key(path.as_str())).into_iter().next());
         found.filter(|entry| entry.kind == Kind::File)
     }
 
-    /// Every conflict copy with the file it is a copy of, by path.
+    /// Every conflict copy with its original, in tree order.
     pub fn conflicts(&self) -> impl Iterator<Item = (PathRef<'_>, VaultPath)> {
         self.files().filter_map(|path| Some((path, self.conflict_of(path)?)))
     }

@@ -1,19 +1,19 @@
-//! One file, folder or link: as the catalogue shows it, and as it comes to it.
+//! One file, folder or link: as a row of the catalogue ([`Entry`]) and as scanned ([`NewEntry`]).
 
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::dir::{FileId, Kind, Meta};
 
-/// Where a symbolic link leads, as far as its text says.
+/// Where a symbolic link leads according to its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkTarget {
-    /// To a path of this vault, which may or may not exist.
+    /// A path of this vault, which may not exist.
     Inside(VaultPath),
-    /// Out of the vault, or to an absolute place: never followed.
+    /// A place outside the vault, or an absolute path: never followed.
     Outside,
 }
 
-/// One file, folder or link of the vault as last seen, in the catalogue's own memory.
+/// One file, folder or link as last seen; borrows from the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'c> {
     pub(super) path: PathRef<'c>,
@@ -21,20 +21,20 @@ pub struct Entry<'c> {
     pub kind: Kind,
     /// Bytes of content; 0 for folders.
     pub size: u64,
-    /// Last change, nanoseconds since the Unix epoch.
+    /// Nanoseconds since the Unix epoch.
     pub modified: i64,
-    /// Which its last change of any kind was when it was found: [`Meta::change_mark`].
+    /// [`Meta::change_mark`] when it was found.
     pub change_mark: u32,
     pub id: FileId,
-    /// For a link, where it leads.
+    /// Set for links alone.
     pub target: Option<&'c LinkTarget>,
-    /// Whether its name on disk is not UTF-8: `path` then shows the name escaped, and no tool can
+    /// Whether its name on disk is not UTF-8: `path` then has the name escaped, and no tool can
     /// open it.
     pub unnameable: bool,
 }
 
 impl<'c> Entry<'c> {
-    /// Where it is, as spelt on disk.
+    /// As spelt on disk.
     pub fn path(&self) -> PathRef<'c> {
         self.path
     }
@@ -44,39 +44,38 @@ impl<'c> Entry<'c> {
         self.key
     }
 
-    /// Whether `meta` is what this entry says already. A folder's size and time are its file
-    /// system's business and never count as a change; identities do not count either, since
-    /// user-space file systems give a file another at every look; nor does the time that nobody can
-    /// set, which is another once a file has other rights.
+    /// Whether `meta` shows no change of content. Ignored are: size and time of a folder, which
+    /// depend on the file system; identities, since FUSE may give a file another one at every stat;
+    /// and ctime, which changes with permissions.
     pub(in crate::vault) fn agrees(&self, meta: &Meta) -> bool {
         self.kind == meta.kind
             && (self.kind == Kind::Folder
                 || (self.size, self.modified) == (meta.size, meta.modified))
     }
 
-    /// Whether `meta` is just what was found here before, the time that nobody can set included.
-    pub(in crate::vault) fn is_as_found(&self, meta: &Meta) -> bool {
+    /// As [`Self::agrees`], and the ctime of a file is the same too: it changes even when a program
+    /// sets size and mtime back.
+    pub(in crate::vault) fn agrees_with_ctime(&self, meta: &Meta) -> bool {
         self.agrees(meta) && (self.kind == Kind::Folder || self.change_mark == meta.change_mark())
     }
 
-    /// Whether what a full look found at this path says the same, the time that nobody can set included:
-    /// there is no later look that could tell.
+    /// [`Self::agrees_with_ctime`] for a scanned entry.
     pub(in crate::vault) fn same_state(&self, other: &NewEntry) -> bool {
-        self.kind == other.kind
-            && (self.kind == Kind::Folder
-                || (self.size, self.modified, self.change_mark)
-                    == (other.size, other.modified, other.change_mark))
+        self.kind == other.kind && (self.kind == Kind::Folder || self.state() == other.state())
     }
 
-    /// Whether all that is known of it is what was found, its path aside.
+    fn state(&self) -> (u64, i64, u32) {
+        (self.size, self.modified, self.change_mark)
+    }
+
+    /// Whether the two are equal apart from their paths.
     pub(super) fn is(&self, found: &NewEntry) -> bool {
-        let state = (self.size, self.modified, self.change_mark);
         (self.kind, self.id, self.unnameable) == (found.kind, found.id, found.unnameable)
-            && state == (found.size, found.modified, found.change_mark)
+            && self.state() == found.state()
             && self.target == found.target.as_deref()
     }
 
-    /// A copy that needs no catalogue.
+    /// An owned copy.
     pub(in crate::vault) fn to_new(self) -> NewEntry {
         NewEntry {
             path: self.path.to_path(),
@@ -92,29 +91,28 @@ impl<'c> Entry<'c> {
     }
 }
 
-/// What was found on the disk, for the catalogue to take in.
+/// An entry found on the disk, to be put into the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::vault) struct NewEntry {
-    /// Where it is, as spelt on disk.
+    /// As spelt on disk.
     pub path: VaultPath,
-    /// Its path's fold key, where that is another text than the path.
+    /// Its path's fold key, if that differs from the path.
     pub(super) key: Option<Box<str>>,
     pub kind: Kind,
     /// Bytes of content; 0 for folders.
     pub size: u64,
-    /// Last change, nanoseconds since the Unix epoch.
+    /// Nanoseconds since the Unix epoch.
     pub modified: i64,
-    /// Which its last change of any kind was when it was found: [`Meta::change_mark`].
+    /// [`Meta::change_mark`] when it was found.
     pub change_mark: u32,
     pub id: FileId,
-    /// For a link, where it leads.
+    /// Set for links alone.
     pub target: Option<Box<LinkTarget>>,
     /// Whether its name on disk is not UTF-8.
     pub unnameable: bool,
 }
 
 impl NewEntry {
-    /// An entry for `path` in the state `meta`.
     pub fn new(path: VaultPath, meta: &Meta) -> Self {
         let key = fold_key(path.as_str());
         Self {
@@ -130,7 +128,10 @@ impl NewEntry {
         }
     }
 
-    /// Its path's fold key.
+    fn state(&self) -> (u64, i64, u32) {
+        (self.size, self.modified, self.change_mark)
+    }
+
     pub fn key(&self) -> &str {
         self.key.as_deref().unwrap_or(self.path.as_str())
     }

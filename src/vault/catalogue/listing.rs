@@ -1,83 +1,78 @@
-//! What a glob means, in the order wanted: how few rows have to be looked at for it.
+//! Listing what a glob matches, with as few rows examined as possible.
 //!
-//! A glob that begins with names asks only what lies below them, one with a fixed number of
-//! components only rows of that depth, one that is an ending compares eight bytes a row. A name
-//! without wildcards is looked up, and of one that begins without them four bytes are compared. A text
-//! that every path must have is looked for in all keys at once. What is left runs over the rows,
-//! which lie in the order of time. Counted is everything that fits; given is what was asked for. Where
-//! the tree tells how many that are (all below a folder, all notes), only the first are looked for.
+//! Literal leading components select a range of the tree; a fixed number of components selects a
+//! depth; a literal ending compares eight bytes a row; a literal name is looked up, a literal
+//! prefix compares four bytes; a literal substring is searched in all keys at once. Other globs are
+//! matched row by row, in order of time. All matches are counted and the first are returned. Where
+//! the number is known (all below a folder, all notes), the search stops after those.
 
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
 use memchr::memmem;
 
-use super::beginning::Beginning;
+use super::name_prefix::NamePrefix;
 use super::{Catalogue, Entry, GONE, NOTE_ENDING, key_range, tree_order};
 use crate::note::glob::Glob;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::dir::Kind;
 use crate::vault::view::View;
 
-/// Texts shorter than this stand nearly everywhere and are not looked for beforehand.
+/// Substrings shorter than this occur nearly everywhere and are not searched for.
 const LEAST_NEEDLE: usize = 3;
 
-/// What is to be listed.
+/// The filter of a listing.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'q> {
-    /// Below this folder, as spelt on disk.
+    /// As spelt on disk; itself excluded.
     pub folder: &'q VaultPath,
-    /// Whose path below the folder this glob means.
+    /// Matched with the path below the folder.
     pub glob: &'q Glob,
-    /// Of this kind; `None` for any.
+    /// `None` for any.
     pub kind: Option<Kind>,
 }
 
 /// The order of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// The last change first.
+    /// Newest first.
     Modified,
-    /// By path, a folder before what is in it.
+    /// By path, a folder before its content.
     Name,
-    /// The largest first, equal ones by path.
+    /// Largest first, equal ones by path.
     Size,
 }
 
-/// The beginning of what was found, and how much that was.
+/// The first matches, and the number of all.
 #[derive(Debug, Clone)]
 pub struct Listing<'c> {
-    /// The first entries, in order.
+    /// In order.
     pub first: Vec<Entry<'c>>,
-    /// How many fit.
     pub total: usize,
 }
 
-/// Rows of a small part of the tree are walked to wherever they are; of more than this part of all
-/// that lies in question the other ways are the quicker ones.
+/// [`Catalogue::shallow`] visits at most this part of the rows in range; beyond it other ways are
+/// faster.
 const SHALLOW: usize = 8;
 
-/// How the names of all rows begin is compared in the time that so small a part of them takes to be
-/// looked at one by one.
+/// Comparing the prefixes of all names takes as long as examining this part of them one by one.
 const FLAT: usize = 16;
 
-/// What was found of what is wanted.
-struct Fitting {
-    /// Rows that fit: all of them, or, where they came in the order wanted, the first ones.
+/// The matches of a listing.
+struct Matches {
+    /// All matching rows, or only the first if they are in order.
     rows: Vec<u32>,
-    /// How many fit.
     total: usize,
-    /// Whether they stand in the order wanted.
+    /// Whether `rows` is in the requested order.
     in_order: bool,
 }
 
-impl Fitting {
-    /// All of them, in whatever order.
+impl Matches {
     fn all(rows: Vec<u32>, in_order: bool) -> Self {
         Self { total: rows.len(), rows, in_order }
     }
 
-    /// The first `limit` of rows that come in the order wanted, all of them counted.
+    /// Counts all of `rows`, which are in order, and keeps the first `limit`.
     fn counted(rows: impl Iterator<Item = u32>, limit: usize) -> Self {
         let (mut first, mut total) = (Vec::with_capacity(limit.min(1_024)), 0);
         for row in rows {
@@ -91,7 +86,7 @@ impl Fitting {
 }
 
 impl Catalogue {
-    /// The first `limit` of what is wanted, in order.
+    /// The first `limit` matches, in order.
     pub(in crate::vault) fn list(
         &self,
         wanted: &Wanted<'_>,
@@ -99,7 +94,7 @@ impl Catalogue {
         limit: usize,
         view: &View,
     ) -> Listing<'_> {
-        let Fitting { mut rows, total, in_order } = self.fitting(wanted, order, limit, view);
+        let Matches { mut rows, total, in_order } = self.matches(wanted, order, limit, view);
         if !in_order {
             rows = match order {
                 Order::Modified => {
@@ -119,57 +114,57 @@ impl Catalogue {
         Listing { first: rows.into_iter().map(|row| self.entry(row)).collect(), total }
     }
 
-    fn fitting(&self, wanted: &Wanted<'_>, order: Order, limit: usize, view: &View) -> Fitting {
+    fn matches(&self, wanted: &Wanted<'_>, order: Order, limit: usize, view: &View) -> Matches {
         let ranges = self.ranges(wanted);
         let span: usize = ranges.iter().map(Range::len).sum();
         let test = Test::new(self, wanted, view);
         let in_tree = || ranges.iter().flat_map(|range| &self.ordered[range.clone()]).copied();
         let known = self.known_total(wanted, span, view);
         if let (Some(total), Order::Modified | Order::Name) = (known, order) {
-            // How many there are need not be found out by looking at each.
+            // The total is known, so the search can stop early.
             let rows = match order {
                 Order::Name => Some(in_tree().filter(|row| test.fits(*row)).take(limit).collect()),
                 _ => self.newest(span, limit, &test),
             };
             if let Some(rows) = rows {
-                return Fitting { rows, total, in_order: true };
+                return Matches { rows, total, in_order: true };
             }
         }
         if let Some(name) = wanted.glob.name() {
             let rows = self.rows_named(name);
             let rows = rows.filter(|row| test.is_in_folder(*row) && test.fits(*row));
-            return Fitting::all(rows.collect(), false);
+            return Matches::all(rows.collect(), false);
         }
         if let Some(rows) = self.shallow(&ranges, span, &test) {
-            return Fitting::all(rows, order == Order::Name);
+            return Matches::all(rows, order == Order::Name);
         }
         if span > self.rows.len() / FLAT
-            && let Some(rows) = test.beginning.and_then(|wanted| self.beginning_so(wanted))
+            && let Some(rows) = test.prefix.and_then(|wanted| self.rows_with_prefix(wanted))
         {
             let rows = rows.into_iter().filter(|row| test.is_in_folder(*row) && test.fits(*row));
-            return Fitting::all(rows.collect(), false);
+            return Matches::all(rows.collect(), false);
         }
         let far = span > self.rows.len() / 2;
         if far
             && wanted.glob.ending().is_none()
-            && let Some(rows) = self.holding(wanted.glob.needle())
+            && let Some(rows) = self.rows_containing(wanted.glob.needle())
         {
             let rows = rows.into_iter().filter(|row| test.is_in_folder(*row) && test.fits(*row));
-            return Fitting::all(rows.collect(), false);
+            return Matches::all(rows.collect(), false);
         }
         if far && order == Order::Modified {
             let rows = self.by_time.iter().rev().copied();
             let rows = rows.filter(|row| test.fits(*row) && test.is_in_folder(*row));
-            return Fitting::counted(rows, limit);
+            return Matches::counted(rows, limit);
         }
         let rows = in_tree().filter(|row| test.fits(*row));
         match order {
-            Order::Name => Fitting::counted(rows, limit),
-            Order::Modified | Order::Size => Fitting::all(rows.collect(), false),
+            Order::Name => Matches::counted(rows, limit),
+            Order::Modified | Order::Size => Matches::all(rows.collect(), false),
         }
     }
 
-    /// How many fit, where that is known beforehand; `span` lie where anything can.
+    /// The number of matches, if known beforehand; `span` rows are in range.
     fn known_total(&self, wanted: &Wanted<'_>, span: usize, view: &View) -> Option<usize> {
         if wanted.kind.is_some() || !view.is_all() {
             return None;
@@ -177,12 +172,12 @@ impl Catalogue {
         let all_notes = || wanted.folder.is_root() && wanted.glob.ending() == Some(NOTE_ENDING);
         match wanted.glob.is_all_below_prefix() {
             true => Some(span),
-            false => all_notes().then_some(self.like_notes),
+            false => all_notes().then_some(self.note_keys),
         }
     }
 
-    /// The first `limit` that fit by time, the newest first; `None` where so few of the newest do
-    /// that it is the better way to compare the `span` that may.
+    /// The newest `limit` matches among the newest `span` rows; `None` if these do not yield
+    /// enough, so that examining the rows in range is cheaper.
     fn newest(&self, span: usize, limit: usize, test: &Test<'_>) -> Option<Vec<u32>> {
         let mut rows = Vec::with_capacity(limit.min(1_024));
         for row in self.by_time.iter().rev().take(span).copied() {
@@ -196,10 +191,10 @@ impl Catalogue {
         (rows.len() == limit || span == self.by_time.len()).then_some(rows)
     }
 
-    /// The rows that fit in the order of the tree, where the glob speaks of one depth and little
-    /// lies there or above: what lies deeper is passed over.
+    /// The matches in tree order, if the glob has one depth and few rows lie at or above it: the
+    /// content of folders at that depth is skipped.
     fn shallow(&self, ranges: &[Range<usize>], span: usize, test: &Test<'_>) -> Option<Vec<u32>> {
-        // What is deeper than a row can tell has the depth of the deepest it can.
+        // A row's depth saturates at the maximum.
         let depth = test.depth.filter(|depth| *depth < usize::from(u8::MAX))?;
         let mut steps = span / SHALLOW + 64;
         let mut rows = Vec::new();
@@ -226,7 +221,7 @@ impl Catalogue {
         Some(rows)
     }
 
-    /// Where in the tree all lies that can be meant.
+    /// The ranges of the tree that can match.
     fn ranges(&self, wanted: &Wanted<'_>) -> Vec<Range<usize>> {
         let prefix = wanted.glob.prefix();
         if prefix.is_empty() {
@@ -236,7 +231,7 @@ impl Catalogue {
             true => prefix,
             false => format!("{}/{prefix}", wanted.folder.fold_key()),
         };
-        // Several folders may be spelt alike but for case.
+        // Several folders may differ in case alone.
         let folders = self
             .folded(&key)
             .into_iter()
@@ -244,9 +239,9 @@ impl Catalogue {
         folders.map(|entry| self.range(entry.path)).collect()
     }
 
-    /// The rows whose key holds `needle`, as they were laid; `None` if that says too little to be
-    /// worth looking for.
-    fn holding(&self, needle: &str) -> Option<Vec<u32>> {
+    /// The rows whose key contains `needle`, ascending; `None` if it is too short or too common to
+    /// help.
+    fn rows_containing(&self, needle: &str) -> Option<Vec<u32>> {
         if needle.len() < LEAST_NEEDLE {
             return None;
         }
@@ -255,12 +250,12 @@ impl Catalogue {
         let mut rows: Vec<u32> = Vec::new();
         let (mut from, mut next) = (0, 0);
         while let Some(at) = finder.find(&self.keys.as_bytes()[next..]).map(|at| next + at) {
-            // Keys lie in the order of the rows.
+            // Keys are in row order.
             let later = leading(&self.rows[from..], |row| row.key_at as usize <= at);
             from += later - 1;
             let key = key_range(&self.rows, &self.keys, from as u32);
             if at + needle.len() > key.end {
-                // Lies over two keys; the second may hold it from within this place on.
+                // It spans two keys; the second may still contain it, from the next byte on.
                 next = at + 1;
                 continue;
             }
@@ -276,8 +271,7 @@ impl Catalogue {
     }
 }
 
-/// How many at the beginning of `rows` are so, all of which come before all that are not. Steps that
-/// grow find it near the beginning without a look at what is far.
+/// The partition point of `rows`, by exponential search: it is usually near the start.
 fn leading<T>(rows: &[T], is_so: impl Fn(&T) -> bool) -> usize {
     let (mut from, mut step) = (0, 1);
     while from + step <= rows.len() && is_so(&rows[from + step - 1]) {
@@ -288,8 +282,8 @@ fn leading<T>(rows: &[T], is_so: impl Fn(&T) -> bool) -> usize {
     from + rows[from..end].partition_point(is_so)
 }
 
-/// The first `limit` rows in order: by `key`, and by `compare` where that is equal. The key of each is
-/// looked up once, since rows lie far from each other.
+/// The first `limit` rows by `key`, then by `compare`. Each key is read once, since rows are
+/// scattered in memory.
 fn first<K: Ord + Copy>(
     rows: Vec<u32>,
     limit: usize,
@@ -306,7 +300,7 @@ fn first<K: Ord + Copy>(
     keyed.into_iter().map(|(_, row)| row).collect()
 }
 
-/// All that decides whether one row is wanted, worked out once.
+/// Tests whether a row matches; everything but the row is prepared once.
 struct Test<'t> {
     catalogue: &'t Catalogue,
     glob: &'t Glob,
@@ -314,9 +308,9 @@ struct Test<'t> {
     view: &'t View,
     kind: Option<Kind>,
     depth: Option<usize>,
-    /// Where the part of a key begins that the glob is asked about.
+    /// Offset in a key of the part below the folder.
     base: usize,
-    beginning: Option<Beginning>,
+    prefix: Option<NamePrefix>,
     ending: Option<Ending<'t>>,
 }
 
@@ -332,7 +326,7 @@ impl<'t> Test<'t> {
             kind: wanted.kind,
             depth: wanted.glob.depth().map(|depth| above + depth),
             base: folder.fold_key().len() + usize::from(!folder.is_root()),
-            beginning: Beginning::new(wanted.glob.name_beginning()),
+            prefix: NamePrefix::new(wanted.glob.name_beginning()),
             ending: wanted.glob.ending().map(Ending::new),
         }
     }
@@ -343,8 +337,8 @@ impl<'t> Test<'t> {
     }
 
     fn fits(&self, number: u32) -> bool {
-        if let Some(beginning) = self.beginning
-            && !beginning.allows(self.catalogue.beginnings[number as usize])
+        if let Some(prefix) = self.prefix
+            && !prefix.allows(self.catalogue.name_prefixes[number as usize])
         {
             return false;
         }
@@ -365,10 +359,10 @@ impl<'t> Test<'t> {
     }
 }
 
-/// The last bytes of a text, compared at once where they are few.
+/// A literal ending, compared as one integer if it has at most eight bytes.
 struct Ending<'t> {
     text: &'t [u8],
-    /// The text as the upper bytes of a number, where it has one to eight.
+    /// The text as an integer, and the shift that removes the bytes before it.
     number: Option<(u64, u32)>,
 }
 
@@ -384,13 +378,13 @@ impl<'t> Ending<'t> {
         Self { text, number }
     }
 
-    /// Whether the part `key` of `keys` ends so.
+    /// Whether the range `key` of `keys` has this ending.
     fn is_at(&self, keys: &[u8], key: Range<usize>) -> bool {
         if key.len() < self.text.len() {
             return false;
         }
         match self.number {
-            // What stands before a short key is somebody else's, and shifted away.
+            // The shift removes the bytes of the previous key.
             Some((wanted, shift)) if key.end >= 8 => {
                 let last: [u8; 8] = keys[key.end - 8..key.end].try_into().expect("eight bytes");
                 u64::from_le_bytes(last) >> shift == wanted

@@ -1,29 +1,27 @@
-//! What is in the vault, as far as anybody has looked.
+//! The file index of the vault: a cache of the disk, never an authority.
 //!
-//! A memory of the disk, never an authority. Made for asking: by path, by fold key, by name, by
-//! folder in tree order, by time, by glob. The texts of all paths lie in two pieces of memory, one
-//! as they are spelt and one folded, each in the order in which files were last changed when it was
-//! laid; an entry is a row of 40 bytes beside them, and four for how its name begins. So a hundred
-//! thousand files take 15 to 19 MB, by the length of their paths, and a pattern runs over them as over
-//! one text.
+//! Answers by path, fold key, name, folder in tree order, time and glob. All paths lie in two
+//! strings, one as spelt and one folded, in order of modification time as of the last build; an
+//! entry is a row of 40 bytes, and four for the prefix of its name. A hundred thousand files take
+//! 15 to 19 MB, and a pattern is searched in one text.
 //!
-//! A row is never moved: what changes is changed in place, what goes leaves a gap, and once the
-//! gaps are a quarter of it all everything is laid anew.
+//! Rows never move: a change updates its row in place, a removal leaves a gap, and once a quarter
+//! of the rows are gaps everything is rebuilt.
 //!
-//! In reading order: [`entry`] (what it gives and takes), this page (asking), `listing` (globs),
-//! `beginning` (names by how they begin), `laying`, `change` (keeping it true), `saved` (from one start
-//! to the next).
+//! In reading order: [`entry`] (input and output), this page (queries), `listing` (globs),
+//! `name_prefix`, `build`, `change` (updates), `snapshot` (saved across restarts), `visible` (a
+//! caller's view).
 
-mod beginning;
+mod build;
 mod change;
 mod conflicts;
 pub mod entry;
-mod laying;
 pub mod listing;
-mod saved;
-mod seen;
+mod name_prefix;
+mod snapshot;
 #[cfg(test)]
 mod tests;
+mod visible;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
@@ -31,18 +29,18 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use beginning::beginning;
 pub(super) use change::{Difference, Edit};
 pub(super) use entry::NewEntry;
 pub use entry::{Entry, LinkTarget};
 pub use listing::{Listing, Order, Wanted};
-pub use seen::Seen;
+use name_prefix::name_prefix;
+pub use visible::VisibleCatalogue;
 
 use super::dir::{FileId, Kind};
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 
-/// How many of each there are.
+/// Numbers of entries by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Files ending in `.md`.
@@ -57,8 +55,8 @@ pub struct Counts {
     pub unusable: usize,
 }
 
-/// What is kept of one entry beside its texts. Laid close, since there are many; where its texts end,
-/// those of the next row begin.
+/// One entry without its texts, packed since there are many. Its texts end where the next row's
+/// begin.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, packed(4))]
 struct Row {
@@ -66,51 +64,51 @@ struct Row {
     size: u64,
     inode: u64,
     change_mark: u32,
-    /// Where its fold key begins in `keys`. Rises from row to row.
+    /// Offset of its fold key in `keys`; ascending.
     key_at: u32,
-    /// Where its path begins in `paths`, in which those have none that are spelt like their keys.
+    /// Offset of its path in `paths`, where a path that equals its key takes no bytes.
     path_at: u32,
-    /// Which of `devices` it lies on.
+    /// Index into `devices`.
     device: u16,
     /// Components of its path.
     depth: u8,
-    /// Its kind in the lower bits, and the marks below.
+    /// The kind in the lower bits, then the flags below.
     marks: u8,
 }
 
-/// How the key of a note ends.
 const NOTE_ENDING: &str = ".md";
 
 const KIND: u8 = 0b0011;
 const UNNAMEABLE: u8 = 0b0100;
-/// Nothing is here any more.
+/// The entry was removed.
 const GONE: u8 = 0b1000;
-/// About to get another place in an order; only while a change is under way.
+/// Its place in `by_time` is about to change; only set during an update.
 const MOVING: u8 = 0b1_0000;
 
 /// See the module's documentation.
 #[derive(Default)]
 pub struct Catalogue {
     rows: Vec<Row>,
-    /// How the last component of each row's key begins: see [`mod@beginning`].
-    beginnings: Vec<u32>,
+    /// The prefix of each row's name: see [`mod@name_prefix`].
+    name_prefixes: Vec<u32>,
     keys: String,
     paths: String,
-    /// Rows where nothing is any more.
+    /// How many rows are [`GONE`].
     gone: usize,
-    /// Rows that were laid in the order of time; later ones follow as they came.
-    laid: usize,
+    /// How many rows the last build made, in order of time; later rows are in order of arrival.
+    built: usize,
     by_key: HashTable<u32>,
     by_name: HashTable<u32>,
-    /// Depth first: a folder, then what is in it.
+    /// Rows in tree order: a folder, then everything below it.
     ordered: Vec<u32>,
-    /// Oldest change first; of equal times the later path first. Read from its end.
+    /// Rows by modification time, oldest first; of equal times the later path first. Read from the
+    /// end.
     by_time: Vec<u32>,
     targets: HashMap<u32, Box<LinkTarget>>,
     devices: Vec<u64>,
     counts: Counts,
-    /// Entries of whatever kind whose key ends as a note's does.
-    like_notes: usize,
+    /// Entries of any kind whose key ends with [`NOTE_ENDING`].
+    note_keys: usize,
     hasher: DefaultHashBuilder,
 }
 
@@ -139,12 +137,12 @@ impl Catalogue {
         entries
     }
 
-    /// Everything, newest change first.
+    /// All entries, newest change first.
     pub fn recent(&self) -> impl DoubleEndedIterator<Item = Entry<'_>> {
         self.by_time.iter().rev().map(|row| self.entry(*row))
     }
 
-    /// What lies below `folder`, itself excluded, depth first in path order.
+    /// Everything below `folder`, itself excluded, in tree order.
     pub fn within<'c>(
         &'c self,
         folder: &VaultPath,
@@ -152,7 +150,7 @@ impl Catalogue {
         self.ordered[self.range(folder.borrowed())].iter().map(|row| self.entry(*row))
     }
 
-    /// What lies in `folder` itself, in path order.
+    /// The direct children of `folder`, in path order.
     pub fn directly_in<'c>(
         &'c self,
         folder: &VaultPath,
@@ -170,7 +168,7 @@ impl Catalogue {
         })
     }
 
-    /// Where in the order what lies below `folder` is.
+    /// The range of `ordered` that lies below `folder`.
     fn range(&self, folder: PathRef<'_>) -> std::ops::Range<usize> {
         if folder.is_root() {
             return 0..self.ordered.len();
@@ -182,34 +180,32 @@ impl Catalogue {
         start..start + length
     }
 
-    /// The paths of all files, in path order.
+    /// The paths of all files with a UTF-8 name, in tree order.
     pub fn files(&self) -> impl Iterator<Item = PathRef<'_>> {
-        let rows = self.ordered.iter().filter(|row| {
-            let row = self.row(**row);
-            row.kind() == Kind::File && !row.is(UNNAMEABLE)
-        });
-        rows.map(|row| self.entry_path(*row))
+        self.nameable(true).map(|row| self.entry_path(row))
     }
 
-    /// All that is no file and can be named, in path order.
+    /// All entries but files with a UTF-8 name, in tree order.
     pub fn others(&self) -> impl Iterator<Item = Entry<'_>> {
-        let rows = self.ordered.iter().filter(|row| {
-            let row = self.row(**row);
-            row.kind() != Kind::File && !row.is(UNNAMEABLE)
-        });
-        rows.map(|row| self.entry(*row))
+        self.nameable(false).map(|row| self.entry(row))
     }
 
-    /// How many of each there are.
+    fn nameable(&self, files: bool) -> impl Iterator<Item = u32> {
+        self.ordered.iter().copied().filter(move |row| {
+            let row = self.row(*row);
+            (row.kind() == Kind::File) == files && !row.is(UNNAMEABLE)
+        })
+    }
+
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Bytes of memory held, allocator overhead not counted.
+    /// Bytes of memory held, without allocator overhead.
     pub fn memory(&self) -> usize {
         let tables = self.by_key.allocation_size() + self.by_name.allocation_size();
         self.rows.capacity() * size_of::<Row>()
-            + self.beginnings.capacity() * size_of::<u32>()
+            + self.name_prefixes.capacity() * size_of::<u32>()
             + self.keys.capacity()
             + self.paths.capacity()
             + (self.ordered.capacity() + self.by_time.capacity()) * size_of::<u32>()
@@ -267,7 +263,7 @@ impl Catalogue {
         PathRef::of(self.path(number))
     }
 
-    /// What rows are put into `by_time` by.
+    /// The sort key of `by_time`.
     fn age(&self, number: u32) -> (i64, Reverse<&str>) {
         (self.row(number).modified, Reverse(self.path(number)))
     }
@@ -292,7 +288,7 @@ impl Row {
     }
 }
 
-/// Where in `keys` the key of this one of `rows` stands.
+/// The range of this row's key in `keys`.
 #[inline]
 fn key_range(rows: &[Row], keys: &str, number: u32) -> std::ops::Range<usize> {
     let end = rows.get(number as usize + 1).map_or(keys.len(), |next| next.key_at as usize);
@@ -307,7 +303,7 @@ fn last(path: &str) -> &str {
     }
 }
 
-/// Path order with `/` before every other character, so that what lies in a folder follows it.
+/// Path order with `/` before every other character, so that a folder's content follows it.
 pub fn tree_order(a: &str, b: &str) -> Ordering {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let other = a.iter().zip(b).position(|(a, b)| a != b);

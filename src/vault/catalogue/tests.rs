@@ -32,7 +32,7 @@ fn all(catalogue: &Catalogue) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn a_folder_is_followed_by_what_is_in_it() {
+fn a_folder_is_followed_by_its_content() {
     let names = ["b.md", "a", "a b.md", "a/z.md", "a.md", "a/b", "a/b/c.md"];
     let catalogue = Catalogue::build(names.iter().map(|n| entry(n, 0, 1)).collect());
     let (ordered, _) = all(&catalogue);
@@ -43,7 +43,7 @@ fn a_folder_is_followed_by_what_is_in_it() {
     assert_eq!(catalogue.counts().notes, 5);
 }
 
-/// A hundred thousand notes have to fit: `facts` of the memory a vault may take.
+/// The memory target for a hundred thousand notes.
 #[test]
 fn a_file_takes_at_most_155_bytes() {
     let folders = ["Projects/Garden", "Daily/2025/03-March", "Areas/Health and Sport/Running"];
@@ -57,7 +57,7 @@ fn a_file_takes_at_most_155_bytes() {
 }
 
 #[test]
-fn gaps_are_closed_in_the_end() {
+fn many_gaps_cause_a_rebuild() {
     let mut catalogue = Catalogue::default();
     for round in 0..40 {
         let puts = (0..500).map(|n| Edit::Put(entry(&format!("{round}/N {n}.md"), n, 1)));
@@ -70,12 +70,12 @@ fn gaps_are_closed_in_the_end() {
     assert!(catalogue.rows.len() < 3_000, "{} rows for nothing", catalogue.rows.len());
 }
 
-/// With many rows there are more ways to a listing than with few; all of them lead to the same.
+/// Some ways of listing are used only with many rows; all of them must agree.
 #[test]
-fn every_way_of_listing_many_files_gives_what_a_plain_list_gives() {
+fn every_way_of_listing_agrees_with_a_naive_filter() {
     let mut model = Model::new();
     for number in 0..4_000_i64 {
-        // Half at the top and old, the rest deeper, their times all over the place.
+        // Half at the top and old, the rest deeper, with scattered times.
         let path = match number % 4 {
             0 | 1 => format!("Note {number}.md"),
             2 => format!("Projects/P {}/Note {number}.md", number % 60),
@@ -139,29 +139,29 @@ fn every_way_of_listing_many_files_gives_what_a_plain_list_gives() {
     }
 }
 
-/// What stands of each row's name in the list of beginnings, read from its key again.
-fn beginnings(catalogue: &Catalogue) -> Vec<u32> {
-    (0..catalogue.rows.len() as u32).map(|row| beginning(catalogue.key(row))).collect()
+/// The prefixes recomputed from the keys.
+fn name_prefixes(catalogue: &Catalogue) -> Vec<u32> {
+    (0..catalogue.rows.len() as u32).map(|row| name_prefix(catalogue.key(row))).collect()
 }
 
 #[test]
-fn a_name_that_begins_as_wanted_is_allowed_and_no_other_that_is_known() {
-    use super::beginning::Beginning;
+fn a_prefix_allows_matching_names_alone() {
+    use super::name_prefix::NamePrefix;
     let names = ["", "a", "ab", "abc", "abcd", "abcde", "b", "ba", "é", "éa", "日"];
     for text in names.into_iter().skip(1) {
-        let wanted = Beginning::new(text).expect("not empty");
+        let wanted = NamePrefix::new(text).expect("not empty");
         for name in names {
             let first = |text: &str| text.bytes().take(4).collect::<Vec<_>>();
             let expected = first(name).starts_with(&first(text));
             let key = format!("Folder/abcd/{name}");
-            assert_eq!(wanted.allows(beginning(&key)), expected, "{name} for {text}");
-            assert_eq!(beginning(&key), beginning(name));
+            assert_eq!(wanted.allows(name_prefix(&key)), expected, "{name} for {text}");
+            assert_eq!(name_prefix(&key), name_prefix(name));
         }
     }
-    assert!(Beginning::new("").is_none());
+    assert!(NamePrefix::new("").is_none());
 }
 
-/// One step of a vault's life.
+/// One change of a vault.
 #[derive(Debug, Clone)]
 enum Step {
     Put(String, i64, u64),
@@ -169,7 +169,7 @@ enum Step {
 }
 
 fn path() -> impl Strategy<Value = String> {
-    // Some begin as others end: what lies behind each other holds what neither does.
+    // Suffixes that are prefixes of others: adjacent keys contain texts that neither has.
     "[aAbBé]{1,2}(/[cCé]{1,2}){0,2}(\\.md|\\.MD)?|Daily/[ab]/[ab]{1,3}\\.md|[ab]{2,5}(/[ab]{2,4}){0,2}(\\.md)?"
 }
 
@@ -182,7 +182,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 type Model = BTreeMap<String, (i64, u64)>;
 
-/// What the vault holds after a step; everything below what is removed goes with it.
+/// Applies a step to the model; a removal includes everything below.
 fn live(model: &mut Model, step: &Step) {
     match step {
         Step::Put(path, modified, size) => {
@@ -196,7 +196,7 @@ fn live(model: &mut Model, step: &Step) {
     }
 }
 
-/// The folders that a path lies in: a vault has an entry for each.
+/// The parents of a path, which have entries too.
 fn parents(path: &str) -> impl Iterator<Item = String> + use<'_> {
     path.match_indices('/').map(|(at, _)| path[..at].to_owned())
 }
@@ -211,7 +211,7 @@ fn edits(step: &Step) -> Vec<Edit> {
     }
 }
 
-/// What a listing has to give, found by asking the glob about each path of the model.
+/// The expected listing, by matching the glob with each path of the model.
 fn listed(
     model: &Model,
     folder: &str,
@@ -278,7 +278,7 @@ fn glob() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn any_history_gives_what_a_plain_list_gives(
+    fn any_history_agrees_with_the_model(
         history in prop::collection::vec(prop::collection::vec(step(), 1..40), 0..6),
         globs in prop::collection::vec((glob(), prop::sample::select(vec!["", "a", "A", "Daily", "é"])), 1..4),
         limit in 0_usize..12,
@@ -293,7 +293,7 @@ proptest! {
         let fresh = Catalogue::build(entries);
         prop_assert_eq!(all(&catalogue), all(&fresh));
         prop_assert_eq!(catalogue.counts(), fresh.counts());
-        prop_assert_eq!(&catalogue.beginnings, &beginnings(&catalogue));
+        prop_assert_eq!(&catalogue.name_prefixes, &name_prefixes(&catalogue));
         for (path, (modified, _)) in &model {
             prop_assert_eq!(catalogue.get(path).map(|e| e.modified), Some(*modified));
             let key = fold_key(path);
@@ -324,7 +324,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_kept_is_what_comes_back(
+    fn a_snapshot_restores_the_catalogue(
         before in prop::collection::vec(step(), 0..40),
         after in prop::collection::vec(step(), 0..40),
         damage in (any::<prop::sample::Index>(), 1_u8..),
@@ -336,13 +336,13 @@ proptest! {
         let mut bytes = catalogue.to_bytes();
         let mut kept = Catalogue::from_bytes(&bytes).expect("whole");
         prop_assert_eq!(all(&kept), all(&catalogue));
-        prop_assert_eq!(&kept.beginnings, &beginnings(&kept));
+        prop_assert_eq!(&kept.name_prefixes, &name_prefixes(&kept));
         prop_assert_eq!(kept.counts(), catalogue.counts());
-        // What happens while nobody looks is found by the scan of the next start.
+        // Changes while not running are found by the scan of the next start.
         after.iter().for_each(|step| live(&mut model, step));
         let found: Vec<NewEntry> = model.iter().map(|(p, (m, s))| entry(p, *m, *s)).collect();
         let fresh = Catalogue::build(found.clone());
-        // As a walk tells it: what is just so by its row, and the rest.
+        // As a walk returns it: unchanged rows, and the other entries.
         let meta = |entry: &NewEntry| Meta {
             kind: entry.kind,
             size: entry.size,
@@ -352,11 +352,11 @@ proptest! {
             ..Meta::unknown()
         };
         let (same, other): (Vec<_>, Vec<_>) = found.iter().cloned().partition(|entry| {
-            kept.row_of_same((entry.path.as_str(), entry.key()), &meta(entry)).is_some()
+            kept.unchanged_row((entry.path.as_str(), entry.key()), &meta(entry)).is_some()
         });
         let met: Vec<u32> = same
             .iter()
-            .filter_map(|entry| kept.row_of_same((entry.path.as_str(), entry.key()), &meta(entry)))
+            .filter_map(|entry| kept.unchanged_row((entry.path.as_str(), entry.key()), &meta(entry)))
             .collect();
         let difference = kept.difference(&met, other);
         let whole = kept.difference(&[], found.clone());
@@ -370,22 +370,21 @@ proptest! {
         }
         let none = kept.difference(&[], found);
         prop_assert!(none.put.is_empty() && none.gone.is_empty());
-        // One wrong byte, or an end too early.
+        // One wrong byte, or truncated.
         let at = damage.0.index(bytes.len());
         prop_assert!(Catalogue::from_bytes(&bytes[..at]).is_none());
         bytes[at] ^= damage.1;
         prop_assert!(Catalogue::from_bytes(&bytes).is_none());
     }
 
-    /// Folded piece by piece a path has the key that it has as a whole: what is below a folder's
-    /// key is the key of what is below the folder.
+    /// A path folded component by component has the same key as folded at once.
     #[test]
     fn a_key_is_made_of_the_keys_of_its_components(path in "([aÉé\u{301}\u{338}ßΣςK\u{212a}\u{a0}İ=<]{1,3}/){0,3}[a\u{301}\u{338}Σ]{1,3}") {
         let pieces: Vec<String> = path.split('/').map(fold_key).collect();
         prop_assert_eq!(fold_key(&path), pieces.join("/"));
     }
 
-    /// The fast ways through a listing find what the crate finds that ripgrep uses.
+    /// The fast ways of listing agree with ripgrep's glob crate.
     #[test]
     fn globs_agree_with_globset(
         paths in prop::collection::btree_set("[ab]{1,2}(/[ab]{1,2}){0,2}(\\.md)?", 1..40),

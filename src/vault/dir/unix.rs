@@ -1,8 +1,8 @@
 //! Linux and macOS: directory descriptors through `rustix`.
 //!
-//! Linux resolves a whole path in one `openat2` that may cross no link. Where that call is missing
-//! (kernels before 5.6, some sandboxes, macOS) the path is walked, one `openat` with `O_NOFOLLOW`
-//! a component: the same guarantee at the price of a call a folder. Tests run both.
+//! Linux resolves a whole path by one `openat2` that follows no link. Where that call is missing
+//! (kernels before 5.6, some sandboxes, macOS) the path is walked, with one `openat` with
+//! `O_NOFOLLOW` a component: as safe, but one call a folder. Tests run both.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,39 +20,38 @@ use crate::note::path::VaultPath;
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-// A pipe would block the opener for ever, a terminal could become ours: neither may happen before
-// the kind is known.
+// Opening a pipe could block for ever, and a terminal could become the controlling one.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW);
 
-// A handle to what is there, a link itself included, by which nothing can be read.
+// For a stat; opens links themselves.
 #[cfg(target_os = "linux")]
-const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+const STAT: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 #[cfg(not(target_os = "linux"))]
-const LOOK: OFlags = READ;
+const STAT: OFlags = READ;
 
 /// An open directory.
 #[derive(Debug)]
 pub(in crate::vault) struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens the vault's root by its place on this machine. Here alone links are followed: the
-    /// user may keep the vault behind one.
+    /// Opens a folder by its absolute path. Only here links are followed: the vault may lie behind
+    /// one.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(fs::open(path, flags, Mode::empty())?))
     }
 
-    /// What lies at the root's place on this machine, links followed as by [`Self::open_root`].
+    /// Stats a folder by its absolute path; follows links like [`Self::open_root`].
     #[cfg(target_os = "linux")]
     pub fn root_meta(path: &Path) -> io::Result<Meta> {
         Ok(from_statx(&fs::statx(fs::CWD, path, AtFlags::empty(), MASK)?))
     }
 
-    /// What lies at the root's place on this machine, links followed as by [`Self::open_root`].
+    /// Stats a folder by its absolute path; follows links like [`Self::open_root`].
     #[cfg(not(target_os = "linux"))]
     pub fn root_meta(path: &Path) -> io::Result<Meta> {
         Ok(from_stat(&fs::stat(path)?))
@@ -71,15 +70,15 @@ impl Folder {
         regular(self.open_path(path, READ)?)
     }
 
-    /// As [`Self::open_file_at`] where the system has all in memory that this takes, on the disk of
-    /// this folder; an error where it has not, or cannot tell.
+    /// As [`Self::open_file_at`], from the kernel's caches and on this folder's disk alone; an
+    /// error if that is not possible.
     pub fn open_file_cached(&self, path: &VaultPath) -> io::Result<(File, Meta)> {
         regular(self.open_cached(path, READ)?)
     }
 
-    /// As [`Self::stat_at`] under the same condition.
+    /// As [`Self::stat_at`] with the same limits.
     pub fn stat_cached(&self, path: &VaultPath) -> io::Result<Meta> {
-        meta_of_fd(self.open_cached(path, LOOK)?)
+        meta_of_fd(self.open_cached(path, STAT)?)
     }
 
     #[cfg(target_os = "linux")]
@@ -93,11 +92,6 @@ impl Folder {
     #[cfg(not(target_os = "linux"))]
     fn open_cached(&self, _: &VaultPath, _: OFlags) -> io::Result<OwnedFd> {
         Err(io::Error::from(io::ErrorKind::WouldBlock))
-    }
-
-    pub(super) fn stat_path(&self, path: &VaultPath) -> io::Result<Meta> {
-        let (parent, name) = self.open_parent(path)?;
-        parent.stat(name)
     }
 
     fn open_path(&self, path: &VaultPath, flags: OFlags) -> io::Result<OwnedFd> {
@@ -116,74 +110,69 @@ impl Folder {
         folder.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
     }
 
-    /// What this folder is.
     pub fn meta(&self) -> io::Result<Meta> {
         meta_of_fd(&self.0)
     }
 
-    /// What `name` is; a link is not followed.
+    /// Stats `name`; follows no link.
     pub fn stat(&self, name: Name) -> io::Result<Meta> {
         stat_raw(&self.0, name.as_str().as_bytes())
     }
 
-    /// Everything in this folder but `.` and `..`. Names that vanish meanwhile are left out.
+    /// All entries but `.` and `..`, without those that vanish meanwhile.
     pub fn list(&self) -> io::Result<Vec<Listed>> {
         let mut listed = Vec::new();
         let mut dir = Dir::read_from(&self.0)?;
         while let Some(entry) = dir.read() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            let meta = self.look_at(name);
+            let meta = self.stat_listed(name);
             listed
                 .extend(meta.map(|meta| Listed { name: OsStr::from_bytes(name).to_owned(), meta }));
         }
         Ok(listed)
     }
 
-    /// Tells everything that [`Self::list`] gives, name by name, for a folder that was opened for
-    /// this: reads it by its own handle, which saves opening it a second time. A second call would go
-    /// on where the first one ended.
+    /// Calls `visit` with the entries of [`Self::list`]. Reads through this handle instead of
+    /// opening the folder again, so it can be called only once.
     ///
     /// # Errors
-    /// As the system says; what was told before then is a part.
+    /// From the system, perhaps after some entries were visited.
     #[cfg(target_os = "linux")]
-    pub fn visit(&self, mut tell: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
+    pub fn visit(&self, mut visit: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
         let mut buffer = vec![std::mem::MaybeUninit::<u8>::uninit(); 16 << 10];
         let mut entries = fs::RawDir::new(&self.0, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if let Some(meta) = self.look_at(name) {
-                tell(OsStr::from_bytes(name), &meta);
+            if let Some(meta) = self.stat_listed(name) {
+                visit(OsStr::from_bytes(name), &meta);
             }
         }
         Ok(())
     }
 
-    /// Tells everything that [`Self::list`] gives.
-    ///
-    /// # Errors
-    /// As the system says.
+    /// Calls `visit` with the entries of [`Self::list`].
     #[cfg(not(target_os = "linux"))]
-    pub fn visit(&self, mut tell: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
-        self.list()?.iter().for_each(|one| tell(&one.name, &one.meta));
+    pub fn visit(&self, mut visit: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
+        self.list()?.iter().for_each(|one| visit(&one.name, &one.meta));
         Ok(())
     }
 
-    /// What a listed name is; `None` if it has vanished, or is the folder's own or its parent's.
-    fn look_at(&self, name: &[u8]) -> Option<Meta> {
+    /// Stats a listed name; `None` if it has vanished, or is `.` or `..`.
+    fn stat_listed(&self, name: &[u8]) -> Option<Meta> {
         if name == b"." || name == b".." {
             return None;
         }
         match stat_raw(&self.0, name) {
             Ok(meta) => Some(meta),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // One name that cannot be looked at (a dead mount) does not hide the others.
+            // One entry that cannot be stat'ed (a dead mount) does not hide the others.
             Err(_) => Some(Meta::unknown()),
         }
     }
 
-    /// Where the link `name` points, as written in it.
+    /// The text of the link `name`.
     pub fn read_link(&self, name: Name) -> io::Result<PathBuf> {
         let target = fs::readlinkat(&self.0, name.as_str(), Vec::new())?;
         Ok(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
@@ -199,7 +188,7 @@ impl Folder {
         Ok(Self(fs::openat(&self.0, name.as_str(), FOLDER, Mode::empty())?))
     }
 
-    /// Makes a new empty file, for this user alone if it is `private`; an existing name is an
+    /// Creates an empty file, readable by this user alone if `private`; an existing name is an
     /// error.
     pub fn create_new(&self, name: Name, private: bool) -> io::Result<File> {
         let flags =
@@ -208,64 +197,62 @@ impl Folder {
         Ok(chaos::step("create", || fs::openat(&self.0, name.as_str(), flags, mode))?.into())
     }
 
-    /// Opens an existing regular file for writing in place, nothing truncated.
+    /// Opens an existing regular file for reading and writing, without truncating it.
     pub fn open_for_update(&self, name: Name) -> io::Result<(File, Meta)> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         regular(fs::openat(&self.0, name.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())?)
     }
 
-    /// Whether the file `name` may be written to, in the system's word; it is not opened, so that nobody
-    /// is told of a write.
+    /// Checks by `access` whether the file `name` can be written. It is not opened for writing,
+    /// which would cause events.
     pub fn may_write(&self, name: Name) -> io::Result<()> {
         Ok(fs::accessat(&self.0, name.as_str(), Access::WRITE_OK, AtFlags::EACCESS)?)
     }
 
-    /// Whether names may come to this folder and go, in the system's word.
+    /// Checks by `access` whether entries can be added and removed.
     pub fn may_change(&self) -> io::Result<()> {
         let wanted = Access::WRITE_OK | Access::EXEC_OK;
         Ok(fs::accessat(&self.0, ".", wanted, AtFlags::EACCESS)?)
     }
 
-    /// Makes a folder; an existing name is an error.
+    /// An existing name is an error.
     pub fn create_folder(&self, name: Name) -> io::Result<()> {
         let mode = Mode::from_raw_mode(0o777);
         Ok(chaos::step("make folder", || fs::mkdirat(&self.0, name.as_str(), mode))?)
     }
 
-    /// Makes a link that leads to `target`; an existing name is an error.
+    /// Creates a symbolic link; an existing name is an error.
     pub fn create_link(&self, name: Name, target: &Path) -> io::Result<()> {
         let call = || fs::symlinkat(target, &self.0, name.as_str());
         Ok(chaos::step("make link", call)?)
     }
 
-    /// Gives this folder these permission bits.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         let mode = Mode::from_raw_mode((mode & 0o7777) as _);
         Ok(chaos::step("set mode", || fs::fchmod(&self.0, mode))?)
     }
 
-    /// Renames without ever replacing: an existing `to_name` is `AlreadyExists`.
+    /// Renames without replacing.
     ///
     /// # Errors
-    /// `Unsupported` where the file system cannot promise that; see [`Self::rename_replacing`].
+    /// `AlreadyExists` if `to_name` exists; `Unsupported` if the file system has no such call.
     pub fn rename_new(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         let flags = RenameFlags::NOREPLACE;
         let call = || fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), flags);
         chaos::step("rename", call).map_err(unsupported)
     }
 
-    /// Swaps two names in one step.
+    /// Exchanges two names atomically.
     ///
     /// # Errors
-    /// `Unsupported` where the file system cannot.
+    /// `Unsupported` if the file system has no such call.
     pub fn exchange(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         let flags = RenameFlags::EXCHANGE;
         let call = || fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), flags);
         chaos::step("exchange", call).map_err(unsupported)
     }
 
-    /// Renames, replacing a file of that name: for file systems without the two calls above, after
-    /// the caller has looked.
+    /// Renames, replacing an existing file: for file systems without the two calls above.
     pub fn rename_replacing(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         let call = || fs::renameat(&self.0, name.as_str(), &to.0, to_name.as_str());
         Ok(chaos::step("replace", call)?)
@@ -283,28 +270,27 @@ impl Folder {
         Ok(chaos::step("remove folder", call)?)
     }
 
-    /// Makes the names in this folder durable.
+    /// Syncs the names in this folder.
     pub fn sync(&self) -> io::Result<()> {
         match chaos::step("sync folder", || fs::fsync(&self.0)) {
-            // FUSE and some network file systems have no fsync for folders; nothing more is to
-            // be had there, and `doctor` says so.
+            // FUSE and some network file systems have no fsync for folders; `doctor` reports it.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOTSUP) => Ok(()),
             Err(error) => Err(error.into()),
-            // xfs answers so for a folder even after it has shut itself down and dropped the
-            // change, which only a look at the folder tells.
+            // xfs reports success even after it has shut down and dropped the change; a stat then
+            // fails.
             Ok(()) => Ok(fs::fstat(&self.0).map(drop)?),
         }
     }
 
-    /// This folder by a handle of its own, to which nothing is known yet of what could not be written.
+    /// A new handle of this folder, which has no pending write errors.
     pub fn reopen(&self) -> io::Result<Self> {
         Ok(Self(fs::openat(&self.0, ".", FOLDER, Mode::empty())?))
     }
 
-    /// Makes all that was written to this file system durable, whoever wrote it.
+    /// Syncs the whole file system, other programs' writes included.
     ///
     /// # Errors
-    /// As the system says of what could not be written since this handle was opened.
+    /// Write errors since this handle was opened.
     pub fn sync_file_system(&self) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         return Ok(chaos::step("sync file system", || fs::syncfs(&self.0))?);
@@ -312,10 +298,11 @@ impl Folder {
         self.sync()
     }
 
-    /// Whether [`Self::sync_file_system`] tells of content that could not be written: Linux does from 5.8 on.
-    pub fn tells_lost_writes() -> bool {
-        static TELLS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-        *TELLS.get_or_init(|| {
+    /// Whether [`Self::sync_file_system`] reports failed writes of content, as Linux does since
+    /// 5.8.
+    pub fn syncfs_reports_errors() -> bool {
+        static REPORTS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        *REPORTS.get_or_init(|| {
             let system = rustix::system::uname();
             let release = system.release().to_string_lossy();
             let mut numbers = release.split(['.', '-']).map_while(|number| number.parse().ok());
@@ -324,24 +311,24 @@ impl Folder {
         })
     }
 
-    /// Whether this file system is known to bring changes of names to the disk in the order in which they
-    /// are made: those with a journal, and those that copy on write.
+    /// Whether this file system is known to write changes of names in order: those with a journal,
+    /// and those with copy on write.
     #[cfg(target_os = "linux")]
     pub fn keeps_order(&self) -> bool {
-        // Magic numbers of statfs(2): ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, and tmpfs, which has no disk.
+        // Magic numbers of statfs(2): ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, and tmpfs, which has
+        // no disk.
         let orderly =
             [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x2fc1_2fc1, 0x0102_1994];
         fs::fstatfs(&self.0).is_ok_and(|found| orderly.contains(&(found.f_type as u32)))
     }
 
-    /// Whether this file system is known to bring changes of names to the disk in the order in which they
-    /// are made: here none is.
+    /// Not known here.
     #[cfg(not(target_os = "linux"))]
     pub fn keeps_order(&self) -> bool {
         false
     }
 
-    /// Why events cannot be trusted here, if this lies on a network or user-space file system.
+    /// The file system's name, if it is a network or user-space one, whose events are unreliable.
     #[cfg(target_os = "linux")]
     pub fn remote_file_system(&self) -> Option<&'static str> {
         // Magic numbers of statfs(2).
@@ -358,15 +345,15 @@ impl Folder {
         }
     }
 
-    /// Why events cannot be trusted here, if this lies on a network file system.
+    /// Not known here.
     #[cfg(not(target_os = "linux"))]
     pub fn remote_file_system(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Reads the beginning of a file as far as the system has it in memory, up to the end of `buffer`; an
-/// error where it has none of it, or cannot tell.
+/// Reads from the start of a file what the page cache has, up to the size of `buffer`; an error if
+/// it has nothing.
 #[cfg(target_os = "linux")]
 pub(in crate::vault) fn read_cached(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut buffers = [io::IoSliceMut::new(buffer)];
@@ -374,29 +361,26 @@ pub(in crate::vault) fn read_cached(file: &File, buffer: &mut [u8]) -> io::Resul
     Ok(rustix::io::preadv2(file, &mut buffers, 0, flags)?)
 }
 
-/// Where the system cannot tell what it has in memory.
+/// Not supported here.
 #[cfg(not(target_os = "linux"))]
 pub(in crate::vault) fn read_cached(_: &File, _: &mut [u8]) -> io::Result<usize> {
     Err(io::Error::from(io::ErrorKind::WouldBlock))
 }
 
-/// Whether a file must be rewritten in place: other names show it too, or its owner is another
-/// user whom only root could give a new file to.
-pub(in crate::vault) fn must_stay(file: &File, meta: &Meta) -> bool {
+/// Whether a file must be rewritten in place: it has hard links, or another owner, which only root
+/// could give to a new file.
+pub(in crate::vault) fn must_keep_inode(file: &File, meta: &Meta) -> bool {
     let user = rustix::process::geteuid();
     let owner = fs::fstat(file).map(|stat| stat.st_uid);
     meta.names > 1 || (!user.is_root() && owner.is_ok_and(|owner| owner != user.as_raw()))
 }
 
-/// Gives a new file the mode, owner and extended attributes of the one it will replace.
-///
-/// Mode always; owner and attributes as far as this user may, since a note saved by its own user
-/// needs neither.
+/// Copies mode, owner and extended attributes; the latter two only as far as this user may.
 pub(in crate::vault) fn copy_attributes(from: &File, to: &File, meta: &Meta) -> io::Result<()> {
     if let Ok(stat) = fs::fstat(from) {
         let ours = fs::fstat(to)?;
         if (stat.st_uid, stat.st_gid) != (ours.st_uid, ours.st_gid) {
-            // Only root can give a file away; a plain user keeps the group if it may.
+            // Only root can change the owner; a user may still set the group.
             let uid = fs::Uid::from_raw(stat.st_uid);
             let gid = fs::Gid::from_raw(stat.st_gid);
             if fs::fchown(to, Some(uid), Some(gid)).is_err() {
@@ -431,7 +415,7 @@ fn regular(fd: OwnedFd) -> io::Result<(File, Meta)> {
     }
 }
 
-/// The kernel's ways of saying "not on this file system".
+/// Maps the errors that mean "not on this file system" to `Unsupported`.
 fn unsupported(error: rustix::io::Errno) -> io::Error {
     use rustix::io::Errno;
     match error {
@@ -525,7 +509,7 @@ mod beneath {
     const RESOLVE: ResolveFlags =
         ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-    /// What is in memory, on the disk where the way begins.
+    /// From the kernel's caches, on the disk of the start folder.
     const CACHED: ResolveFlags = RESOLVE.union(ResolveFlags::CACHED).union(ResolveFlags::NO_XDEV);
 
     const UNKNOWN: u8 = 0;
@@ -536,7 +520,7 @@ mod beneath {
     pub fn available() -> bool {
         match STATE.load(Ordering::Relaxed) {
             UNKNOWN => {
-                // Lets the tests of the walk run where the call exists.
+                // For testing the walk on kernels with `openat2`.
                 let off = std::env::var_os("STEWARD_NO_OPENAT2").is_some();
                 let here = fs::openat2(
                     fs::CWD,
@@ -553,8 +537,7 @@ mod beneath {
         }
     }
 
-    /// As [`open`], if the kernel needs no disk for it: else it says `EAGAIN`, as it does where it is
-    /// not sure.
+    /// As [`open`] from the kernel's caches; `EAGAIN` if that is not possible.
     pub fn open_cached(
         folder: BorrowedFd<'_>,
         path: &str,
@@ -564,7 +547,7 @@ mod beneath {
     }
 
     pub fn open(folder: BorrowedFd<'_>, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        // EAGAIN: a rename elsewhere made the kernel unsure about `..`; it asks to be called again.
+        // EAGAIN: a concurrent rename; the kernel wants a retry.
         for _ in 0..64 {
             match fs::openat2(folder, path, flags, Mode::empty(), RESOLVE) {
                 Err(Errno::AGAIN) => {}

@@ -1,9 +1,9 @@
-//! Windows: directory handles through cap-std, whose lookups cannot leave the folder they start
-//! from; here one component at a time, reparse points never followed.
+//! Windows: directory handles through cap-std, one component at a time, reparse points never
+//! followed.
 //!
-//! Two calls that cap-std does not have go by absolute path, built from the folder's own: the swap
-//! (`ReplaceFileW`, which keeps the replaced file's permissions and hands back the old version)
-//! and the rename that never replaces (`MoveFileExW` without its flag for that).
+//! Two calls that cap-std lacks take an absolute path, built from the folder's: the exchange
+//! (`ReplaceFileW`, which keeps the replaced file's permissions and returns the old version) and
+//! the rename without replacing (`MoveFileExW` without its flag for that).
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -19,7 +19,7 @@ use super::windows_calls::{move_new, replace};
 use super::{FileId, Kind, Listed, Meta, Name, not_regular};
 use crate::note::path::VaultPath;
 
-/// An open directory, and where it was when it was opened.
+/// An open directory, and its path when it was opened.
 #[derive(Debug)]
 pub(in crate::vault) struct Folder {
     dir: Dir,
@@ -27,24 +27,24 @@ pub(in crate::vault) struct Folder {
 }
 
 impl Folder {
-    /// Opens the vault's root by its place on this machine. Here alone links are followed: the
-    /// user may keep the vault behind one.
+    /// Opens a folder by its absolute path. Only here links are followed: the vault may lie behind
+    /// one.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, cap_std::ambient_authority())?;
         Ok(Self { dir, place: path.to_owned() })
     }
 
-    /// What lies at the root's place on this machine, links followed as by [`Self::open_root`].
+    /// Stats a folder by its absolute path; follows links like [`Self::open_root`].
     pub fn root_meta(path: &Path) -> io::Result<Meta> {
         Self::open_root(path)?.meta()
     }
 
-    /// The system does not tell what it has in memory.
+    /// Not supported here.
     pub fn open_file_cached(&self, _: &VaultPath) -> io::Result<(File, Meta)> {
         Err(io::Error::from(io::ErrorKind::WouldBlock))
     }
 
-    /// The system does not tell what it has in memory.
+    /// Not supported here.
     pub fn stat_cached(&self, _: &VaultPath) -> io::Result<Meta> {
         Err(io::Error::from(io::ErrorKind::WouldBlock))
     }
@@ -67,38 +67,29 @@ impl Folder {
         folder.open_file(name)
     }
 
-    pub(super) fn stat_path(&self, path: &VaultPath) -> io::Result<Meta> {
-        let (folder, name) = self.open_parent(path)?;
-        folder.stat(name)
-    }
-
-    /// What this folder is.
     pub fn meta(&self) -> io::Result<Meta> {
         Ok(meta_of(&self.dir.dir_metadata()?))
     }
 
-    /// What `name` is; a link is not followed.
+    /// Stats `name`; follows no link.
     pub fn stat(&self, name: Name) -> io::Result<Meta> {
-        // From an open handle: only that knows the file's identity and its number of names.
+        // Only an open handle has the identity and the number of hard links.
         let mut options = OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
         match self.dir.open_with(name.as_str(), &options) {
             Ok(file) => Ok(meta_of(&file.metadata()?)),
-            // A reparse point, or a file that another program keeps to itself: its entry tells.
+            // A reparse point, or a file that another program has locked: use the directory entry.
             Err(_) => Ok(plain_meta(&self.dir.symlink_metadata(name.as_str())?)),
         }
     }
 
-    /// Tells everything that [`Self::list`] gives.
-    ///
-    /// # Errors
-    /// As the system says.
-    pub fn visit(&self, mut tell: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
-        self.list()?.iter().for_each(|one| tell(&one.name, &one.meta));
+    /// Calls `visit` with the entries of [`Self::list`].
+    pub fn visit(&self, mut visit: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
+        self.list()?.iter().for_each(|one| visit(&one.name, &one.meta));
         Ok(())
     }
 
-    /// Everything in this folder. Identities are left open: asking for them would open every file.
+    /// All entries, without identities, which would take opening every file.
     pub fn list(&self) -> io::Result<Vec<Listed>> {
         let mut listed = Vec::new();
         for entry in self.dir.entries()? {
@@ -114,7 +105,7 @@ impl Folder {
         Ok(listed)
     }
 
-    /// Where the link `name` points, as written in it.
+    /// The text of the link `name`.
     pub fn read_link(&self, name: Name) -> io::Result<PathBuf> {
         self.dir.read_link_contents(name.as_str())
     }
@@ -132,27 +123,27 @@ impl Folder {
         Ok(Self { dir, place: self.place.join(name.as_str()) })
     }
 
-    /// Makes a new empty file; an existing name is an error. Who may read it follows from its folder
-    /// here, `private` or not.
+    /// Creates an empty file; an existing name is an error. Its folder's permissions apply,
+    /// `private` or not.
     pub fn create_new(&self, name: Name, _private: bool) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         Ok(self.dir.open_with(name.as_str(), &options)?.into_std())
     }
 
-    /// Opens an existing regular file for writing in place, nothing truncated.
+    /// Opens an existing regular file for reading and writing, without truncating it.
     pub fn open_for_update(&self, name: Name) -> io::Result<(File, Meta)> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         self.open_regular(name, options)
     }
 
-    /// Only a write itself tells, beyond the read-only attribute.
+    /// Not checked: only a write shows it.
     pub fn may_write(&self, _: Name) -> io::Result<()> {
         Ok(())
     }
 
-    /// Only a change itself tells.
+    /// Not checked: only a change shows it.
     pub fn may_change(&self) -> io::Result<()> {
         Ok(())
     }
@@ -173,41 +164,39 @@ impl Folder {
         }
     }
 
-    /// Makes a folder; an existing name is an error.
+    /// An existing name is an error.
     pub fn create_folder(&self, name: Name) -> io::Result<()> {
         self.dir.create_dir(name.as_str())
     }
 
-    /// Links take a right here that few users have: none is made.
+    /// Not supported: few users have the privilege.
     pub fn create_link(&self, _name: Name, _target: &Path) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
-    /// There are no permission bits here.
+    /// Windows has no permission bits.
     pub fn set_mode(&self, _mode: u32) -> io::Result<()> {
         Ok(())
     }
 
-    /// Renames without ever replacing: an existing `to_name` is `AlreadyExists`.
+    /// Renames without replacing: an existing `to_name` is `AlreadyExists`.
     pub fn rename_new(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         move_new(&self.place.join(name.as_str()), &to.place.join(to_name.as_str()))
     }
 
-    /// Puts `name` in the place of `to_name`, and what was there in the place of `name`.
-    ///
-    /// Two steps: between them the old version lies under a hidden name of its own, where a crash
-    /// leaves it to the sweep of the next start.
+    /// Exchanges two names, in two steps: between them the old version has a third, temporary name,
+    /// which the next start sweeps after a crash.
     pub fn exchange(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         let (ours, theirs) = (self.place.join(name.as_str()), to.place.join(to_name.as_str()));
         let aside = to.place.join(crate::vault::temp::temp_name());
         replace(&theirs, &ours, &aside)?;
         move_new(&aside, &ours).inspect_err(|_| {
-            // Back to where it began; if that fails too, the sweep finds the old version.
+            // Undo; if that fails too, the sweep finds the old version.
             let _ = replace(&theirs, &aside, &ours);
         })
     }
 
-    /// Renames, replacing a file of that name.
+    /// Renames, replacing an existing file.
     pub fn rename_replacing(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         self.dir.rename(name.as_str(), &to.dir, to_name.as_str())
     }
@@ -222,33 +211,32 @@ impl Folder {
         self.dir.remove_dir(name.as_str())
     }
 
-    /// Names are durable here without being asked: NTFS journals them, and a folder cannot be
-    /// flushed.
+    /// Not needed: NTFS journals names, and a folder cannot be flushed.
     pub fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// This folder by a handle of its own.
+    /// A new handle of this folder.
     pub fn reopen(&self) -> io::Result<Self> {
         self.try_clone()
     }
 
-    /// The system makes names durable by itself; files are synced one by one.
+    /// Not needed, as [`Self::sync`].
     pub fn sync_file_system(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// The system has no sync of a whole file system.
-    pub fn tells_lost_writes() -> bool {
+    /// Windows has no `syncfs`.
+    pub fn syncfs_reports_errors() -> bool {
         false
     }
 
-    /// Nothing has to wait for a sync here.
+    /// Batching would gain nothing.
     pub fn keeps_order(&self) -> bool {
         false
     }
 
-    /// Why events cannot be trusted here, if this lies on another machine.
+    /// The file system's name, if it is a network one, whose events are unreliable.
     pub fn remote_file_system(&self) -> Option<&'static str> {
         let place = self.place.as_os_str().to_string_lossy();
         let network = place.starts_with(r"\\?\UNC\")
@@ -262,12 +250,12 @@ pub(in crate::vault) fn read_cached(_: &File, _: &mut [u8]) -> io::Result<usize>
     Err(io::Error::from(io::ErrorKind::WouldBlock))
 }
 
-/// Whether a file must be rewritten in place: other names show it too. Its owner stays by itself.
-pub(in crate::vault) fn must_stay(_file: &File, meta: &Meta) -> bool {
+/// Whether a file must be rewritten in place: it has hard links. The owner is kept anyway.
+pub(in crate::vault) fn must_keep_inode(_file: &File, meta: &Meta) -> bool {
     meta.names > 1
 }
 
-/// `ReplaceFileW` keeps the replaced file's permissions and attributes; nothing is to be copied.
+/// Not needed: `ReplaceFileW` keeps permissions and attributes.
 pub(in crate::vault) fn copy_attributes(_from: &File, _to: &File, _meta: &Meta) -> io::Result<()> {
     Ok(())
 }
@@ -280,7 +268,7 @@ fn meta_of(meta: &Metadata) -> Meta {
     }
 }
 
-/// What the entry itself tells, without the identity.
+/// From the directory entry, without the identity.
 fn plain_meta(meta: &Metadata) -> Meta {
     let nanos = |time: io::Result<cap_std::time::SystemTime>| -> Option<i64> {
         let since = time.ok()?.into_std().duration_since(std::time::UNIX_EPOCH).ok()?;
@@ -295,7 +283,7 @@ fn plain_meta(meta: &Metadata) -> Meta {
         created: nanos(meta.created()),
         accessed: nanos(meta.accessed()).unwrap_or(0),
         names: 1,
-        // Only the read-only attribute is known; it stands for the bits that others ask for.
+        // The read-only attribute as permission bits.
         mode: Some(if meta.permissions().readonly() { 0o444 } else { 0o666 }),
         id: FileId::UNKNOWN,
     }

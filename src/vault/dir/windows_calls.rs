@@ -1,4 +1,4 @@
-//! The two calls of Windows that have no safe form in a crate: the only unsafe code here.
+//! Two Windows calls that no crate offers in a safe form: the only unsafe code in this room.
 #![expect(unsafe_code, reason = "two system calls that take pointers to NUL-terminated paths")]
 
 use std::io;
@@ -11,7 +11,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     MOVEFILE_WRITE_THROUGH, MoveFileExW, REPLACEFILE_WRITE_THROUGH, ReplaceFileW,
 };
 
-/// Moves `from` to `to`, which must not exist; durable when it returns.
+/// Moves `from` to `to`, which must not exist, and syncs.
 pub(super) fn move_new(from: &Path, to: &Path) -> io::Result<()> {
     let (from, to) = (wide(from), wide(to));
     // SAFETY: both are NUL-terminated and outlive the call, which keeps neither.
@@ -19,7 +19,7 @@ pub(super) fn move_new(from: &Path, to: &Path) -> io::Result<()> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Puts `new` in the place of `old`, and what was there under the name `aside`.
+/// Replaces `old` by `new`; the old file is renamed to `aside`.
 pub(super) fn replace(old: &Path, new: &Path, aside: &Path) -> io::Result<()> {
     let (old, new, aside) = (wide(old), wide(new), wide(aside));
     // SAFETY: all three are NUL-terminated and outlive the call, which keeps none; the last two

@@ -1,9 +1,9 @@
-//! The vault as those see it who ask: what something is called, where it is, what it holds.
+//! Resolving and reading files within a caller's view.
 
-mod looks;
+mod batch_stat;
 pub(super) mod pick;
 pub(super) mod resolve;
-pub(super) mod turned;
+pub(super) mod symlinks;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,13 +11,13 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-pub use looks::Looks;
+pub use batch_stat::BatchStat;
 
 use super::content::FileContent;
 use super::dir::{Meta, read_cached};
 use super::error::VaultError;
-use super::glance;
 use super::locks::lock;
+use super::nonblocking;
 use super::obsidian::{
     self, ActiveNote, DailyNotes, ObsidianSettings, PropertyTypes, SettingsFile,
 };
@@ -27,16 +27,15 @@ use super::watch::Watcher;
 use crate::note::path::VaultPath;
 use pick::Want;
 use resolve::{Found, Resolver};
-use turned::TurnedLink;
+use symlinks::RedirectedLink;
 
-/// All that can be asked of a vault. Clones share it.
+/// The read side of a vault. Clones share it.
 #[derive(Clone)]
 pub struct Reader {
     resolver: Resolver,
     obsidian: Arc<Mutex<SettingsFile>>,
 }
 
-/// Whoever reads something finds it first.
 impl Deref for Reader {
     type Target = Resolver;
 
@@ -46,29 +45,28 @@ impl Deref for Reader {
 }
 
 impl Reader {
-    /// Sees the whole vault.
+    /// With a view of the whole vault.
     pub(super) fn new(watcher: Watcher) -> Self {
         Self { resolver: Resolver::new(Arc::new(watcher)), obsidian: Arc::default() }
     }
 
-    /// The same with what `view` leaves out unseen: not found, not listed, not read. What is written is
-    /// not its business.
+    /// The same restricted to `view`.
     pub(super) fn seen_through(&self, view: View) -> Self {
         let resolver = self.resolver.seen_through(view);
         Self { resolver, obsidian: Arc::clone(&self.obsidian) }
     }
 
-    /// What Obsidian's settings say now.
+    /// Obsidian's current settings.
     pub fn obsidian(&self) -> ObsidianSettings {
         lock(&self.obsidian).settings(self.root())
     }
 
-    /// Which types the user assigned to properties, as Obsidian's settings say now.
+    /// The types that the user assigned to properties, from Obsidian's current settings.
     pub fn property_types(&self) -> Arc<PropertyTypes> {
         lock(&self.obsidian).types(self.root())
     }
 
-    /// The note open in Obsidian as its workspace file has it.
+    /// The note open in Obsidian, from its workspace file.
     pub fn active_note(&self) -> Option<ActiveNote> {
         let config = self.obsidian().config_folder;
         let note = obsidian::active_note(self.root(), config.as_deref()?)?;
@@ -76,33 +74,32 @@ impl Reader {
         seen.then_some(note)
     }
 
-    /// How daily notes are called here, as Obsidian's settings say now.
+    /// The settings of daily notes, from Obsidian's current settings.
     ///
     /// # Errors
-    /// [`VaultError::Io`] where these cannot be read: a note under another name would be another note.
+    /// [`VaultError::Io`] if they cannot be read: the defaults would name another note.
     pub fn daily_notes(&self) -> Result<DailyNotes, VaultError> {
         obsidian::daily_notes(self.root(), self.obsidian().config_folder.as_deref())
     }
 
-    /// Every conflict copy of the vault with the file it is a copy of, by path.
+    /// Every conflict copy with its original, by path.
     pub fn conflicts(&self) -> Vec<(VaultPath, VaultPath)> {
         let catalogue = self.catalogue();
         catalogue.conflicts().map(|(path, original)| (path.to_path(), original)).collect()
     }
 
-    /// The symbolic links that will lead elsewhere, or nowhere, once what is at `from` is at `to`; by
-    /// path. Those that lead to nothing already are not among them.
-    pub fn turned_links(&self, from: &VaultPath, to: &VaultPath) -> Vec<TurnedLink> {
-        turned::turned_links(self, from, to)
+    /// The symbolic links that would point elsewhere, or nowhere, after a move from `from` to `to`,
+    /// by path. Links that are already broken are left out.
+    pub fn redirected_links(&self, from: &VaultPath, to: &VaultPath) -> Vec<RedirectedLink> {
+        symlinks::redirected_links(self, from, to)
     }
 
-    /// Looks at many files.
-    pub fn looks(&self) -> Looks<'_> {
-        Looks::new(self)
+    pub fn batch_stat(&self) -> BatchStat<'_> {
+        BatchStat::new(self)
     }
 
-    /// Finds the file that `asked` names and reads it: what [`Resolver::resolve`] and [`Self::read`] do, with
-    /// one look at the disk where the catalogue knows the file.
+    /// [`Resolver::resolve`] and [`Self::read`] in one, without a stat if the catalogue knows the
+    /// file.
     ///
     /// # Errors
     /// Theirs.
@@ -110,17 +107,16 @@ impl Reader {
         let path = self.parse(asked)?;
         self.find_root()?;
         self.settle();
-        if glance::is_broken() {
+        if nonblocking::is_aborted() {
             return Err(VaultError::NotFound { path, near: Vec::new() });
         }
-        // Opened, it says itself that it is a file, and which. Whatever else comes of that is found
-        // out step by step.
+        // Opening confirms that it is a file. On any error the steps below report the cause.
         if let Some(known) = self.known_file(&path)
             && let Ok(content) = self.read(&known)
         {
             return Ok((known, content));
         }
-        if glance::is_broken() {
+        if nonblocking::is_aborted() {
             return Err(VaultError::NotFound { path, near: Vec::new() });
         }
         let Found { path, .. } = self.resolve(asked, Want::File)?;
@@ -128,35 +124,34 @@ impl Reader {
         Ok((path, content))
     }
 
-    /// Opens the regular file at a resolved path for reading. What is opened is what the path
-    /// names at this moment; no link is followed.
+    /// Opens the regular file at a resolved path for reading; follows no link.
     ///
     /// # Errors
-    /// As the system says; [`VaultError::NotAFile`] for folders, pipes and devices;
-    /// [`VaultError::Protected`] for another name (hard link) of a protected file.
+    /// From the system; [`VaultError::NotAFile`] for folders, pipes and devices;
+    /// [`VaultError::Protected`] for a hard link to a protected file.
     pub fn open_file(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
         self.allowed(path)?;
         if !self.view().shows(path) {
             return Err(VaultError::NotFound { path: path.clone(), near: Vec::new() });
         }
-        if glance::is_on() {
+        if nonblocking::is_active() {
             return self.open_cached(path);
         }
         self.open_allowed(path)
     }
 
-    /// The same at a glance: only what the system has in memory, and is no twin of anything.
+    /// The same without blocking: only from the kernel's caches, and only a file with one name.
     fn open_cached(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
         match self.folder().open_file_cached(path) {
             Ok((file, meta)) if meta.names == 1 => Ok((file, meta)),
-            _ => Err(broken_off(path)),
+            _ => Err(would_block(path)),
         }
     }
 
     /// Reads the whole file at a resolved path.
     ///
-    /// A file that was emptied a moment ago, or changes its size while it is read, is read again
-    /// for up to a second: that is how another program's save in place looks from outside.
+    /// A file that was just emptied, or whose size changes during the read, is read again for up to
+    /// a second: another program is saving it in place.
     ///
     /// # Errors
     /// As [`Self::open_file`]; [`VaultError::TooLarge`] above [`Watcher::max_file_bytes`].
@@ -164,7 +159,7 @@ impl Reader {
         self.read_within(path, self.max_file_bytes())
     }
 
-    /// The same with a limit of the caller's, in bytes.
+    /// The same with a limit in bytes.
     ///
     /// # Errors
     /// As [`Self::open_file`]; [`VaultError::TooLarge`] above `limit`.
@@ -173,15 +168,13 @@ impl Reader {
         loop {
             let (file, meta) = self.open_file(path)?;
             let content = self.read_open(path, file, meta, limit)?;
-            // Of another size than a moment before: read in the middle of being written.
             let whole = content.bytes.len() as u64 == content.meta.size;
-            let believed = whole && !just_emptied(&content.meta);
-            if believed || Instant::now() >= patience {
-                self.saw(path, &content.meta);
+            if (whole && !just_emptied(&content.meta)) || Instant::now() >= patience {
+                self.observed(path, &content.meta);
                 return Ok(content);
             }
-            if glance::would_wait() {
-                return Err(broken_off(path));
+            if nonblocking::would_block() {
+                return Err(would_block(path));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -198,24 +191,22 @@ impl Reader {
         if meta.size > limit {
             return Err(too_large(meta.size));
         }
-        if meta.size > MAX_GLANCE_BYTES && glance::would_wait() {
-            return Err(broken_off(path));
+        if meta.size > MAX_NONBLOCKING_BYTES && nonblocking::would_block() {
+            return Err(would_block(path));
         }
         let failed = |error| VaultError::io("read", path, error);
-        // With room for one byte more than there should be: what fills no more than its size was read
-        // to its end.
+        // One byte more than the size: a read that does not fill the buffer reached the end.
         let mut bytes = vec![0; usize::try_from(meta.size).unwrap_or(0) + 1];
-        let read = match glance::is_on() {
+        let read = match nonblocking::is_active() {
             true => read_cached(&file, &mut bytes).unwrap_or(0),
             false => read_some(&file, &mut bytes).map_err(failed)?,
         };
         bytes.truncate(read);
         if read as u64 != meta.size {
-            if glance::would_wait() {
-                return Err(broken_off(path));
+            if nonblocking::would_block() {
+                return Err(would_block(path));
             }
-            // The size may be a lie (a file that grows, one of the kernel's own): never past the
-            // limit.
+            // The size may be wrong (a growing file, one of procfs): read on, up to the limit.
             let rest = (limit + 1).saturating_sub(read as u64);
             file.take(rest).read_to_end(&mut bytes).map_err(failed)?;
         }
@@ -226,16 +217,16 @@ impl Reader {
     }
 }
 
-/// Bytes of the largest file that is read at a glance.
-const MAX_GLANCE_BYTES: u64 = 256 << 10;
+/// The largest file that is read without blocking, in bytes.
+const MAX_NONBLOCKING_BYTES: u64 = 256 << 10;
 
-/// What a glance gives that is broken off: nobody is told of it.
-fn broken_off(path: &VaultPath) -> VaultError {
-    glance::would_wait();
+/// Aborts a non-blocking attempt; its result, this error included, is discarded.
+fn would_block(path: &VaultPath) -> VaultError {
+    nonblocking::would_block();
     VaultError::io("look at", path, io::Error::from(io::ErrorKind::WouldBlock))
 }
 
-/// Reads what comes at once, up to the end of `buffer`.
+/// One `read` call, retried after interrupts.
 fn read_some(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match file.read(buffer) {
@@ -245,8 +236,8 @@ fn read_some(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Whether an empty file looks like the middle of a save in place: changed within the last two
-/// seconds, and not when it was made.
+/// Whether an empty file may be in the middle of a save in place: truncated within the last two
+/// seconds, after its creation.
 pub(super) fn just_emptied(meta: &Meta) -> bool {
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let fresh = now.saturating_sub(meta.modified) < 2_000_000_000;

@@ -1,25 +1,24 @@
-//! What the catalogue says to a name, in the order that `resolve` describes.
+//! Looks up a requested path in the catalogue, in the order that `resolve` describes.
 
 use crate::note::fold;
 use crate::note::path::VaultPath;
-use crate::vault::catalogue::{Catalogue, Entry, LinkTarget};
+use crate::vault::catalogue::{Catalogue, Entry};
 use crate::vault::dir::Kind;
 use crate::vault::error::VaultError;
 use crate::vault::view::View;
 
-/// What kind of thing a caller can use.
+/// The kind of entry that a caller needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Want {
-    /// A file; a folder of the same name does not count while there is one.
+    /// A file is preferred to a folder of the same name.
     File,
     Folder,
-    /// Whatever is there.
     Any,
-    /// Whatever is there, a link in the last place not followed: to delete, move or describe it.
+    /// Any, and a final link is not followed: to delete, move or describe it.
     Entry,
 }
 
-/// What the catalogue answered, kept for after it is let go.
+/// An owned copy of the entry found, for use after the catalogue is unlocked.
 pub(super) struct Picked {
     pub path: VaultPath,
     pub kind: Kind,
@@ -32,7 +31,7 @@ impl Picked {
     }
 }
 
-/// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.
+/// The best match for `asked`: an entry that suits `want`, else one of another kind.
 pub(super) fn pick(
     catalogue: &Catalogue,
     asked: &VaultPath,
@@ -41,7 +40,7 @@ pub(super) fn pick(
 ) -> Result<Option<Picked>, VaultError> {
     let suits = |entry: &Entry<'_>| match want {
         Want::File => matches!(entry.kind, Kind::File | Kind::Link),
-        Want::Folder => matches!(entry.kind, Kind::Folder) || leads_on(entry),
+        Want::Folder => entry.kind == Kind::Folder || entry.target.is_some(),
         Want::Any | Want::Entry => true,
     };
     let key = asked.fold_key();
@@ -78,11 +77,7 @@ pub(super) fn pick(
     Ok(None)
 }
 
-fn leads_on(entry: &Entry<'_>) -> bool {
-    matches!(entry.target, Some(LinkTarget::Inside(_) | LinkTarget::Outside))
-}
-
-/// Those of the candidates whose components, from the left, are most exactly as asked.
+/// The candidates whose components, from the left, are spelt most exactly as requested.
 fn prefer_exact<'a>(candidates: &[Entry<'a>], spelt: &str) -> Vec<Entry<'a>> {
     if candidates.len() < 2 {
         return candidates.to_vec();

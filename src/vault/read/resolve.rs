@@ -1,15 +1,15 @@
-//! From what someone calls a thing to its real path.
+//! Resolves a requested path to a real path.
 //!
-//! The order, and the answer always names the real path:
+//! In this order:
 //! 1. exact;
 //! 2. exact with `.md` added (people name notes, not files);
 //! 3. the same two by fold key, components spelt exactly preferred from the left, one match wins;
 //! 4. several: [`VaultError::Ambiguous`];
-//! 5. none: [`VaultError::NotFound`], with what had that path until lately. What else could be meant, a
-//!    name said anywhere in the vault included, `index::names` finds out.
+//! 5. none: [`VaultError::NotFound`], or the new path of a file that was renamed recently. Guessing
+//!    from names is left to `index::names`.
 //!
-//! The catalogue answers; the disk confirms. Where the catalogue knows nothing, the folders on the
-//! way are listed before "not found" is said.
+//! The catalogue answers and a stat confirms. If the catalogue has no match, the nearest known
+//! folder is listed before "not found" is returned.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,46 +18,44 @@ use super::pick::{Picked, Want, pick};
 use crate::note::fold;
 use crate::note::names::check_new_name;
 use crate::note::path::{PathError, VaultPath};
-use crate::vault::catalogue::{LinkTarget, Seen};
+use crate::vault::catalogue::{LinkTarget, VisibleCatalogue};
 use crate::vault::dir::{Kind, Meta};
-use crate::vault::error::VaultError;
-use crate::vault::glance;
+use crate::vault::error::{CIRCLE, DEAD_END, VaultError};
 use crate::vault::locks::lock;
+use crate::vault::nonblocking;
 use crate::vault::protect::is_hidden;
-use crate::vault::root::{Last, real};
+use crate::vault::root::{Last, MAX_LINKS, realpath};
 use crate::vault::view::View;
 use crate::vault::watch::Watcher;
 
-/// Something that exists.
+/// An existing entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its real path as spelt on disk, without links but, for [`Want::Entry`], a last one.
+    /// The real path, as spelt on disk. Only with [`Want::Entry`] the last component may be a link.
     pub path: VaultPath,
-    /// What the file system says of it.
     pub meta: Meta,
 }
 
-/// Where something would be written.
+/// Where a write to a requested path would go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// Something is there already, perhaps under another spelling.
+pub enum WriteTarget {
+    /// The path exists, perhaps under another spelling.
     Existing(Found),
-    /// Nothing is there. Its folders are spelt as on disk as far as they exist; the rest was
-    /// checked for what desktop systems and Obsidian can hold.
+    /// The path is free. Existing folders are spelt as on disk; new names are valid on all desktop
+    /// systems and in Obsidian.
     Free(VaultPath),
 }
 
-/// Times the catalogue is brought up to date for one question.
+/// The most times that the catalogue is refreshed for one call.
 const REFRESHES: usize = 70;
 
-/// Finds what callers mean, and shows no more than they may see. Clones share the vault.
+/// Resolves paths within a view. Clones share the vault.
 #[derive(Clone)]
 pub struct Resolver {
     watcher: Arc<Watcher>,
     view: View,
 }
 
-/// Whoever finds something knows how it is known. Shared: watching goes on in a thread.
 impl Deref for Resolver {
     type Target = Arc<Watcher>;
 
@@ -67,31 +65,30 @@ impl Deref for Resolver {
 }
 
 impl Resolver {
-    /// Finds things in the whole vault.
+    /// With a view of the whole vault.
     pub(super) fn new(watcher: Arc<Watcher>) -> Self {
         Self { watcher, view: View::default() }
     }
 
-    /// The same with what `view` leaves out unseen.
+    /// The same restricted to `view`.
     pub(super) fn seen_through(&self, view: View) -> Self {
         Self { watcher: Arc::clone(&self.watcher), view }
     }
 
-    /// What can be seen of it.
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// Everything known to be in the vault. Hold it shortly: changes wait for it.
-    pub fn catalogue(&self) -> Seen<'_> {
-        Seen::new(self.known(), &self.view)
+    /// The visible catalogue. Hold it briefly: updates wait for it.
+    pub fn catalogue(&self) -> VisibleCatalogue<'_> {
+        VisibleCatalogue::new(self.known(), &self.view)
     }
 
-    /// Takes a text as a path of this vault, whatever is there.
+    /// Parses a path of this vault, whether or not it exists.
     ///
     /// # Errors
-    /// [`VaultError::Path`] for what is no path into the vault, [`VaultError::Protected`] for
-    /// protected places, those reached through `..` included.
+    /// [`VaultError::Path`] if it is not a path into the vault, [`VaultError::Protected`] for
+    /// protected places, also when reached through `..`.
     pub fn parse(&self, asked: &str) -> Result<VaultPath, VaultError> {
         let place = self.root().to_str();
         match VaultPath::parse(asked, place) {
@@ -104,7 +101,7 @@ impl Resolver {
                 self.parse(asked.trim_start_matches(|c: char| c == '/' || c.is_whitespace()))
             }
             Err(error) => {
-                // "x/../.obsidian" aims at something: say what is wrong with that first.
+                // "x/../.obsidian": that it is protected is the more useful error.
                 if let PathError::Invalid { .. } = error
                     && let Some(aim) = VaultPath::parse_climbing(asked)
                 {
@@ -137,7 +134,7 @@ impl Resolver {
         })
     }
 
-    /// The file that the catalogue knows by this name.
+    /// The file that the catalogue has for this path.
     pub(super) fn known_file(&self, asked: &VaultPath) -> Option<VaultPath> {
         if asked.is_root() || is_hidden(asked) {
             return None;
@@ -149,15 +146,15 @@ impl Resolver {
     fn find(&self, path: &VaultPath, want: Want) -> Result<Found, VaultError> {
         self.find_root()?;
         self.settle();
-        if glance::is_broken() {
+        if nonblocking::is_aborted() {
             return Err(VaultError::NotFound { path: path.clone(), near: Vec::new() });
         }
         self.resolve_path(path, want, 0)
     }
 
-    /// Says that nothing is there, and where it is now.
+    /// The error for a path that does not exist, with the new path after a rename.
     fn not_found(&self, path: VaultPath) -> VaultError {
-        if glance::would_wait() {
+        if nonblocking::would_block() {
             return VaultError::NotFound { path, near: Vec::new() };
         }
         if self.view().shows(&path) && self.is_placeholder(&path) {
@@ -167,7 +164,7 @@ impl Resolver {
         VaultError::NotFound { path, near }
     }
 
-    /// iCloud leaves `.name.icloud` where a file was moved to the cloud.
+    /// iCloud leaves `.name.icloud` in place of a file that is in the cloud alone.
     fn is_placeholder(&self, path: &VaultPath) -> bool {
         let Some(parent) = path.parent() else { return false };
         ["", ".md"].iter().any(|extension| {
@@ -193,19 +190,19 @@ impl Resolver {
             return Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() });
         }
         for _ in 0..REFRESHES {
-            if glance::is_broken() {
+            if nonblocking::is_aborted() {
                 break;
             }
             let picked = pick(&self.catalogue(), asked, want, self.view())?;
             let Some(entry) = picked else {
-                // To be sure that there is nothing takes a look at the disk.
-                if glance::would_wait() {
+                // Only the disk can confirm that nothing is there.
+                if nonblocking::would_block() {
                     break;
                 }
                 if let Some(found) = self.through_link(asked, want, links)? {
                     return Ok(found);
                 }
-                if self.look_for(asked) {
+                if self.recheck_parent(asked) {
                     continue;
                 }
                 break;
@@ -217,8 +214,7 @@ impl Resolver {
         Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() })
     }
 
-    /// Looks at the disk for what the catalogue names. `None`: it is not there any more, and the
-    /// catalogue knows now.
+    /// Stats the catalogue's match. `None`: it is gone, and the catalogue was updated.
     fn confirm(
         &self,
         asked: &VaultPath,
@@ -233,21 +229,16 @@ impl Resolver {
             return Err(PathError::Invalid { path, reason: reason.to_owned() }.into());
         }
         if entry.kind == Kind::Link && want != Want::Entry {
-            if glance::would_wait() {
+            if nonblocking::would_block() {
                 return Ok(None);
             }
             let target = self.follow(asked, path)?;
-            if links >= 40 {
-                let (path, fault) = (asked.clone(), "leads in a circle");
-                return Err(VaultError::BrokenLink { link: path.clone(), path, fault });
+            if links >= MAX_LINKS {
+                return Err(VaultError::broken_link(asked, asked, CIRCLE));
             }
             return self.resolve_path(&target, want, links + 1).map(Some).map_err(
                 |error| match error {
-                    VaultError::NotFound { .. } => VaultError::BrokenLink {
-                        path: asked.clone(),
-                        link: path.clone(),
-                        fault: "leads to nothing",
-                    },
+                    VaultError::NotFound { .. } => VaultError::broken_link(asked, path, DEAD_END),
                     other => other,
                 },
             );
@@ -257,64 +248,52 @@ impl Resolver {
         match (want, meta.kind) {
             (Want::File, Kind::File) | (Want::Folder, Kind::Folder) => Ok(Some(found)),
             (Want::Any | Want::Entry, _) => Ok(Some(found)),
-            // It became something else since the catalogue saw it.
+            // Its kind changed since the catalogue was updated.
             (_, kind) if kind != entry.kind => Ok(None),
             (Want::File, kind) => Err(VaultError::NotAFile { path: found.path, kind }),
             (Want::Folder, kind) => Err(VaultError::NotAFolder { path: found.path, kind }),
         }
     }
 
-    /// The real place of the link at `path`.
+    /// The real path that the link at `path` points to.
     fn follow(&self, asked: &VaultPath, path: &VaultPath) -> Result<VaultPath, VaultError> {
         let (target, _) =
-            real(&self.folder(), path, Last::Follow).map_err(|error| match error {
+            realpath(&self.folder(), path, Last::Follow).map_err(|error| match error {
                 VaultError::LinkOutside { link, target, .. } => {
                     VaultError::LinkOutside { path: asked.clone(), link, target }
                 }
                 VaultError::BrokenLink { link, fault, .. } => {
-                    VaultError::BrokenLink { path: asked.clone(), link, fault }
+                    VaultError::broken_link(asked, &link, fault)
                 }
-                VaultError::NotFound { .. } => VaultError::BrokenLink {
-                    path: asked.clone(),
-                    link: path.clone(),
-                    fault: "leads to nothing",
-                },
+                VaultError::NotFound { .. } => VaultError::broken_link(asked, path, DEAD_END),
                 other => other,
             })?;
         self.allowed(&target)?;
         Ok(target)
     }
 
-    /// Finds `asked` below a folder on its way that is a link.
+    /// Resolves `asked` through its last parent that is a link, if any is.
     fn through_link(
         &self,
         asked: &VaultPath,
         want: Want,
         links: usize,
     ) -> Result<Option<Found>, VaultError> {
-        let mut link = None;
-        for (folder, entry) in self.known_above(asked, Want::Entry) {
-            if entry.kind == Kind::Link {
-                link = Some((folder, entry));
-            }
+        let parents = self.known_parents(asked, Want::Entry).into_iter();
+        let link = parents.filter(|(_, entry)| entry.kind == Kind::Link).last();
+        let Some((folder, entry)) = link else { return Ok(None) };
+        if links >= MAX_LINKS {
+            return Err(VaultError::broken_link(asked, &entry.path, CIRCLE));
         }
-        if let Some((folder, entry)) = link {
-            if links >= 40 {
-                let (path, link) = (asked.clone(), entry.path.clone());
-                return Err(VaultError::BrokenLink { path, link, fault: "leads in a circle" });
-            }
-            let target = self.follow(asked, &entry.path)?;
-            let rest = asked.relative_to(&folder).expect("a parent is on the way");
-            let joined = rest.split('/').try_fold(target, |path, name| path.join(name));
-            let joined = joined.expect("components of a path are names");
-            return self.resolve_path(&joined, want, links + 1).map(Some);
-        }
-        Ok(None)
+        let target = self.follow(asked, &entry.path)?;
+        let rest = asked.relative_to(&folder).expect("a parent is on the way");
+        let joined = rest.split('/').try_fold(target, |path, name| path.join(name));
+        let joined = joined.expect("components of a path are names");
+        self.resolve_path(&joined, want, links + 1).map(Some)
     }
 
-    /// What the catalogue knows of the folders on the way to `asked`, from the root down, as far as
-    /// it knows any: a path of two thousand components costs no more than its known part.
-    fn known_above(&self, asked: &VaultPath, want: Want) -> Vec<(VaultPath, Picked)> {
+    /// The known parents of `asked`, outermost first, up to the first unknown one.
+    fn known_parents(&self, asked: &VaultPath, want: Want) -> Vec<(VaultPath, Picked)> {
         let mut known = Vec::new();
         let mut folder = VaultPath::root();
         let parent = asked.parent().expect("the root was answered before");
@@ -323,47 +302,46 @@ impl Resolver {
             match pick(&self.catalogue(), &folder, want, self.view()) {
                 Ok(Some(entry)) => known.push((folder.clone(), entry)),
                 Ok(None) => break,
-                // Several answer to it; what is below may still answer to one alone.
+                // Ambiguous; a path below it may still be unique.
                 Err(_) => {}
             }
         }
         known
     }
 
-    /// Lists the deepest known folder on the way to `asked` and tells the catalogue; whether that
-    /// taught it anything.
-    fn look_for(&self, asked: &VaultPath) -> bool {
-        let known = self.known_above(asked, Want::Folder).into_iter().map(|(_, entry)| entry);
+    /// Lists the deepest known parent of `asked`; returns whether the catalogue changed.
+    fn recheck_parent(&self, asked: &VaultPath) -> bool {
+        let known = self.known_parents(asked, Want::Folder).into_iter().map(|(_, entry)| entry);
         let deepest = known.filter(|entry| entry.kind == Kind::Folder).last();
         let known = deepest.map_or_else(VaultPath::root, |entry| entry.path);
         self.recheck_folder(&known)
     }
 
-    /// Finds where `asked` would be written.
+    /// Resolves the path that a write to `asked` would go to.
     ///
     /// # Errors
-    /// As [`Self::resolve`], and [`VaultError::Name`] for new names that Obsidian or a desktop
-    /// system could not hold; [`VaultError::NotAFolder`] where a file is in the way.
-    pub fn resolve_new(&self, asked: &str) -> Result<Place, VaultError> {
+    /// As [`Self::resolve`], and [`VaultError::Name`] for new names that are invalid in Obsidian or
+    /// on a desktop system; [`VaultError::NotAFolder`] if a parent is a file.
+    pub fn resolve_new(&self, asked: &str) -> Result<WriteTarget, VaultError> {
         let path = self.parse(asked)?;
         match self.find(&path, Want::File) {
-            Ok(found) => return Ok(Place::Existing(found)),
-            // It would be a second file of that name once the first one is downloaded.
+            Ok(found) => return Ok(WriteTarget::Existing(found)),
+            // The download would make it a second file of that name.
             Err(VaultError::NotFound { .. }) if self.is_placeholder(&path) => {
                 return Err(VaultError::NotDownloaded { path });
             }
             Err(VaultError::NotFound { .. }) => {}
             Err(VaultError::NotAFile { path, .. }) => {
                 let meta = self.stat(&path)?;
-                return Ok(Place::Existing(Found { path, meta }));
+                return Ok(WriteTarget::Existing(Found { path, meta }));
             }
             Err(error) => return Err(error),
         }
-        Ok(Place::Free(self.new_path(asked)?))
+        Ok(WriteTarget::Free(self.new_path(asked)?))
     }
 
-    /// The path that something new at `asked` would have, whatever is there: folders as they are
-    /// spelt on disk, the last name as given and checked.
+    /// The path of a new entry at `asked`, whether or not one exists: folders as spelt on disk, the
+    /// last name as given and checked.
     ///
     /// # Errors
     /// As [`Self::resolve_new`].
@@ -394,7 +372,7 @@ impl Resolver {
         Ok(free)
     }
 
-    /// Where the link at a path leads, in words; `None` if it is no link.
+    /// Where the link at a path points, in words; `None` if it is not a link.
     pub fn link_target(&self, path: &VaultPath) -> Option<String> {
         let catalogue = self.catalogue();
         Some(match catalogue.get(path.as_str())?.target? {
@@ -406,14 +384,14 @@ impl Resolver {
         })
     }
 
-    /// Where a thing is now that was renamed lately, if it is there and may be seen.
+    /// The new path of a file that was renamed recently, if it exists and is visible.
     fn renamed_to(&self, path: &VaultPath) -> Option<VaultPath> {
         self.settle();
         let now = lock(&self.renames).now(path)?;
         (self.view().shows(&now) && self.stat(&now).is_ok()).then_some(now)
     }
 
-    /// The error for a file that was read and is not there any more.
+    /// The error for a file that was read and is gone.
     pub fn gone_since(&self, path: &VaultPath) -> VaultError {
         let path = path.clone();
         match self.renamed_to(&path) {

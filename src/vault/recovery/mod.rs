@@ -1,4 +1,4 @@
-//! The recovery folder: whatever may be somebody's only copy of a text is put there, never deleted.
+//! The recovery folder: a text that may be the only copy is put there instead of being deleted.
 
 mod late;
 
@@ -19,12 +19,11 @@ use crate::note::path::VaultPath;
 pub struct Rescued(PathBuf);
 
 impl Rescued {
-    /// Opens it for reading.
     pub fn open(&self) -> io::Result<File> {
         File::open(&self.0)
     }
 
-    /// Clears it away when it was only there while something dangerous happened.
+    /// Removes a safety copy that is no longer needed.
     pub fn remove(self, recovery: &Recovery) {
         if let Err(error) = std::fs::remove_file(&self.0) {
             recovery.warn(format!("the safety copy `{}` stays: {error}", self.0.display()));
@@ -32,34 +31,32 @@ impl Rescued {
     }
 }
 
-/// The steward's own folder for a vault, and what there is to be said of what was put there.
+/// The steward's state folder of a vault, and the warnings about it.
 pub struct Recovery {
     state: PathBuf,
     warnings: Mutex<Vec<String>>,
 }
 
 impl Recovery {
-    /// Below this folder of the steward's own.
     pub fn new(state: &Path) -> Self {
         Self { state: state.to_owned(), warnings: Mutex::default() }
     }
 
-    /// The steward's own folder.
     pub fn state(&self) -> &Path {
         &self.state
     }
 
-    /// The folder for what was rescued.
+    /// For rescued texts.
     pub fn folder(&self) -> PathBuf {
         self.state.join("recovery")
     }
 
-    /// The folder for what is deleted where the vault keeps no trash.
+    /// For deleted files of a vault without a trash.
     pub fn kept_folder(&self) -> PathBuf {
         self.state.join("kept")
     }
 
-    /// Notes for `status` what went wrong where nobody was asking.
+    /// Logs a background problem and keeps it for `status`; the last fifty are kept.
     pub fn warn(&self, warning: String) {
         tracing::warn!("{warning}");
         let mut warnings = lock(&self.warnings);
@@ -69,12 +66,12 @@ impl Recovery {
         warnings.push(warning);
     }
 
-    /// What was noted, oldest first.
+    /// Oldest first.
     pub fn warnings(&self) -> Vec<String> {
         lock(&self.warnings).clone()
     }
 
-    /// Copies a text to a new file in the recovery folder, durable.
+    /// Copies a text to a new file in the recovery folder, with fsync.
     pub(super) fn rescue_text(
         &self,
         path: &VaultPath,
@@ -89,7 +86,7 @@ impl Recovery {
         Ok(Rescued(place))
     }
 
-    /// A new name in the recovery folder that tells what it holds.
+    /// A new, descriptive path in the recovery folder.
     fn recovery_place(&self, path: &VaultPath, why: &str) -> io::Result<PathBuf> {
         let folder = self.folder();
         std::fs::create_dir_all(&folder)?;
@@ -98,8 +95,8 @@ impl Recovery {
         Ok(folder.join(format!("{time}-{}-{why}-{name}", random_tag())))
     }
 
-    /// Moves whatever lies under a name of ours, and may be somebody's, out of the vault into the
-    /// recovery folder; it stays where it is if that fails.
+    /// Moves the entry at a temporary name, which may be another program's text, to the recovery
+    /// folder; it stays in the vault if that fails.
     pub(super) fn rescue_entry(&self, folder: &Folder, name: Name, path: &VaultPath) {
         let rescued = match folder.stat(name).map(|meta| meta.kind) {
             Ok(Kind::File) => self.rescue_file(folder, name, path),
@@ -126,7 +123,7 @@ impl Recovery {
         Ok(rescued.0)
     }
 
-    /// A folder or a link moves as it is; to another disk it cannot, and stays.
+    /// Renames a folder or link; on another disk this fails.
     fn rescue_whole(&self, folder: &Folder, name: Name, path: &VaultPath) -> io::Result<PathBuf> {
         let place = self.recovery_place(path, "unfinished")?;
         let recovery = Folder::open_root(&self.folder())?;

@@ -1,34 +1,27 @@
-//! What the vault's file system can do, found out by trying.
+//! Probes what the vault's file system supports.
 
 use std::io;
 
 use crate::vault::dir::{Folder, Name};
 use crate::vault::temp::random_tag;
 
-/// Abilities that change how changes are made, or what names are safe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Features of a file system that decide how files are saved and which names clash.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Files can be made here at all.
     pub writable: bool,
-    /// Two names can be swapped in one step: a save then verifies what it displaced.
+    /// Atomic exchange of two names, by which a save verifies what it displaced.
     pub exchange: bool,
-    /// A rename can be told never to replace.
+    /// Atomic rename that never replaces.
     pub rename_new: bool,
-    /// `a` and `A` are one file.
+    /// `a` and `A` name one file.
     pub ignores_case: bool,
-    /// A composed and a decomposed `é` are one name.
+    /// A composed and a decomposed `é` name one file.
     pub ignores_form: bool,
 }
 
-/// Tries each ability with short-lived hidden files in `root`.
+/// Tries each feature with short-lived hidden files in `root`.
 pub(super) fn probe(root: &Folder) -> Abilities {
-    let mut found = Abilities {
-        writable: false,
-        exchange: false,
-        rename_new: false,
-        ignores_case: false,
-        ignores_form: false,
-    };
+    let mut found = Abilities::default();
     let mut made = Vec::new();
     if let Err(error) = try_all(root, &mut found, &mut made) {
         tracing::debug!(%error, "probing the vault's file system ended early");
@@ -43,7 +36,7 @@ pub(super) fn probe(root: &Folder) -> Abilities {
 
 fn try_all(root: &Folder, found: &mut Abilities, made: &mut Vec<String>) -> io::Result<()> {
     let tag = random_tag();
-    // The last letter of each is what the probes of case and form look at.
+    // The probes of case and form change the last letters.
     let names = [format!(".~vs-probe-{tag}-\u{e9}a"), format!(".~vs-probe-{tag}-b")];
     for name in &names {
         root.create_new(Name::new(name)?, true)?;

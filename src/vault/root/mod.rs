@@ -1,10 +1,10 @@
-//! The vault's folder: its handle, its place on this machine, and what in it is out of reach.
+//! The vault's folder: its handle, its path on this machine, and its protection rules.
 //!
-//! A [`Root`] knows neither the catalogue nor who asks. Paths that it takes are resolved already.
+//! A [`Root`] has no catalogue and no view. It takes resolved paths.
 
 mod abilities;
-mod real;
-mod twins;
+mod hard_links;
+mod realpath;
 
 use std::fs::File;
 use std::io;
@@ -15,37 +15,36 @@ use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, TryLockError};
 use arc_swap::ArcSwap;
 
 pub use abilities::Abilities;
-pub(super) use real::{Last, link_target, real};
+pub(super) use realpath::{Last, MAX_LINKS, link_target, realpath};
 
-use super::dir::{FileId, Folder, Kind, Meta, Name, files_in, must_stay};
+use super::dir::{FileId, Folder, Kind, Meta, Name, files_in, must_keep_inode};
 use super::error::VaultError;
 use super::locks::read;
 use super::obsidian;
 use super::protect::Protection;
 use crate::note::path::VaultPath;
-use twins::Twins;
+use hard_links::HardLinks;
 
-/// The folder of a vault.
+/// The root folder of a vault.
 pub struct Root {
     place: PathBuf,
     name: String,
     opened: ArcSwap<Opened>,
-    /// Read by a change while it is made: the folder stays the one that it was.
+    /// Read-locked during a change, so that the folder is not replaced meanwhile.
     held: RwLock<()>,
 }
 
-/// The folder that was opened at the vault's place.
+/// The folder opened at the vault's path.
 pub(super) struct Opened {
     folder: Folder,
     id: FileId,
     protection: Protection,
-    twins: Twins,
+    hard_links: HardLinks,
     abilities: OnceLock<Abilities>,
-    /// Whether another was there when the process started.
+    /// Whether it replaced the folder that was there when the process started.
     is_replacement: bool,
 }
 
-/// Whoever has it opened looks into it.
 impl Deref for Opened {
     type Target = Folder;
 
@@ -63,11 +62,11 @@ impl Opened {
         let failed = not_opened(place);
         let folder = Folder::open_root(place).map_err(&failed)?;
         let id = folder.meta().map_err(failed)?.id;
-        let (twins, abilities) = (Twins::default(), OnceLock::new());
-        Ok(Self { folder, id, protection, twins, abilities, is_replacement })
+        let (hard_links, abilities) = (HardLinks::default(), OnceLock::new());
+        Ok(Self { folder, id, protection, hard_links, abilities, is_replacement })
     }
 
-    /// Whether anything is in it. Where a disk is to be mounted lies an empty folder.
+    /// Whether it is not empty: an empty folder may be a mount point without its disk.
     fn has_content(&self) -> bool {
         let is_content = |name: &std::ffi::OsString| name != "lost+found";
         self.folder.list().is_ok_and(|listed| listed.iter().any(|one| is_content(&one.name)))
@@ -82,7 +81,7 @@ fn not_opened(place: &Path) -> impl Fn(io::Error) -> VaultError {
     }
 }
 
-/// The path in the vault at `root` that `place` leads to, if it does.
+/// The path in the vault at `root` that `place` resolves to, if it lies inside.
 fn inside(root: &Path, place: &Path) -> Option<VaultPath> {
     below(root, &dunce::canonicalize(place).ok()?)
 }
@@ -93,7 +92,8 @@ fn below(root: &Path, real: &Path) -> Option<VaultPath> {
 }
 
 impl Root {
-    /// Opens the folder at `place`; `state` is the steward's own folder, which may lie in it.
+    /// Opens the folder at `place`; `state`, the steward's own folder, is protected if it lies
+    /// inside.
     ///
     /// # Errors
     /// [`VaultError::Io`] if the folder cannot be opened.
@@ -110,16 +110,16 @@ impl Root {
         self.opened.load_full()
     }
 
-    /// Keeps the folder the one that it is, as long as a change takes.
+    /// Prevents [`Self::reopen`] while the guard lives.
     pub fn hold(&self) -> RwLockReadGuard<'_, ()> {
         read(&self.held)
     }
 
-    /// Opens the folder that is at the vault's place by now, if it is another one and has content;
-    /// whether it was. What was protected by its path stays so.
+    /// Opens the folder now at the vault's path, if it is another one and not empty; returns
+    /// whether it is. Protected paths stay protected.
     ///
     /// # Errors
-    /// [`VaultError::Gone`] if there is none, or a change is under way.
+    /// [`VaultError::Gone`] if there is none, or a change is in progress.
     pub(super) fn reopen(&self) -> Result<bool, VaultError> {
         let gone = || VaultError::Gone { root: self.place.clone() };
         let _alone = match self.held.try_write() {
@@ -130,7 +130,7 @@ impl Root {
         if self.check_root().is_ok() {
             return Ok(false);
         }
-        // The vault's own path, not whatever a link that lies there now leads to.
+        // A link in place of the folder is not followed.
         if dunce::canonicalize(&self.place).ok().as_ref() != Some(&self.place) {
             return Err(gone());
         }
@@ -143,13 +143,13 @@ impl Root {
         Ok(true)
     }
 
-    /// Protects what of these files and folders lies in the vault, by its name or by what its name
-    /// leads to; what that is.
-    pub(super) fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
+    /// Protects those of the steward's settings files and folders that lie in the vault, directly or
+    /// through a link; returns them. Only the first call takes effect.
+    pub fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
         let mut own: Vec<VaultPath> =
             places.iter().filter_map(|place| inside(&self.place, place)).collect();
         for place in places {
-            // Its name may be a link that lies in the vault itself.
+            // The name may itself be a link in the vault.
             let named = place.parent().and_then(|folder| dunce::canonicalize(folder).ok());
             let named = named.zip(place.file_name()).map(|(folder, name)| folder.join(name));
             own.extend(named.and_then(|named| below(&self.place, &named)));
@@ -160,34 +160,34 @@ impl Root {
         own
     }
 
-    /// Where the vault lies on this machine, links in that path resolved.
+    /// The vault's canonical path on this machine.
     pub fn root(&self) -> &Path {
         &self.place
     }
 
-    /// Where a path of the vault lies on this machine.
+    /// The absolute path on this machine.
     pub(super) fn place_of(&self, path: &VaultPath) -> PathBuf {
         path.components().fold(self.place.clone(), |at, name| at.join(name))
     }
 
-    /// The vault's name: that of its folder, as in Obsidian.
+    /// The vault's name: its folder's name, as in Obsidian.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the vault's file system can do; probed at the first call, with two short-lived hidden
-    /// files in the vault's root.
+    /// The file system's features, probed at the first call with two short-lived hidden files in
+    /// the vault's root.
     pub fn abilities(&self) -> Abilities {
         let opened = self.folder();
         *opened.abilities.get_or_init(|| abilities::probe(&opened))
     }
 
-    /// What this file system is, where events cannot be relied on.
+    /// The file system's name, if its change events are unreliable.
     pub fn remote_file_system(&self) -> Option<&'static str> {
         self.folder().remote_file_system()
     }
 
-    /// Says whether the vault's folder is still the one that was opened.
+    /// Checks that the vault's folder is still the one that was opened.
     ///
     /// # Errors
     /// [`VaultError::Gone`] if it was moved, removed or unmounted, or another is in its place.
@@ -198,8 +198,8 @@ impl Root {
         }
     }
 
-    /// As [`Self::check_root`], and whether anything can be written to a folder that took the place of the
-    /// one that was there when the process started: one that confined itself may write to that alone.
+    /// As [`Self::check_root`], and checks that a replacement folder is writable: a confined
+    /// process may write only to the folder that it started with.
     ///
     /// # Errors
     /// [`VaultError::Gone`], [`VaultError::Replaced`].
@@ -211,8 +211,8 @@ impl Root {
         }
     }
 
-    /// Says whether the vault's disk still answers. One that is gone refuses every look, which must
-    /// not be taken for files that are not there.
+    /// Checks that the vault's disk still answers: if it is gone, failing stats must not be taken
+    /// for missing files.
     ///
     /// # Errors
     /// [`VaultError::Gone`], or as the system says.
@@ -222,22 +222,22 @@ impl Root {
         self.folder().sync().map_err(|error| VaultError::io("look at", &root, error))
     }
 
-    /// What is at a resolved path now.
+    /// Stats a resolved path.
     pub fn stat(&self, path: &VaultPath) -> Result<Meta, VaultError> {
         self.folder().stat_at(path).map_err(|error| VaultError::io("look at", path, error))
     }
 
-    /// Opens the regular file at a resolved path that is allowed; not another name of a protected one.
+    /// Opens the regular file at a resolved, allowed path; refuses hard links to protected files.
     pub(super) fn open_allowed(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
         let opened = self.folder().open_file_at(path);
         let (file, meta) = opened.map_err(|error| self.not_opened(path, error))?;
         if meta.names > 1 {
-            self.not_a_protected_twin(path, &meta)?;
+            self.refuse_protected_hard_link(path, &meta)?;
         }
         Ok((file, meta))
     }
 
-    /// What it means that the file at `path` was not opened.
+    /// Turns a failure to open `path` into a [`VaultError`].
     pub(super) fn not_opened(&self, path: &VaultPath, error: io::Error) -> VaultError {
         match self.folder().stat_at(path).map(|meta| meta.kind) {
             Ok(kind) if kind != Kind::File => VaultError::NotAFile { path: path.clone(), kind },
@@ -245,8 +245,8 @@ impl Root {
         }
     }
 
-    /// Every regular file below a folder, hidden ones included, with its path below the folder;
-    /// names that are not UTF-8 are left out. Links are not followed.
+    /// Every regular file below a folder, hidden ones included, by its path relative to it. Skips
+    /// names that are not UTF-8, and follows no links.
     ///
     /// # Errors
     /// As the system says.
@@ -256,7 +256,7 @@ impl Root {
         self.folder().open_folder_at(folder).and_then(files_in).map_err(failed)
     }
 
-    /// Refuses what no tool may touch. `path` is free of links.
+    /// Refuses protected paths. `path` must be free of links.
     pub(super) fn allowed(&self, path: &VaultPath) -> Result<(), VaultError> {
         match self.opened.load().protection.check(path) {
             Some(found) => Err(VaultError::Protected {
@@ -268,39 +268,37 @@ impl Root {
         }
     }
 
-    /// Refuses another name of a protected file.
-    pub(super) fn not_a_protected_twin(
+    /// Refuses a hard link to a protected file.
+    pub(super) fn refuse_protected_hard_link(
         &self,
         path: &VaultPath,
         meta: &Meta,
     ) -> Result<(), VaultError> {
         let opened = self.folder();
-        opened.twins.refuse(&opened, &opened.protection, path, meta)
+        opened.hard_links.refuse(&opened, &opened.protection, path, meta)
     }
 
-    /// Refuses to delete or move a folder that would take a protected one along.
-    pub(super) fn holds_nothing_protected(&self, path: &VaultPath) -> Result<(), VaultError> {
+    /// Refuses a folder that contains a protected one: deleting or moving it would take that along.
+    pub(super) fn refuse_protected_below(&self, path: &VaultPath) -> Result<(), VaultError> {
         let opened = self.folder();
-        opened.twins.refuse_above(&opened, &opened.protection, path)
+        opened.hard_links.refuse_folder(&opened, &opened.protection, path)
     }
 
-    /// Takes in the hidden folders that a scan has met.
-    pub(super) fn met(&self, mut hidden: Vec<VaultPath>) {
+    /// Stores the hidden folders that a scan found.
+    pub(super) fn set_hidden_folders(&self, mut hidden: Vec<VaultPath>) {
         let opened = self.folder();
         hidden.retain(|path| opened.protection.check(path).is_some());
-        opened.twins.met(hidden);
+        opened.hard_links.set_protected_folders(hidden);
     }
 
-    // Asked before anything is done: what is planned is then refused as a whole, and a dry run says what
-    // the change itself would. The answers hold for the moment; whoever changes something meets the
-    // system's own word all the same.
+    // The next two checks run before a plan starts, so that it is refused as a whole, and in a dry
+    // run. They only predict: the change itself may still fail.
 
-    /// Whether the file at a resolved path may get another content, as far as it can be told without
-    /// writing: by its mode, by the system's word on the file and, where it would be replaced by another
-    /// of its name, by that on its folder.
+    /// Checks whether the file at a resolved path can be written, without writing: its mode, the
+    /// access rights and, where a save would replace it, those of its folder.
     ///
     /// # Errors
-    /// What a write would fail with: [`VaultError::ReadOnly`], as the system says.
+    /// What a write would fail with: [`VaultError::ReadOnly`], or the system's error.
     pub fn may_write(&self, path: &VaultPath) -> Result<(), VaultError> {
         self.check_writable_root()?;
         self.allowed(path)?;
@@ -312,21 +310,21 @@ impl Root {
             return Err(VaultError::ReadOnly { path: path.clone() });
         }
         folder.may_write(name).map_err(failed)?;
-        match must_stay(&file, &meta) {
+        match must_keep_inode(&file, &meta) {
             true => Ok(()),
             false => folder.may_change().map_err(failed),
         }
     }
 
-    /// Whether what is at `from` may get the path `to`, as far as it can be told without moving it.
+    /// Checks whether `from` can be moved to `to`, without moving it.
     ///
     /// # Errors
-    /// What the move would fail with: [`VaultError::OtherDisk`], as the system says.
+    /// What the move would fail with: [`VaultError::OtherDisk`], or the system's error.
     pub fn may_move(&self, from: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
         self.check_writable_root()?;
         self.allowed(from)?;
         self.allowed(to)?;
-        self.holds_nothing_protected(from)?;
+        self.refuse_protected_below(from)?;
         let failed = |error| VaultError::io("move", from, error);
         let (old, name) = self.folder().open_parent(from).map_err(failed)?;
         old.may_change().map_err(failed)?;
@@ -342,7 +340,7 @@ impl Root {
         }
     }
 
-    /// The folder that will hold `path`, or of those above it the innermost that is there.
+    /// The nearest existing ancestor of `path`.
     fn nearest_folder(&self, path: &VaultPath) -> io::Result<Folder> {
         let mut above = path.parent();
         loop {
@@ -357,8 +355,8 @@ impl Root {
     }
 }
 
-/// Whether what has this name may go to another folder: a folder has to be written to for that, since it
-/// holds a name of the one it lies in.
+/// Checks whether an entry can move to another folder: moving a folder changes its `..`, so it must
+/// be writable itself.
 fn may_leave(folder: &Folder, name: Name) -> io::Result<()> {
     match folder.stat(name)?.kind {
         Kind::Folder => folder.open_folder(name)?.may_change(),

@@ -1,26 +1,25 @@
-//! The write side: saves that are old or new whatever happens, and never lose what another program
-//! wrote meanwhile.
+//! The write side: atomic saves that never overwrite another program's changes unseen.
 //!
-//! A save of something that exists, where the file system can exchange names (Linux, macOS):
-//! 1. hash what is there; it must be what the caller read. Where the file system still says the same
-//!    of the file, what the caller read is not hashed again: step 3 finds what that misses;
-//! 2. write a hidden file beside it, with its mode, owner and attributes; fsync;
-//! 3. exchange the two names; hash what was displaced: if it is not what was hashed in 1, somebody
-//!    saved in between, and the names are exchanged back;
-//! 4. fsync the folder, remove the displaced version, keep it open a few seconds: an editor that
-//!    had it open may still write into it, and that text goes to the recovery folder.
+//! A save of an existing file, where the file system can exchange names (Linux, macOS):
+//! 1. hash the file, which must be what the caller read. If its metadata is unchanged since that
+//!    read, the hash is skipped: step 3 detects what this misses;
+//! 2. write a temporary file beside it, with its mode, owner and attributes; fsync;
+//! 3. exchange the two names and hash the displaced version: if it differs from step 1, another
+//!    program saved in between, and the names are exchanged back;
+//! 4. fsync the folder and unlink the displaced version, but keep it open for a few seconds: an
+//!    editor that had it open may still write to it, and that text goes to the recovery folder.
 //!
-//! Measured on this protocol: no lost update in 9,200 episodes against editors that save in place
-//! or by rename, where hash-then-rename lost up to one in eight; no loss and nothing torn in 250
-//! power cuts. Without exchange the hash is taken immediately before the rename and a copy lies in
-//! the recovery folder meanwhile: the reduced protection that `doctor` reports. A file with several
-//! names (hard links) is rewritten in place, so that it stays one file.
+//! Measured: no lost update in 9,200 episodes against editors that save in place or by rename
+//! (hash-then-rename lost up to one in eight); no loss and no torn file in 250 power cuts. Without
+//! exchange, the hash is taken immediately before the rename, with a copy in the recovery folder
+//! until it is done: the reduced protection that `doctor` reports. A file with hard links is
+//! rewritten in place, so that they stay linked.
 //!
-//! A move may rewrite links in thousands of notes, all staged before the first is put in place. So a
-//! staged write holds no file open, and writes in one folder share its handle; a file that is opened
-//! again must be the one that was seen.
+//! A move may rewrite links in thousands of notes, all staged before the first is committed. So a
+//! staged write holds no file open, and writes in one folder share its handle; a file that is
+//! opened again is checked by its identity.
 //!
-//! In reading order: `staged` (a write and its stages), this page (before it, folders and renames).
+//! In reading order: `staged` (one write), this page (staging, folders and renames).
 
 mod staged;
 
@@ -34,54 +33,48 @@ use std::time::Duration;
 pub use staged::{Saved, Staged};
 
 use super::content::Before;
-use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_stay, rename_new};
-use super::durable::{Durable, Together};
+use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_keep_inode, rename_new};
+use super::durable::{Durable, SyncBatch};
 use super::error::VaultError;
 use super::locks::lock;
 use super::read::{Reader, just_emptied};
 use super::revision::Revision;
-use super::root::Opened;
 use super::temp::{is_temp_name, temp_name};
 use super::trash::Trash;
 use crate::note::path::VaultPath;
 use staged::hash_of;
 
-/// Saves tried while another program's file is empty, half-way through its own save.
+/// Attempts while the file is empty, since another program may be saving it.
 const PATIENCE: usize = 5;
 
-/// A file that a write is going to replace.
+/// The file that a write would replace.
 pub struct OldText {
     file: File,
-    /// What the file system says of it.
     pub meta: Meta,
-    /// The revision of what it holds.
     pub revision: Revision,
-    /// Whether it would be rewritten in place: it has other names, or an owner that must stay.
+    /// Whether it would be rewritten in place: it has hard links, or an owner that must stay.
     pub in_place: bool,
 }
 
 impl OldText {
-    /// Its bytes, from the first one.
+    /// The file, positioned at its start.
     ///
     /// # Errors
-    /// As the system says.
+    /// From the system.
     pub fn reader(&mut self) -> io::Result<&mut File> {
         self.file.seek(SeekFrom::Start(0))?;
         Ok(&mut self.file)
     }
 }
 
-/// The calls that change the vault; whoever has it may write. [`super::Vault::open`] hands out the
-/// only one, and it cannot be cloned: the journal owns it and makes one change at a time.
+/// Changes the vault. [`super::Vault::open`] returns the only one, and it is not `Clone`: the
+/// journal owns it and makes one change at a time.
 pub struct Writer {
-    vault: Reader,
     trash: Trash,
-    durable: Arc<Durable>,
-    /// The folders of staged writes, each opened once.
+    /// Open folders of staged writes.
     folders: Mutex<HashMap<FileId, Weak<Folder>>>,
 }
 
-/// Whoever may write may delete.
 impl Deref for Writer {
     type Target = Trash;
 
@@ -92,60 +85,54 @@ impl Deref for Writer {
 
 impl Writer {
     pub(super) fn new(vault: Reader) -> Self {
-        let durable = Arc::<Durable>::default();
-        let trash = Trash::new(vault.clone(), Arc::clone(&durable));
-        Self { vault, trash, durable, folders: Mutex::default() }
+        let trash = Trash { vault, durable: Durable::default() };
+        Self { trash, folders: Mutex::default() }
     }
 
-    /// Makes all changes from here on durable together, at each [`Together::sync`], where the file system
-    /// allows it; `files`: about how many files will be written. The caller has recorded what it intends, and
-    /// can tell after a power cut how far it came.
-    pub fn together(&self, files: usize) -> Together<'_> {
-        self.durable.together(files)
+    /// Syncs later changes in one batch, if the file system allows it; `files` is about how many
+    /// files will be written. The caller must have recorded its intent: see [`SyncBatch`].
+    pub fn sync_batch(&self, files: usize) -> SyncBatch<'_> {
+        self.durable.batch(files)
     }
 
-    /// The vault it writes to.
     pub fn vault(&self) -> &Reader {
         &self.vault
     }
 
-    fn root(&self) -> Arc<Opened> {
-        self.vault.folder()
-    }
-
-    /// Looks at what a write would replace; nothing is changed. `None` if nothing is there.
+    /// Opens the file that a write would replace; `None` if there is none. Changes nothing.
     ///
     /// # Errors
     /// As [`Self::stage`].
-    pub fn look(&self, path: &VaultPath, before: &Before) -> Result<Option<OldText>, VaultError> {
+    pub fn inspect(
+        &self,
+        path: &VaultPath,
+        before: &Before,
+    ) -> Result<Option<OldText>, VaultError> {
         self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
         let (folder, name) = match self.root().open_parent(path) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return match before {
-                    Before::Revision(_) | Before::Read(_) => Err(self.vault.gone_since(path)),
-                    Before::Absent | Before::Any => Ok(None),
-                };
+                return self.missing(path, before);
             }
-            // What stands in the way of the folder is said when it is to be made.
+            // A file in place of a parent is reported when the folder is made.
             Err(_) => return Ok(None),
         };
         let target = self.target(path, &folder, name, before)?;
         Ok(target.map(|(file, meta, revision)| OldText {
-            in_place: must_stay(&file, &meta),
+            in_place: must_keep_inode(&file, &meta),
             file,
             meta,
             revision,
         }))
     }
 
-    /// Writes `content` to disk beside `path`, durable but not yet in place. `temp` is the name it
-    /// has until then, one of [`temp_name`]'s.
+    /// Writes `content` to a temporary file beside `path`, durable but not yet in place. `temp` is
+    /// its name, made by [`temp_name`].
     ///
     /// # Errors
-    /// [`VaultError::Stale`] if what is there is not `before`; [`VaultError::ReadOnly`] for a file
-    /// without write permission; as the system says. Nothing at `path` has changed then.
+    /// [`VaultError::Stale`] if `before` does not hold; [`VaultError::ReadOnly`] for a file without
+    /// write permission; errors of the system. The file at `path` is unchanged then.
     pub fn stage(
         &self,
         path: &VaultPath,
@@ -162,7 +149,7 @@ impl Writer {
         Staged::write(path, folder, content, target, (before, temp), &self.durable)
     }
 
-    /// The handle that other staged writes have of this folder already, or else this one.
+    /// The handle that other staged writes in this folder share.
     fn shared(&self, folder: Folder) -> io::Result<Arc<Folder>> {
         let id = folder.meta()?.id;
         let mut folders = lock(&self.folders);
@@ -179,7 +166,15 @@ impl Writer {
         Ok(folder)
     }
 
-    /// What is at `path` now, if it is what the caller expects.
+    /// The result for a `path` without a file.
+    fn missing<T>(&self, path: &VaultPath, before: &Before) -> Result<Option<T>, VaultError> {
+        match before {
+            Before::Revision(_) | Before::Read(_) => Err(self.vault.gone_since(path)),
+            Before::Absent | Before::Any => Ok(None),
+        }
+    }
+
+    /// Opens the file at `path` and checks the precondition.
     fn target(
         &self,
         path: &VaultPath,
@@ -192,10 +187,7 @@ impl Writer {
             let (mut file, meta) = match folder.open_file(name) {
                 Ok(opened) => opened,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return match before {
-                        Before::Revision(_) | Before::Read(_) => Err(self.vault.gone_since(path)),
-                        Before::Absent | Before::Any => Ok(None),
-                    };
+                    return self.missing(path, before);
                 }
                 Err(error) => return Err(self.vault.not_opened(path, error)),
             };
@@ -206,16 +198,16 @@ impl Writer {
                 return Err(VaultError::ReadOnly { path: path.clone() });
             }
             if meta.names > 1 {
-                self.vault.not_a_protected_twin(path, &meta)?;
+                self.vault.refuse_protected_hard_link(path, &meta)?;
             }
-            // A rename would get around a note's permissions; who may not write it must not.
+            // A rename would bypass the file's permissions.
             folder.open_for_update(name).map_err(|error| VaultError::io("write", path, error))?;
             let revision = match before.text_of(&meta) {
                 Some(read) => read.revision,
                 None => Revision::of_reader(&mut file)
                     .map_err(|error| VaultError::io("read", path, error))?,
             };
-            // Most likely the middle of another program's save.
+            // Probably another program's save in progress.
             if just_emptied(&meta) && attempt < PATIENCE {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
@@ -243,11 +235,10 @@ impl Writer {
         staged.finish(&self.vault);
     }
 
-    /// Makes the folder at `path` and those above it that are missing; gives the ones made,
-    /// outermost first.
+    /// Makes the folder at `path` and its missing parents; returns those made, outermost first.
     ///
     /// # Errors
-    /// [`VaultError::NotAFolder`], as the system says. What was made on the way is gone again.
+    /// [`VaultError::NotAFolder`], or from the system. The folders made so far are removed again.
     pub fn create_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
         self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
@@ -276,7 +267,7 @@ impl Writer {
             match folder.create_folder(name) {
                 Ok(()) => {
                     made.push(here.clone());
-                    self.durable.names(&folder).map_err(failed("make durable"))?;
+                    self.durable.sync_names(&folder).map_err(failed("make durable"))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(VaultError::io("make the folder", &here, error)),
@@ -300,8 +291,8 @@ impl Writer {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
             Err(error) => return Err(failed(error)),
         }
-        if let Err(error) = self.durable.names(&folder) {
-            // An error means that nothing was removed.
+        if let Err(error) = self.durable.sync_names(&folder) {
+            // On an error nothing may have changed.
             let _ = folder.create_folder(name);
             return Err(failed(error));
         }
@@ -309,12 +300,12 @@ impl Writer {
         Ok(true)
     }
 
-    /// Takes a file away that holds exactly this, for good: what the journal keeps and had made. It
-    /// goes to the hidden name `temp` first and is looked at there, so that no other text is lost.
+    /// Deletes a file that has exactly this revision, whose text the journal has. It is renamed to
+    /// `temp` first and hashed there, so that no other text is lost.
     ///
     /// # Errors
-    /// [`VaultError::Stale`] if it holds something else; it is at its path then. As the system says.
-    pub fn take_away(
+    /// [`VaultError::Stale`] if it has another revision; the file then stays. Errors of the system.
+    pub fn remove_exact(
         &self,
         path: &VaultPath,
         holds: Revision,
@@ -333,22 +324,21 @@ impl Writer {
             return Err(VaultError::Stale { path: path.clone(), current: found });
         }
         folder.remove_file(temp).map_err(failed)?;
-        self.durable.names(&folder).map_err(failed)?;
+        self.durable.sync_names(&folder).map_err(failed)?;
         self.vault.forget(path);
         Ok(())
     }
 
-    /// Gives a file or folder another path. Never replaces anything; a change of case alone works
-    /// on every file system.
+    /// Renames a file or folder; never replaces anything. A change of letter case works on every
+    /// file system. The parent of `to` must exist.
     ///
     /// # Errors
-    /// [`VaultError::AlreadyExists`], [`VaultError::IntoItself`], as the system says. The folder
-    /// that will hold `to` must exist.
+    /// [`VaultError::AlreadyExists`], [`VaultError::IntoItself`], or from the system.
     pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
         self.vault.check_writable_root()?;
         self.vault.allowed(from)?;
         self.vault.allowed(to)?;
-        self.vault.holds_nothing_protected(from)?;
+        self.vault.refuse_protected_below(from)?;
         if to != from && to.is_within(from) {
             return Err(VaultError::IntoItself { from: from.clone() });
         }
@@ -359,8 +349,8 @@ impl Writer {
         if let Err(error) = renamed {
             let exists = error.kind() == io::ErrorKind::AlreadyExists;
             if exists && from != to && is_alias(&to_folder, from, to) {
-                // One name to this file system. Most take the new case at once; where one does
-                // not, over a third name.
+                // The two names are one to this file system. Most change the case at once; for the
+                // others rename through a third name.
                 from_folder.rename_replacing(from_name, &to_folder, to_name).map_err(failed)?;
                 if is_alias(&to_folder, from, to) {
                     let hop = temp_name();
@@ -379,8 +369,10 @@ impl Writer {
             }
         }
         let durable = &self.durable;
-        if let Err(error) = durable.names(&to_folder).and_then(|()| durable.names(&from_folder)) {
-            // An error means that nothing was moved.
+        if let Err(error) =
+            durable.sync_names(&to_folder).and_then(|()| durable.sync_names(&from_folder))
+        {
+            // On an error nothing may have moved.
             let back = rename_new(&to_folder, to_name, &from_folder, from_name);
             if back.is_err() && is_alias(&from_folder, to, from) {
                 let _ = to_folder.rename_replacing(to_name, &from_folder, from_name);
@@ -391,9 +383,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Moves what an earlier run left unfinished to the recovery folder, never deletes it: after
-    /// a crash between exchange and check it may be the user's own text. For whoever holds the
-    /// vault alone.
+    /// Moves temporary files of an earlier run to the recovery folder: after a crash between
+    /// exchange and hash they may be the user's text. Only for the process that holds the vault's
+    /// lock.
     pub fn sweep(&self) {
         for path in self.vault.take_unfinished() {
             if let Ok((folder, name)) = self.root().open_parent(&path) {
@@ -402,11 +394,10 @@ impl Writer {
         }
     }
 
-    /// Removes one of our own hidden files, if it holds exactly this; `false` if it does not. For
-    /// what a crash left and the journal knows.
+    /// Removes a temporary file left by a crash, if it has exactly this revision; `false` if not.
     ///
     /// # Errors
-    /// As the system says.
+    /// From the system.
     pub fn remove_unfinished(&self, path: &VaultPath, holds: Revision) -> Result<bool, VaultError> {
         let failed = |error| VaultError::io("remove", path, error);
         if !is_temp_name(path.name()) {
@@ -422,28 +413,27 @@ impl Writer {
         Ok(true)
     }
 
-    /// Gives what lies under one of our own hidden names its path again, never over anything: a
-    /// deletion that a crash cut short had put it aside.
+    /// Renames a temporary path back, without replacing: a deletion interrupted by a crash had
+    /// moved the file there.
     ///
     /// # Errors
-    /// As the system says.
-    pub fn bring_from_aside(&self, aside: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+    /// From the system.
+    pub fn restore_from_temp(&self, aside: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("restore", to, error);
         self.vault.allowed(to)?;
         let (folder, name) = self.root().open_parent(aside).map_err(failed)?;
         let (to_folder, to_name) = self.root().open_parent(to).map_err(failed)?;
         rename_new(&folder, name, &to_folder, to_name).map_err(failed)?;
-        self.durable.names(&to_folder).map_err(failed)?;
+        self.durable.sync_names(&to_folder).map_err(failed)?;
         self.vault.forget_unfinished(aside);
         self.vault.recheck(to);
         Ok(())
     }
 
-    /// The folders that would have to be made for `path` to be one, outermost first.
+    /// The folders that [`Self::create_folders`] would make, outermost first.
     ///
     /// # Errors
-    /// As the system says: a disk that fails says nothing of what is there, and what is taken for
-    /// there would never be made.
+    /// From the system: a folder that cannot be checked must not be taken for existing.
     pub fn missing_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
         let (mut here, mut missing) = (VaultPath::root(), Vec::new());
         for component in path.components() {
@@ -451,7 +441,7 @@ impl Writer {
             if missing.is_empty() {
                 match self.root().stat_at(&here) {
                     Ok(_) => continue,
-                    // A file in the place of a folder is told when the folder is to be made.
+                    // A file in place of a parent is reported when the folder is made.
                     Err(error) if is_absence(&error) => {}
                     Err(error) => return Err(VaultError::io("look at", &here, error)),
                 }
@@ -462,8 +452,8 @@ impl Writer {
     }
 }
 
-/// Whether `to` is found only because this file system takes it for the name `from`. Identity does
-/// not tell: user-space file systems give a file another number at every look.
+/// Whether `to` exists only as another spelling of `from` on this file system. Identities cannot
+/// tell: FUSE may give a file another one at every stat.
 fn is_alias(folder: &Folder, from: &VaultPath, to: &VaultPath) -> bool {
     let one_name = from.parent() == to.parent() && from.fold_key() == to.fold_key();
     one_name

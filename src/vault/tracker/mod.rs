@@ -1,8 +1,8 @@
-//! Telling the catalogue what the disk says, and everyone who listens what has changed.
+//! Updates the catalogue from the disk and notifies subscribers of changes.
 //!
-//! A [`Tracker`] takes in what it is told to look at. When to look is for `watch` to say.
+//! A [`Tracker`] rechecks the paths that it is given; `watch` decides when.
 
-pub(super) mod absorb;
+pub(super) mod batch;
 mod renames;
 pub(super) mod scan;
 
@@ -13,8 +13,8 @@ use std::sync::{Mutex, RwLock, RwLockReadGuard};
 
 use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
 use super::dir::{Kind, Meta, Name, is_absence};
-use super::glance;
 use super::locks::{lock, read, write};
+use super::nonblocking;
 use super::protect::{is_hidden, is_hidden_name};
 use super::root::Root;
 use crate::note::path::{MAX_DEPTH, VaultPath};
@@ -24,20 +24,18 @@ use scan::{Scan, Walk};
 /// What happened to a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is new.
     Created,
-    /// Its content or kind is another.
+    /// Content or kind changed.
     Modified,
-    /// It is gone.
     Removed,
-    /// It has another name; what is below a renamed folder is not told one by one.
+    /// The content of a renamed folder is not reported one by one.
     Renamed {
-        /// The name before.
+        /// The old path.
         from: VaultPath,
     },
 }
 
-/// A change of the vault, whoever made it.
+/// A change of the vault, made by the steward or by another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultChange {
     pub kind: ChangeKind,
@@ -47,7 +45,7 @@ pub struct VaultChange {
 
 type Sink = Box<dyn Fn(&VaultChange) + Send + Sync>;
 
-/// The catalogue of a vault, and who hears of its changes.
+/// The catalogue of a vault, and the subscribers to its changes.
 pub struct Tracker {
     root: Root,
     pub(super) catalogue: RwLock<Catalogue>,
@@ -55,15 +53,15 @@ pub struct Tracker {
     pub(super) unreadable: RwLock<Vec<(VaultPath, String)>>,
     sinks: RwLock<Vec<Sink>>,
     pub(super) renames: Mutex<Renames>,
-    /// Held while the catalogue changes and its changes are told, so that all hear them in order.
+    /// Held from an update of the catalogue to the notification, so that subscribers hear changes
+    /// in order.
     changing: Mutex<()>,
-    /// Set when everything is to end: a scan under way gives up.
+    /// Set at shutdown: a running scan stops early.
     pub(super) stopping: AtomicBool,
-    /// While a full scan runs: what else was looked at or changed meanwhile.
+    /// During a full scan: paths that were rechecked or changed meanwhile.
     pub(super) touched: Mutex<Option<Vec<VaultPath>>>,
 }
 
-/// Whoever knows of changes knows the folder.
 impl Deref for Tracker {
     type Target = Root;
 
@@ -73,7 +71,7 @@ impl Deref for Tracker {
 }
 
 impl Tracker {
-    /// Knows nothing yet.
+    /// With an empty catalogue.
     pub(super) fn new(root: Root) -> Self {
         Self {
             root,
@@ -87,29 +85,29 @@ impl Tracker {
         }
     }
 
-    /// Everything known to be in the vault. Hold it shortly: changes wait for it.
+    /// The whole catalogue. Hold the guard briefly: updates wait for it.
     pub(super) fn known(&self) -> RwLockReadGuard<'_, Catalogue> {
         read(&self.catalogue)
     }
 
-    /// The folders that the last scan could not list: of what is in them nothing newer is known.
+    /// Folders that could not be listed; the catalogue may be out of date for their content.
     pub fn unlisted_folders(&self) -> Vec<VaultPath> {
         read(&self.unreadable).iter().map(|(folder, _)| folder.clone()).collect()
     }
 
-    /// A walk that gives up when everything is to end.
+    /// A walk that stops early at shutdown.
     pub(super) fn walk(&self) -> Walk<'_> {
         Walk::new(self.folder(), &self.stopping)
     }
 
-    /// How many renames were noticed since the vault was opened: a mark for
+    /// The number of renames since the vault was opened: a position for
     /// [`Watcher::renamed_since`](super::watch::Watcher::renamed_since).
     pub fn renames(&self) -> u64 {
         lock(&self.renames).count()
     }
 
-    /// Calls `sink` for each change noticed from now on, in order, on the thread that noticed.
-    /// It must be quick and must not ask the vault for changes itself.
+    /// Calls `sink` for each later change, in order, on the thread that found it. It must be quick
+    /// and must not query the vault.
     pub fn subscribe(&self, sink: Sink) {
         write(&self.sinks).push(sink);
     }
@@ -128,50 +126,53 @@ impl Tracker {
         edit(&mut write(&self.catalogue))
     }
 
-    /// Collects what is looked at or changed from now on, until the scan that begins is over.
+    /// Starts to collect the paths rechecked or changed during a full scan.
     pub(super) fn collect_touched(&self) -> Touched<'_> {
         Touched::collect(&self.touched)
     }
 
-    /// Takes in what a walk over the whole vault has found, the first one with the catalogue that an
-    /// earlier run kept; gives what was looked at meanwhile. `taken` is called before it is told.
-    pub(super) fn take_walk(
+    /// Applies the result of a full scan; `first` is set for the first one, with the snapshot of an
+    /// earlier run. Returns the paths touched meanwhile. `applied` is called before subscribers are
+    /// notified.
+    pub(super) fn apply_scan(
         &self,
         found: Scan,
         first: Option<Option<Catalogue>>,
-        taken: impl FnOnce(),
+        applied: impl FnOnce(),
     ) -> Vec<VaultPath> {
-        let _turn = lock(&self.changing);
+        let _changing = lock(&self.changing);
         let changes = match first {
-            Some(saved) => self.take_first(found, saved),
-            None => self.take_scan(found),
+            Some(saved) => {
+                self.apply_first(found, saved);
+                Vec::new()
+            }
+            None => self.apply_later(found),
         };
         let touched = lock(&self.touched).take().unwrap_or_default();
-        taken();
+        applied();
         self.emit(&changes);
         touched
     }
 
-    /// Makes the catalogue of the first scan and of what there was before.
-    fn take_first(&self, scan: Scan, saved: Option<Catalogue>) -> Vec<VaultChange> {
-        let Scan { entries, met, unreadable, hidden, .. } = scan;
+    /// Makes the catalogue from the first scan and the snapshot.
+    fn apply_first(&self, scan: Scan, saved: Option<Catalogue>) {
+        let Scan { entries, unchanged, unreadable, hidden, .. } = scan;
         self.note_folders(hidden, unreadable);
         let catalogue = match saved {
             None => Catalogue::build(entries),
             Some(mut saved) => {
-                let difference = saved.difference(&met, entries);
+                let difference = saved.difference(&unchanged, entries);
                 saved.apply(difference.edits());
                 saved
             }
         };
         self.edit(|before| *before = catalogue);
-        Vec::new()
     }
 
-    /// Brings the catalogue to what a later scan has found.
-    fn take_scan(&self, scan: Scan) -> Vec<VaultChange> {
+    /// Applies a later scan; returns the changes.
+    fn apply_later(&self, scan: Scan) -> Vec<VaultChange> {
         let Scan { mut entries, unreadable, hidden, .. } = scan;
-        // A folder that cannot be listed for a moment is not empty: what was known of it stays.
+        // A folder that cannot be listed is not empty: its known entries stay.
         for (folder, _) in &unreadable {
             entries.extend(self.known().within(folder).map(Entry::to_new));
         }
@@ -183,11 +184,11 @@ impl Tracker {
     }
 
     fn note_folders(&self, hidden: Vec<VaultPath>, unreadable: Vec<(VaultPath, String)>) {
-        self.met(hidden);
+        self.set_hidden_folders(hidden);
         *write(&self.unreadable) = unreadable;
     }
 
-    /// What a difference tells.
+    /// The changes to report for a difference.
     fn changes(&self, difference: &Difference) -> Vec<VaultChange> {
         let catalogue = self.known();
         let gone = difference.gone.iter().map(|entry| change(ChangeKind::Removed, entry));
@@ -200,85 +201,84 @@ impl Tracker {
         gone.chain(come).collect()
     }
 
-    /// Looks at `path` and tells the catalogue; gives what is there, links not followed. A new
-    /// folder is scanned.
+    /// Stats `path`, links not followed, and updates the catalogue. A new folder is scanned.
     pub fn recheck(&self, path: &VaultPath) -> Option<Meta> {
         if path.is_root() || is_hidden(path) {
             return None;
         }
-        if glance::is_on() {
+        if nonblocking::is_active() {
             let meta = self.folder().stat_cached(path).ok();
             match meta {
-                Some(meta) => self.saw(path, &meta),
+                Some(meta) => self.observed(path, &meta),
                 None => {
-                    glance::would_wait();
+                    nonblocking::would_block();
                 }
             }
             return meta;
         }
         match self.folder().stat_at(path) {
             Ok(meta) => {
-                self.saw(path, &meta);
+                self.observed(path, &meta);
                 Some(meta)
             }
             Err(error) if is_absence(&error) => {
                 self.forget(path);
                 None
             }
-            // Unreadable is not gone: what was known stays.
+            // Unreadable is not gone: the known entry stays.
             Err(_) => None,
         }
     }
 
-    /// As [`Self::recheck`], where the system told of a change. One that kept the size and the time is a
-    /// change too, which the time that nobody can set gives away: another text, or another file that has
-    /// the name now.
-    fn recheck_told(&self, path: &VaultPath) -> Option<Meta> {
+    /// As [`Self::recheck`], after the system reported a change. A new ctime then counts as a
+    /// modification even with the same size and mtime: the text was replaced, or another file took
+    /// the name.
+    fn recheck_reported(&self, path: &VaultPath) -> Option<Meta> {
         let meta = self.recheck(path)?;
-        let is_kept = |meta: &Meta| {
+        let kept_size_and_time = |meta: &Meta| {
             let known = self.known();
             let known = known.get(path.as_str()).filter(|known| known.kind == Kind::File);
-            known.is_some_and(|known| known.agrees(meta) && !known.is_as_found(meta))
+            known.is_some_and(|known| known.agrees(meta) && !known.agrees_with_ctime(meta))
         };
-        if is_kept(&meta) {
-            let _turn = lock(&self.changing);
-            // In its turn once more: somebody else may have taken in a newer state.
+        if kept_size_and_time(&meta) {
+            let _changing = lock(&self.changing);
+            // Checked again under the lock: another thread may have applied a newer state.
             if let Ok(meta) = self.folder().stat_at(path)
-                && is_kept(&meta)
+                && kept_size_and_time(&meta)
             {
                 let found = NewEntry::new(path.clone(), &meta);
-                let told = change(ChangeKind::Modified, &found);
+                let modified = change(ChangeKind::Modified, &found);
                 self.edit(|catalogue| catalogue.apply(vec![Edit::Put(found)]));
-                self.emit(&[told]);
+                self.emit(&[modified]);
                 self.touch(path);
             }
         }
         Some(meta)
     }
 
-    /// Takes in that `path` is in this state.
-    pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
+    /// Updates the catalogue if `path` was found in another state than known.
+    pub(super) fn observed(&self, path: &VaultPath, meta: &Meta) {
         let agrees = self.known().get(path.as_str()).is_some_and(|entry| entry.agrees(meta));
-        if !agrees && !glance::would_wait() {
-            self.take_in(path);
+        if !agrees && !nonblocking::would_block() {
+            self.update(path);
         }
     }
 
-    /// Takes in that nothing is at `path` any more.
+    /// Updates the catalogue after `path` was found missing.
     pub(super) fn forget(&self, path: &VaultPath) {
         if self.known().get(path.as_str()).is_some() {
-            self.take_in(path);
+            self.update(path);
         }
         self.touch(path);
     }
 
-    /// Brings the catalogue up to date about `path`. Looks again in its turn: what was seen before
-    /// may be older than what another has taken in meanwhile.
-    fn take_in(&self, path: &VaultPath) {
-        let _turn = lock(&self.changing);
+    /// Updates the catalogue for `path`. Stats it again under the lock: the caller's result may be
+    /// older than the catalogue's.
+    fn update(&self, path: &VaultPath) {
+        let _changing = lock(&self.changing);
         match self.folder().stat_at(path) {
             Ok(meta) => {
-                let spelt = self.real_spelling(path, &meta);
+                let spelt = self.spelling_on_disk(path, &meta);
                 self.put(spelt.as_ref().unwrap_or(path), &meta);
             }
             Err(error) if is_absence(&error) => {
@@ -299,10 +299,10 @@ impl Tracker {
         }
     }
 
-    /// Puts what is at `path` into the catalogue, with the folders on the way and, for a new
-    /// folder, all that is in it, and tells what changed by that. Only in one's turn.
+    /// Puts `path` into the catalogue, with missing parents and the content of a new folder, and
+    /// notifies. The caller holds `changing`.
     fn put(&self, path: &VaultPath, meta: &Meta) {
-        // Deeper folders are not listed either.
+        // A scan lists nothing deeper either.
         if path.components().count() > MAX_DEPTH {
             return;
         }
@@ -327,16 +327,17 @@ impl Tracker {
         if known.is_some_and(|(kind, _)| kind == Kind::Folder) && meta.kind != Kind::Folder {
             edits.push(Edit::Remove(path.clone()));
         }
-        let come: Vec<_> = below.iter().map(|entry| change(ChangeKind::Created, entry)).collect();
+        let created: Vec<_> =
+            below.iter().map(|entry| change(ChangeKind::Created, entry)).collect();
         edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
-        let taken = self.edit(|catalogue| catalogue.apply(edits));
-        changes.extend(gone_below(path, &taken));
+        let removed = self.edit(|catalogue| catalogue.apply(edits));
+        changes.extend(removed_below(path, &removed));
         changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
-        changes.extend(come);
+        changes.extend(created);
         self.emit(&changes);
     }
 
-    /// The catalogue's entry for what is at `path`.
+    /// The catalogue entry for `path`.
     fn entry(&self, path: &VaultPath, meta: &Meta) -> Option<NewEntry> {
         let parent = path.parent()?;
         if meta.kind != Kind::Link {
@@ -346,7 +347,7 @@ impl Tracker {
         scan::entry(&folder, &parent, path.name().as_ref(), meta)
     }
 
-    /// Puts folders on the way to something new in the catalogue, outermost first.
+    /// Adds missing parents to the catalogue, outermost first.
     fn missing_parents(&self, path: &VaultPath) -> Vec<VaultChange> {
         let mut missing = Vec::new();
         let mut above = path.parent();
@@ -368,18 +369,16 @@ impl Tracker {
         changes
     }
 
-    /// Where names ignore case, the system finds `note.md` under any spelling: what the folder
-    /// itself says counts.
-    fn real_spelling(&self, path: &VaultPath, meta: &Meta) -> Option<VaultPath> {
+    /// The spelling in the folder's listing: a case-insensitive file system finds `note.md` under
+    /// any.
+    fn spelling_on_disk(&self, path: &VaultPath, meta: &Meta) -> Option<VaultPath> {
         let key = path.fold_key();
-        let twin = self.known().folded(&key).iter().any(|entry| entry.id == meta.id);
-        if !twin {
+        if !self.known().folded(&key).iter().any(|entry| entry.id == meta.id) {
             return None;
         }
         let parent = path.parent()?;
         let folder = self.folder().open_folder_at(&parent).ok()?;
-        // Where another case does not lead here, this is the name. A folder of many notes is not listed
-        // for each change of one.
+        // A case-sensitive file system needs no listing, which is slow in large folders.
         if let Some(other) = other_case(path.name())
             && let Ok(name) = Name::new(&other)
             && folder.stat(name).is_err_and(|error| is_absence(&error))
@@ -395,7 +394,7 @@ impl Tracker {
         same.find_map(|one| parent.join(one.name.to_str()?))
     }
 
-    /// Lists one folder and takes in what has come, changed or gone in it; whether anything had.
+    /// Lists one folder and updates the catalogue; returns whether anything had changed in it.
     pub fn recheck_folder(&self, path: &VaultPath) -> bool {
         let Ok(listed) = self.folder().open_folder_at(path).and_then(|folder| folder.list()) else {
             return self.recheck(path).is_none() && !path.is_root();
@@ -412,7 +411,7 @@ impl Tracker {
             }
             match on_disk.get(entry.path().as_str()) {
                 None => gone.push(entry.path().to_path()),
-                Some(meta) if entry.is_as_found(meta) => {
+                Some(meta) if entry.agrees_with_ctime(meta) => {
                     on_disk.remove(entry.path().as_str());
                 }
                 Some(_) => {}
@@ -421,25 +420,26 @@ impl Tracker {
         let changed = !gone.is_empty() || !on_disk.is_empty();
         gone.iter().for_each(|path| self.forget(path));
         on_disk.keys().for_each(|path| {
-            self.recheck_told(path);
+            self.recheck_reported(path);
         });
         changed
     }
 
-    /// Takes in a rename that was seen or made, of a file or of a folder with all in it.
+    /// Updates the catalogue after a rename of a file or folder.
     pub(super) fn renamed(&self, from: &VaultPath, to: &VaultPath) {
-        let is_taken_in = self.rename_known(from, to);
-        // The old name may be another's by now: two can change places in one step.
+        let is_moved = self.move_known(from, to);
+        // The old name may belong to another file by now: two names can be exchanged in one step.
         if from.fold_key() != to.fold_key() {
-            self.look_through(from);
+            self.recheck_deep(from);
         } else if let Some(folder) = from.parent() {
-            // A file system that ignores case finds the new name by the old one; its list does not.
+            // A case-insensitive file system also finds the old spelling; the listing has one
+            // alone.
             self.recheck_folder(&folder);
         }
-        if !is_taken_in {
-            // Told of before, or one end out of sight: what is there now counts. A folder that went to
-            // and fro while a walk passed may be known without what is in it.
-            self.look_through(to);
+        if !is_moved {
+            // Already applied, or one end is hidden. A folder moved during a scan may be known
+            // without its content.
+            self.recheck_deep(to);
         }
         self.touch(from);
         self.touch(to);
@@ -449,8 +449,8 @@ impl Tracker {
         read(&self.unreadable).iter().any(|(unlisted, _)| unlisted == folder)
     }
 
-    /// All below a folder of which nothing is known yet. What cannot be listed is noted, and listed when it
-    /// is looked at again.
+    /// Everything below an unknown folder. Folders that cannot be listed are recorded and retried
+    /// at the next recheck.
     fn list_below(&self, path: &VaultPath) -> Vec<NewEntry> {
         let found = self.walk().below(path);
         let mut unreadable = write(&self.unreadable);
@@ -467,16 +467,12 @@ impl Tracker {
         }
     }
 
-    /// Looks at `path` and, if it is a folder, at all below it.
-    pub(super) fn look_through(&self, path: &VaultPath) {
-        if self.recheck_told(path).is_some_and(|meta| meta.kind == Kind::Folder) {
-            self.recheck_tree(path);
+    /// Rechecks `path` and, if it is a folder, everything below it: files put into a new folder
+    /// before it was watched cause no events.
+    pub(super) fn recheck_deep(&self, path: &VaultPath) {
+        if self.recheck_reported(path).is_none_or(|meta| meta.kind != Kind::Folder) {
+            return;
         }
-    }
-
-    /// Looks at a folder with all below it once more, as at a new one after it is watched: what was
-    /// put into it before is not told.
-    fn recheck_tree(&self, path: &VaultPath) {
         self.recheck_folder(path);
         let below: Vec<VaultPath> = self
             .known()
@@ -489,20 +485,21 @@ impl Tracker {
         });
     }
 
-    /// Takes in that what the catalogue knew as `from` is at `to`; whether it is.
-    fn rename_known(&self, from: &VaultPath, to: &VaultPath) -> bool {
-        let _turn = lock(&self.changing);
+    /// Moves the entries known at `from` to `to`, if they are there; returns whether they were.
+    fn move_known(&self, from: &VaultPath, to: &VaultPath) -> bool {
+        let _changing = lock(&self.changing);
         let id = |path: &VaultPath| self.known().get(path.as_str()).map(|entry| entry.id);
         let (Some(moved), replaced) = (id(from), id(to)) else { return false };
-        let Some(meta) = self.look(to).filter(|_| !is_hidden(to)) else { return false };
-        // Known to be there, and not as what had the old name: it was looked at since, or is back.
+        let stat = self.folder().stat_at(to).ok();
+        let Some(meta) = stat.filter(|_| !is_hidden(to)) else { return false };
+        // Another file, already known at `to`: the rename was applied before, or undone.
         if replaced == Some(meta.id) && moved != meta.id {
             return false;
         }
         let below = match meta.kind {
             Kind::Folder => match self.walk().below(to) {
                 Ok(scan) => Some(scan),
-                // Not taken for empty: it is looked at by itself.
+                // Unreadable is not empty.
                 Err(_) => return false,
             },
             _ => None,
@@ -512,22 +509,17 @@ impl Tracker {
         let mut edits = vec![Edit::Remove(from.clone()), Edit::Remove(to.clone())];
         let below = below.into_iter().flat_map(|scan| scan.entries);
         edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
-        let mut taken = self.edit(|catalogue| catalogue.apply(edits));
-        taken.retain(|entry| !entry.path.is_within(from));
-        changes.extend(gone_below(to, &taken));
+        let mut removed = self.edit(|catalogue| catalogue.apply(edits));
+        removed.retain(|entry| !entry.path.is_within(from));
+        changes.extend(removed_below(to, &removed));
         let kind = ChangeKind::Renamed { from: from.clone() };
         changes.push(VaultChange { kind, path: to.clone(), entry: meta.kind });
         self.emit(&changes);
         true
     }
-
-    fn look(&self, path: &VaultPath) -> Option<Meta> {
-        let (folder, name) = self.folder().open_parent(path).ok()?;
-        folder.stat(Name::new(name.as_str()).ok()?).ok()
-    }
 }
 
-/// Collects what is looked at while a scan is under way, and no longer, however that ends.
+/// Guard: ends the collection when the scan ends or fails.
 pub(super) struct Touched<'a>(&'a Mutex<Option<Vec<VaultPath>>>);
 
 impl<'a> Touched<'a> {
@@ -543,7 +535,7 @@ impl Drop for Touched<'_> {
     }
 }
 
-/// The name in another case; for a plain one, of which nothing but the case can be spelt otherwise.
+/// An ASCII name in another letter case.
 fn other_case(name: &str) -> Option<String> {
     let other = if name.bytes().any(|byte| byte.is_ascii_lowercase()) {
         name.to_ascii_uppercase()
@@ -553,9 +545,10 @@ fn other_case(name: &str) -> Option<String> {
     (name.is_ascii() && other != name).then_some(other)
 }
 
-/// What was below a folder whose name is another's now, as gone; of the name itself the other is told.
-fn gone_below(path: &VaultPath, taken: &[NewEntry]) -> impl Iterator<Item = VaultChange> {
-    let below = taken.iter().filter(move |entry| entry.path != *path);
+/// The removals to report for a replaced folder's content; for `path` itself the new entry is
+/// reported.
+fn removed_below(path: &VaultPath, removed: &[NewEntry]) -> impl Iterator<Item = VaultChange> {
+    let below = removed.iter().filter(move |entry| entry.path != *path);
     below.map(|entry| change(ChangeKind::Removed, entry))
 }
 

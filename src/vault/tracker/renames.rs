@@ -1,22 +1,20 @@
-//! What was renamed lately, so that who asks for the old name hears the new one.
+//! Recent renames, to find a file by its old path.
 
 use std::collections::VecDeque;
 
 use crate::note::path::VaultPath;
 
-/// Renames that are remembered.
 const REMEMBERED: usize = 1_000;
 
 /// The last renames, oldest first.
 #[derive(Default)]
 pub(in crate::vault) struct Renames {
     last: VecDeque<(VaultPath, VaultPath)>,
-    /// How many there have been since the start, those that are forgotten among them.
+    /// The number of renames since the start, forgotten ones included.
     all: u64,
 }
 
 impl Renames {
-    /// Remembers one.
     pub fn note(&mut self, from: &VaultPath, to: &VaultPath) {
         if self.last.len() >= REMEMBERED {
             self.last.pop_front();
@@ -25,17 +23,17 @@ impl Renames {
         self.all += 1;
     }
 
-    /// How many there have been since the start.
+    /// The number of renames since the start.
     pub fn count(&self) -> u64 {
         self.all
     }
 
-    /// Where what was at `path` went, through renames of it and of the folders above it.
+    /// The new path of what was at `path`, through renames of it and of its parents.
     pub fn now(&self, path: &VaultPath) -> Option<VaultPath> {
         self.now_since(path, 0)
     }
 
-    /// The same by those renames alone that came after the first `mark` of all.
+    /// The same, without the first `mark` renames.
     pub fn now_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
         let mut now = path.clone();
         let forgotten = self.all - self.last.len() as u64;

@@ -1,9 +1,9 @@
-//! The walk over the whole vault, in parallel: folders by handle, one `stat` a name.
+//! The parallel directory walk: folders by handle, one `stat` a name.
 
 use std::ffi::OsStr;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::Scope;
 
@@ -11,52 +11,49 @@ use crate::note::fold::fold_key;
 use crate::note::path::{MAX_DEPTH, VaultPath};
 use crate::vault::catalogue::{Catalogue, LinkTarget, NewEntry};
 use crate::vault::dir::{Folder, Kind, Meta, Name, is_absence};
+use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden_name;
 use crate::vault::root::{Opened, link_target};
 use crate::vault::temp::is_temp_name;
 use crate::vault::threads::on_own_threads;
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Default)]
 pub(in crate::vault) struct Scan {
-    /// What was found; without what is just as it is known, where something was.
+    /// New or changed entries; all of them if nothing was known.
     pub entries: Vec<NewEntry>,
-    /// The rows of what is just as it is known.
-    pub met: Vec<u32>,
+    /// Rows of the known catalogue that are unchanged.
+    pub unchanged: Vec<u32>,
     /// Folders that could not be listed, with the reason.
     pub unreadable: Vec<(VaultPath, String)>,
-    /// Hidden files of our own saves; see `save`.
+    /// Leftover temporary files of interrupted saves; see `save`.
     pub unfinished: Vec<VaultPath>,
-    /// Hidden folders: not entered. Those that are protected are among them.
+    /// Hidden folders, which are not entered; protected ones included.
     pub hidden: Vec<VaultPath>,
-    /// Folders that were listed by their parent and not there when it was their turn: gone, or moved
-    /// by somebody while the walk was under way, perhaps to where it had been already. To be looked
-    /// at again once the walk is taken in.
+    /// Folders that vanished between the listing of their parent and their own: removed or moved
+    /// during the walk, perhaps to where it had already passed. Recheck them once the scan is
+    /// applied.
     pub vanished: Vec<VaultPath>,
 }
 
 /// A walk over a folder and all below it.
 pub(in crate::vault) struct Walk<'a> {
-    /// The vault's root. Every folder is opened anew from here: a queue of open handles would run out
-    /// of descriptors.
+    /// The vault's root. Every folder is opened from here: a queue of open handles would exhaust
+    /// the descriptors.
     pub root: Arc<Opened>,
-    /// Gives up, with a part, once it is set.
+    /// Once set, the walk stops early with a partial result.
     pub stop: &'a AtomicBool,
-    /// Watches each folder before it is listed, so that whatever comes to it afterwards is told, and
-    /// one walk is enough: what was there before is listed, what comes later is an event, and what
-    /// happens in between is both, which costs a look.
-    pub watch: Option<WatchFolder<'a>>,
-    /// What is known already: what is just so is not put together anew.
+    /// Called with each folder before it is listed. Setting the watch first makes one walk enough:
+    /// earlier changes are listed, later ones cause events.
+    pub watch: Option<&'a (dyn Fn(&VaultPath) + Sync)>,
+    /// Entries equal to a row of this catalogue are returned as that row.
     pub known: Option<&'a Catalogue>,
-    /// Hears the number of entries seen so far, from any thread.
+    /// Called with the number of entries seen so far, from any thread.
     pub progress: &'a (dyn Fn(usize) + Sync),
 }
 
-/// Watches one folder, on the thread that is about to list it.
-pub(in crate::vault) type WatchFolder<'a> = &'a (dyn Fn(&VaultPath) + Sync);
-
 impl<'a> Walk<'a> {
-    /// A walk that only looks.
+    /// A walk without watches, catalogue and progress.
     pub fn new(root: Arc<Opened>, stop: &'a AtomicBool) -> Self {
         Self { root, stop, watch: None, known: None, progress: &|_| () }
     }
@@ -64,12 +61,12 @@ impl<'a> Walk<'a> {
     /// Walks everything below the folder at `path`.
     ///
     /// # Errors
-    /// Where the walk starts must be readable; anything below that is not is only reported.
+    /// If the folder itself cannot be listed; for those below it see [`Scan::unreadable`].
     pub fn below(&self, path: &VaultPath) -> io::Result<Scan> {
         let found = Mutex::default();
         let shared = Shared { walk: self, found: &found, seen: AtomicUsize::new(0) };
         on_own_threads(|| rayon::scope(|scope| shared.list(scope, path)))?;
-        Ok(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -86,12 +83,12 @@ impl Shared<'_> {
         }
         match self.list(scope, path) {
             Ok(()) => {}
-            Err(error) if is_absence(&error) => self.lock().vanished.push(path.clone()),
-            Err(error) => self.lock().unreadable.push((path.clone(), error.to_string())),
+            Err(error) if is_absence(&error) => lock(self.found).vanished.push(path.clone()),
+            Err(error) => lock(self.found).unreadable.push((path.clone(), error.to_string())),
         }
     }
 
-    /// Lists one folder, and leaves those in it to whichever thread is free.
+    /// Lists one folder and spawns a job for each folder in it.
     fn list<'s>(&'s self, scope: &Scope<'s>, path: &VaultPath) -> io::Result<()> {
         if let Some(watch) = self.walk.watch {
             watch(path);
@@ -99,17 +96,17 @@ impl Shared<'_> {
         let folder = self.walk.root.open_folder_at(path)?;
         let mut seen = 0;
         let mut names = Names::new(path);
-        // Apart until the folder is through: of one that cannot be listed to its end nothing counts.
+        // Merged at the end: a folder whose listing fails half-way contributes nothing.
         let mut found = Scan::default();
         let mut below = Vec::new();
         let depth = path.components().count();
         let mut take = |name: &OsStr, meta: &Meta| {
             let visible = name.to_str().filter(|name| !is_hidden_name(name));
             if let Some((known, name)) = self.walk.known.zip(visible)
-                && let Some(row) = known.row_of_same(names.path(name), meta)
+                && let Some(row) = known.unchanged_row(names.path(name), meta)
             {
                 seen += 1;
-                found.met.push(row);
+                found.unchanged.push(row);
                 if meta.kind == Kind::Folder {
                     below.extend(path.join(name));
                 }
@@ -124,7 +121,7 @@ impl Shared<'_> {
             }
             found.entries.push(entry);
         };
-        // The root's own handle stays as it is.
+        // `visit` moves the handle's position, and the root's handle is shared.
         match path.is_root() {
             true => folder.list()?.iter().for_each(|one| take(&one.name, &one.meta)),
             false => folder.visit(take)?,
@@ -137,20 +134,16 @@ impl Shared<'_> {
             scope.spawn(move |scope| self.walk(scope, &path));
         }
         let seen = self.seen.fetch_add(seen, Ordering::Relaxed) + seen;
-        self.lock().append(found);
+        lock(self.found).append(found);
         (self.walk.progress)(seen);
         Ok(())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Scan> {
-        self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
 impl Scan {
     fn append(&mut self, mut other: Self) {
         self.entries.append(&mut other.entries);
-        self.met.append(&mut other.met);
+        self.unchanged.append(&mut other.unchanged);
         self.unreadable.append(&mut other.unreadable);
         self.unfinished.append(&mut other.unfinished);
         self.hidden.append(&mut other.hidden);
@@ -158,12 +151,11 @@ impl Scan {
     }
 }
 
-/// The paths of a folder's entries with their fold keys, in memory that is used again. A key is made
-/// of those of its components.
+/// Joins a folder's path and key with its entries' names, in reused buffers.
 struct Names {
     path: String,
     key: String,
-    /// Bytes of the folder in either, with the slash behind it.
+    /// Lengths of the folder's path and key, with the slash.
     folder: (usize, usize),
 }
 
@@ -202,7 +194,7 @@ fn note_hidden(found: &mut Scan, path: &VaultPath, name: &OsStr, meta: &Meta) {
     }
 }
 
-/// The catalogue's entry for one listed name; `None` for what is invisible in a vault.
+/// The catalogue entry for one listed name; `None` if it is hidden.
 pub(in crate::vault) fn entry(
     folder: &Folder,
     path: &VaultPath,
@@ -226,7 +218,7 @@ pub(in crate::vault) fn entry(
     Some(entry)
 }
 
-/// A name that is not UTF-8, with the odd bytes written out.
+/// A name with its invalid bytes as `\xNN`.
 fn escaped(name: &OsStr) -> String {
     let bytes = name.as_encoded_bytes();
     bytes.utf8_chunks().fold(String::new(), |mut text, chunk| {

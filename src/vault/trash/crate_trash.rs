@@ -1,6 +1,6 @@
 //! Finder's trash and the Recycle Bin, through the `trash` crate.
 //!
-//! It goes by absolute path, as the systems' own calls do. What it moved is looked for afterwards.
+//! It moves by absolute path, like the systems' own calls, so the result is checked afterwards.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::vault::dir::{Folder, Name};
 use crate::vault::durable::Durable;
 
-/// Moves `name` out of `folder`, which lies at `place`, into the trash.
+/// Moves `name` from `folder` to the trash; `place` is its absolute path.
 ///
 /// # Errors
-/// Why it was not moved, to follow "because"; it is where it was then.
+/// Why it was not moved, to follow "because".
 pub(super) fn put(
     _: &Durable,
     folder: &Folder,
@@ -26,19 +26,19 @@ pub(super) fn put(
     }
 }
 
-/// No folder that this program would write to itself.
+/// This program does not write to the trash itself.
 pub(super) fn of_vault(_: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Nothing has to be made here.
+/// Never called, since [`of_vault`] is `None`.
 pub(super) fn make(_: &Path) -> io::Result<()> {
     Ok(())
 }
-/// Where the system keeps what it trashed is not told.
+/// The system does not tell where trashed files are.
 pub(super) fn find(_name: &str, _is: &dyn Fn(&Folder, Name) -> bool) -> Option<PathBuf> {
     None
 }
 
-/// Nothing is known of the system's own notes.
+/// The system keeps its own records.
 pub(super) fn forget(_place: &Path) {}

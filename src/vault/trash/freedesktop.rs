@@ -1,10 +1,9 @@
-//! The desktop's trash on Linux, by the freedesktop.org Trash specification 1.0: the one in the
-//! home folder, for files on the same disk.
+//! The desktop's trash on Linux (freedesktop.org Trash specification 1.0): the one in the home
+//! folder, for files on the same disk.
 //!
-//! Written here rather than taken from a crate because a file is moved by handles, not by a path
-//! that may have become another file's, and because what the crate does elsewhere loses notes: a
-//! trash folder at the root of another disk may lie inside the vault, and a home folder that does
-//! not exist is made and "works".
+//! The `trash` crate is not used here: it moves by path, which may have become another file's; its
+//! trash folder at the root of another disk may lie inside the vault; and it creates a missing home
+//! folder.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,10 +15,10 @@ use crate::note::path::MAX_NAME_BYTES;
 use crate::vault::dir::{Folder, Name};
 use crate::vault::durable::{Durable, rename_durably};
 
-/// Moves `name` out of `folder` into the trash, which remembers that it was at `place`.
+/// Moves `name` from `folder` to the trash, with `place` as its original path.
 ///
 /// # Errors
-/// Why it was not moved, to follow "because"; it is where it was then.
+/// Why it was not moved, to follow "because".
 pub(super) fn put(
     durable: &Durable,
     folder: &Folder,
@@ -34,7 +33,7 @@ pub(super) fn put(
     move_in(durable, (folder, name), place, &trash).map(Some).map_err(refused)
 }
 
-/// Where the trash for what lies in `folder` is, whether or not it has been made.
+/// The path of the trash for entries of `folder`; it may not exist yet.
 fn trash_for(folder: &Folder) -> Result<PathBuf, String> {
     let data = data_folder().ok_or("there is no home folder for the system's trash")?;
     let disk = |folder: &Folder| folder.meta().map(|meta| meta.id.device);
@@ -46,12 +45,11 @@ fn trash_for(folder: &Folder) -> Result<PathBuf, String> {
     Ok(data.join("Trash"))
 }
 
-/// The trash that the vault at `root` can use, whether or not it has been made.
+/// The path of the trash for the vault at `root`; it may not exist yet.
 pub(super) fn of_vault(root: &Path) -> Option<PathBuf> {
     trash_for(&Folder::open_root(root).ok()?).ok()
 }
 
-/// Makes the trash where it is missing.
 pub(super) fn make(trash: &Path) -> io::Result<()> {
     parts(trash).map(|_| ())
 }
@@ -62,25 +60,25 @@ fn data_folder() -> Option<PathBuf> {
     Some(data.filter(|data| data.is_absolute()).unwrap_or(home.join(".local/share")))
 }
 
-/// The trashed thing called `name`, or that with a number, of which `is` says that it is the one.
+/// The entry called `name`, perhaps with a number, that `is` accepts.
 pub(super) fn find(name: &str, is: &dyn Fn(&Folder, Name) -> bool) -> Option<PathBuf> {
     let files = data_folder()?.join("Trash/files");
     let folder = Folder::open_root(&files).ok()?;
     super::numbered_in(&folder, name, is).map(|found| files.join(found))
 }
 
-/// Removes the description of what was taken out of the trash again.
+/// Removes the `.trashinfo` file of a restored entry.
 pub(super) fn forget(place: &Path) {
     let (Some(trash), Some(name)) = (place.parent().and_then(Path::parent), place.file_name())
     else {
         return;
     };
-    let mut told = name.to_owned();
-    told.push(".trashinfo");
-    let _ = std::fs::remove_file(trash.join("info").join(told));
+    let mut info = name.to_owned();
+    info.push(".trashinfo");
+    let _ = std::fs::remove_file(trash.join("info").join(info));
 }
 
-/// The two folders that a trash is made of: the files, and what is said of them.
+/// Opens the folders `files` and `info`, made if missing.
 fn parts(trash: &Path) -> io::Result<(Folder, Folder)> {
     let part = |part: &str| -> io::Result<Folder> {
         let part = trash.join(part);
@@ -99,26 +97,26 @@ fn move_in(
     let (files, info) = parts(trash)?;
     for number in 1..10_000 {
         let free = numbered(name.as_str(), number);
-        let told = format!("{free}.trashinfo");
-        if told.len() > MAX_NAME_BYTES {
+        let info_name = format!("{free}.trashinfo");
+        if info_name.len() > MAX_NAME_BYTES {
             return Err(io::Error::other("its name is too long for the system's trash"));
         }
-        let (to, told) = (Name::new(&free)?, Name::new(&told)?);
-        // The description first, as the specification asks: making it takes the name.
-        let mut description = match info.create_new(told, true) {
+        let (to, info_name) = (Name::new(&free)?, Name::new(&info_name)?);
+        // The specification wants the `.trashinfo` file first: creating it reserves the name.
+        let mut description = match info.create_new(info_name, true) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         };
         let write = |file: &mut File| file.write_all(describe(place).as_bytes());
         let moved = durable
-            .content(&info, &mut description, write)
-            .and_then(|()| durable.names(&info))
+            .write_file(&info, &mut description, write)
+            .and_then(|()| durable.sync_names(&info))
             .and_then(|()| rename_durably(durable, (folder, name), (&files, to)));
         match moved {
             Ok(()) => return Ok(trash.join("files").join(&free)),
             Err(error) => {
-                info.remove_file(told)?;
+                info.remove_file(info_name)?;
                 if error.kind() != io::ErrorKind::AlreadyExists {
                     return Err(error);
                 }

@@ -1,5 +1,5 @@
-//! Deleting the way Obsidian does: to the system's trash, to `.trash/`, or to the steward's own
-//! keeping. Nothing is unlinked.
+//! Deletes as Obsidian does: to the system's trash, to `.trash/`, or to the steward's `kept/`
+//! folder. A deletion never unlinks.
 
 #[cfg(not(target_os = "linux"))]
 #[path = "crate_trash.rs"]
@@ -8,7 +8,7 @@ mod system;
 #[path = "freedesktop.rs"]
 mod system;
 
-mod carrying;
+mod cross_device;
 mod trashed;
 
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use trashed::{InTrash, Keeping, Trashed};
+pub use trashed::{Keeping, TrashEntry, Trashed};
 
 use super::content::Before;
 use super::dir::{Folder, Kind, Meta, Name, files_in, sync_folder};
@@ -28,47 +28,43 @@ use super::revision::Revision;
 use super::root::Opened;
 use super::temp::is_temp_name;
 use crate::note::path::{MAX_NAME_BYTES, VaultPath};
-use carrying::{Part, carry_over, copy_back, fill, remove_copy};
+use cross_device::{Extent, copy_durably, copy_missing, move_across, remove_copy, utf8};
 
 /// The vault's own trash.
 pub const TRASH_FOLDER: &str = ".trash";
 
-/// The system's trash for what lies in the vault at `root`, where it is a folder that this program
-/// writes to (Linux) and lies on the same disk. It need not have been made.
+/// The system's trash for the vault at `root`, if this program writes to it directly (Linux) and it
+/// is on the same disk. It may not exist yet.
 pub fn system_trash(root: &Path) -> Option<PathBuf> {
     system::of_vault(root)
 }
 
-/// Makes the folder that [`system_trash`] names, where it is missing.
+/// Makes the folder named by [`system_trash`] if it is missing.
 ///
 /// # Errors
-/// What the system said.
+/// From the system.
 pub fn make_system_trash(trash: &Path) -> io::Result<()> {
     system::make(trash)
 }
 
-/// The trashes that what is deleted goes to, and the ways back; part of a [`Writer`](super::Writer).
+/// Deletes to the trashes and restores from them; part of a [`Writer`](super::Writer).
 pub struct Trash {
-    vault: Reader,
-    durable: Arc<Durable>,
+    pub(super) vault: Reader,
+    pub(super) durable: Durable,
 }
 
 impl Trash {
-    pub(super) fn new(vault: Reader, durable: Arc<Durable>) -> Self {
-        Self { vault, durable }
-    }
-
-    fn root(&self) -> Arc<Opened> {
+    pub(super) fn root(&self) -> Arc<Opened> {
         self.vault.folder()
     }
 
-    /// Deletes a file, link or folder the way the vault's `trashOption` says, or into our own keeping
-    /// where `keeping` says so. A link itself goes, never what it leads to.
+    /// Deletes a file, link (not its target) or folder according to the vault's `trashOption`, or
+    /// into `kept/` if `keeping` says so.
     ///
     /// # Errors
-    /// [`VaultError::Stale`] if `before` names a revision that the file does not have;
-    /// [`VaultError::Protected`] for a folder that holds a protected one; as the system says. The
-    /// thing is where it was then.
+    /// [`VaultError::Stale`] if the file does not have the revision of `before`;
+    /// [`VaultError::Protected`] for a folder that contains a protected one; errors of the system.
+    /// The entry is not moved then.
     pub fn delete(
         &self,
         path: &VaultPath,
@@ -77,7 +73,7 @@ impl Trash {
     ) -> Result<Trashed, VaultError> {
         self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
-        self.vault.holds_nothing_protected(path)?;
+        self.vault.refuse_protected_below(path)?;
         let failed = |error| VaultError::io("delete", path, error);
         let (folder, name) = self.root().open_parent(path).map_err(failed)?;
         let meta = folder.stat(name).map_err(failed)?;
@@ -101,18 +97,18 @@ impl Trash {
             }
             TrashOption::None => Trashed::Kept { place: self.keep(path, &folder, name, keeping)? },
         };
-        let synced = self.durable.names(&folder);
+        let synced = self.durable.sync_names(&folder);
         self.vault.forget(path);
         if let Err(error) = synced {
-            // It is in the trash, where a power cut can only bring it back.
+            // It is in the trash; at worst a power cut undoes the deletion.
             self.vault
-                .warn(format!("the deletion of `{path}` may not outlast a power cut: {error}"));
+                .warn(format!("a power cut may still undo the deletion of `{path}`: {error}"));
         }
         Ok(trashed)
     }
 
-    /// `.trash/` is flat: the name, then `name 2.ext`, `name 3.ext`, the extension being what
-    /// follows the last dot even for folders, as Obsidian does it.
+    /// Moves to `.trash/`, which is flat: `name.ext`, `name 2.ext`, `name 3.ext`. Like Obsidian,
+    /// takes what follows the last dot as the extension, even of a folder.
     fn to_local(
         &self,
         path: &VaultPath,
@@ -128,11 +124,11 @@ impl Trash {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(failed(error)),
         };
-        let synced = if made { self.durable.names(&root) } else { Ok(()) };
+        let synced = if made { self.durable.sync_names(&root) } else { Ok(()) };
         let moved =
             synced.map_err(failed).and_then(|()| self.to_free_name(path, folder, name, trash_name));
         if made && moved.is_err() {
-            // What is refused leaves nothing behind, unless something has come to it meanwhile.
+            // Fails if another program has put something in it, which is right.
             let _ = root.remove_folder(trash_name);
         }
         moved.map(|path| Trashed::Local { path, instead })
@@ -163,7 +159,7 @@ impl Trash {
         Err(failed(io::Error::from(io::ErrorKind::AlreadyExists)))
     }
 
-    /// Moves something into the steward's own folder, one numbered folder a deletion.
+    /// Moves to a new folder in `kept/`.
     fn keep(
         &self,
         path: &VaultPath,
@@ -180,29 +176,32 @@ impl Trash {
         let place = above.join(path.name());
         let done = match rename_durably(&self.durable, (folder, name), (&kept, name)) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                carry_over((folder, name), aside, (&kept, name))
+                move_across((folder, name), aside, (&kept, name))
             }
             done => done,
         };
         if done.is_err() {
-            // Fails where something is in it, which is right.
+            // Fails if it is not empty, which is right.
             let _ = std::fs::remove_dir(&above);
         }
         done.map(|()| place).map_err(failed)
     }
 
-    /// Where a deletion into the steward's own keeping put it, or would have.
+    /// The location in `kept/` for these names.
     pub fn kept_copy(&self, path: &VaultPath, keeping: &Keeping) -> Trashed {
         let above = self.vault.recovery.kept_folder().join(&keeping.folder);
         Trashed::Kept { place: above.join(path.name()) }
     }
 
-    /// Copies out of the steward's own keeping what a thing lacks that is back in the vault only in
-    /// part.
+    /// Copies missing files from `kept/` after an incomplete restore.
     ///
     /// # Errors
-    /// As the system says; what was not copied is kept.
-    pub fn fill_from_kept(&self, path: &VaultPath, keeping: &Keeping) -> Result<(), VaultError> {
+    /// From the system; files not copied stay in `kept/`.
+    pub fn complete_from_kept(
+        &self,
+        path: &VaultPath,
+        keeping: &Keeping,
+    ) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("restore", path, error);
         let kept = self.kept_copy(path, keeping);
         let Some((from, name)) = self.place_of(&kept).ok().flatten() else { return Ok(()) };
@@ -211,38 +210,37 @@ impl Trash {
             return Ok(());
         }
         let (folder, to_name) = self.root().open_parent(path).map_err(failed)?;
-        fill((&from, name), (&folder, to_name)).map_err(failed)?;
+        copy_missing((&from, name), (&folder, to_name)).map_err(failed)?;
         self.vault.recheck_folder(path);
         Ok(())
     }
 
-    /// Removes what a deletion to another disk had copied of something that is back in the vault:
-    /// each file of which the vault's holds all. What differs stays.
+    /// Removes the copy that an undone deletion made on another disk: each file that is a prefix of
+    /// the vault's. Others stay.
     pub fn remove_kept_copy(&self, path: &VaultPath, keeping: &Keeping) {
-        self.remove_kept(&self.kept_copy(path, keeping), path, Part::Beginning);
+        self.remove_kept(&self.kept_copy(path, keeping), path, Extent::Prefix);
     }
 
-    /// Ends what [`Self::bring_back`] began, once that is recorded: what came from another disk and
-    /// lies there still goes, each file that the vault's is equal to, and what a trash noted of it.
-    pub fn finish_bringing_back(&self, trashed: &Trashed, to: &VaultPath) {
+    /// Ends a [`Self::restore`] once it is recorded: removes the originals on another disk that
+    /// equal the vault's files, and the trash's records.
+    pub fn finish_restore(&self, trashed: &Trashed, to: &VaultPath) {
         match trashed {
-            Trashed::Kept { .. } => self.remove_kept(trashed, to, Part::Whole),
+            Trashed::Kept { .. } => self.remove_kept(trashed, to, Extent::Whole),
             Trashed::Local { .. } | Trashed::System { .. } => self.forget_trashed(trashed),
         }
     }
 
-    fn remove_kept(&self, kept: &Trashed, path: &VaultPath, part: Part) {
+    fn remove_kept(&self, kept: &Trashed, path: &VaultPath, extent: Extent) {
         if let Ok(Some((keeping, name))) = self.place_of(kept)
             && let Ok(name) = Name::new(&name)
             && let Ok((folder, original)) = self.root().open_parent(path)
         {
-            remove_copy((&keeping, name), (&folder, original), part);
+            remove_copy((&keeping, name), (&folder, original), extent);
         }
         self.forget_trashed(kept);
     }
 
-    /// Finds a thing that was deleted from `path` and of which it is not known where it went: the
-    /// one of which `is` says so, by what the file system tells and its folder's handle.
+    /// Searches the trashes for an entry deleted from `path` whose metadata `is` accepts.
     pub fn find_trashed(
         &self,
         path: &VaultPath,
@@ -265,21 +263,21 @@ impl Trash {
         system::find(path.name(), &here).map(|place| Trashed::System { place: Some(place) })
     }
 
-    /// What the file system says of a deleted thing; `None` if it is not there any more.
-    pub fn look_at_trashed(&self, trashed: &Trashed) -> Option<Meta> {
+    /// Stats a deleted entry; `None` if it is gone.
+    pub fn stat_trashed(&self, trashed: &Trashed) -> Option<Meta> {
         let (folder, name) = self.place_of(trashed).ok()??;
         folder.stat(Name::new(&name).ok()?).ok()
     }
 
-    /// A deleted thing as [`Self::trashed`] tells it; `None` if it is not there any more.
-    pub fn in_trash(&self, trashed: &Trashed) -> Option<InTrash> {
+    /// One entry as listed by [`Self::trashed`]; `None` if it is gone.
+    pub fn trash_entry(&self, trashed: &Trashed) -> Option<TrashEntry> {
         let (folder, name) = self.place_of(trashed).ok()??;
         let meta = folder.stat(Name::new(&name).ok()?).ok()?;
         let touched = touched(&folder, OsStr::new(&name), &meta);
-        Some(InTrash { place: trashed.clone(), meta, touched })
+        Some(TrashEntry { place: trashed.clone(), meta, touched })
     }
 
-    /// The bytes of a deleted file, up to the largest that is read whole.
+    /// Reads a deleted file, up to the vault's size limit.
     pub fn read_trashed(&self, trashed: &Trashed) -> Option<Vec<u8>> {
         use io::Read;
         let (folder, name) = self.place_of(trashed).ok()??;
@@ -290,39 +288,20 @@ impl Trash {
         (meta.size <= limit && read.is_ok() && bytes.len() as u64 <= limit).then_some(bytes)
     }
 
-    /// The files below a deleted folder, by their path below it; links and names that are not UTF-8
-    /// are left out. `None` if it cannot be listed.
-    pub fn files_in_trashed(&self, trashed: &Trashed) -> Option<Vec<String>> {
+    /// The files below a deleted folder, by their path relative to it, without links and names that
+    /// are not UTF-8. `None` if it cannot be listed.
+    pub fn files_in_trashed(&self, trashed: &Trashed) -> Option<Vec<VaultPath>> {
         let (folder, name) = self.place_of(trashed).ok()??;
-        let top = folder.open_folder(Name::new(&name).ok()?).ok()?;
-        let mut found = Vec::new();
-        let mut open = vec![(top, String::new())];
-        while let Some((here, above)) = open.pop() {
-            for entry in here.list().ok()? {
-                let Some(name) = entry.name.to_str() else { continue };
-                match entry.meta.kind {
-                    Kind::File => found.push(format!("{above}{name}")),
-                    Kind::Folder => {
-                        let below = here.open_folder(Name::new(name).ok()?).ok()?;
-                        open.push((below, format!("{above}{name}/")));
-                    }
-                    Kind::Link | Kind::Other => {}
-                }
-            }
-        }
-        Some(found)
+        let files = files_in(folder.open_folder(Name::new(&name).ok()?).ok()?).ok()?;
+        Some(files.into_iter().map(|(path, _)| path).collect())
     }
 
-    /// The files of a deleted folder, below it; none if it cannot be looked into.
-    pub fn trashed_files(&self, trashed: &Trashed) -> Vec<VaultPath> {
-        let found = self.place_of(trashed).and_then(|place| match place {
-            Some((folder, name)) => files_in(folder.open_folder(Name::new(&name)?)?),
-            None => Ok(Vec::new()),
-        });
-        found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
+    /// As [`Self::place_of`]; an error if it is not known.
+    fn known_place(&self, trashed: &Trashed) -> io::Result<(Folder, String)> {
+        self.place_of(trashed)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// The folder that holds a deleted thing, and its name there; none where it is not known.
+    /// The folder that contains a deleted entry, and its name there; `None` if it is not known.
     fn place_of(&self, trashed: &Trashed) -> io::Result<Option<(Folder, String)>> {
         match trashed {
             Trashed::Local { path, .. } => {
@@ -339,32 +318,24 @@ impl Trash {
         }
     }
 
-    /// Brings a deleted thing back into the vault, never over anything. The folder that will hold
-    /// it must exist. From another disk it is copied, over the hidden name `temp` in that folder,
-    /// and stays where it was until [`Self::finish_bringing_back`].
+    /// Moves a deleted entry back into the vault, without replacing. The parent of `to` must exist.
+    /// From another disk it is copied through the temporary name `temp`, and the original stays
+    /// until [`Self::finish_restore`].
     ///
     /// # Errors
-    /// As the system says, [`VaultError::NotFound`] where its place is not known; it is still in
-    /// its trash then.
-    pub fn bring_back(
-        &self,
-        trashed: &Trashed,
-        to: &VaultPath,
-        temp: &str,
-    ) -> Result<(), VaultError> {
+    /// From the system, or [`VaultError::NotFound`] if its location is not known; it stays in the
+    /// trash then.
+    pub fn restore(&self, trashed: &Trashed, to: &VaultPath, temp: &str) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("restore", to, error);
         self.vault.check_writable_root()?;
         self.vault.allowed(to)?;
-        let (from, name) = self
-            .place_of(trashed)
-            .and_then(|place| place.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)))
-            .map_err(failed)?;
+        let (from, name) = self.known_place(trashed).map_err(failed)?;
         let name = Name::new(&name).map_err(failed)?;
         let (folder, to_name) = self.root().open_parent(to).map_err(failed)?;
         match rename_durably_in_both(&self.durable, (&from, name), (&folder, to_name)) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 let temp = Name::new(temp).map_err(failed)?;
-                copy_back((&from, name), temp, (&folder, to_name)).map_err(failed)?;
+                copy_durably((&from, name), temp, (&folder, to_name)).map_err(failed)?;
             }
             done => done.map_err(failed)?,
         }
@@ -375,22 +346,19 @@ impl Trash {
         Ok(())
     }
 
-    /// Puts something that [`Self::bring_back`] brought back where it had been.
+    /// Undoes a [`Self::restore`].
     ///
     /// # Errors
-    /// As the system says; it is still in the vault then.
-    pub fn put_back(&self, path: &VaultPath, trashed: &Trashed) -> Result<(), VaultError> {
+    /// From the system; the entry stays in the vault then.
+    pub fn undo_restore(&self, path: &VaultPath, trashed: &Trashed) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("put back", path, error);
-        if self.look_at_trashed(trashed).is_some() && !self.take_copy_away(path, trashed)? {
+        if self.stat_trashed(trashed).is_some() && !self.remove_restored_copy(path, trashed)? {
             return Err(failed(io::Error::other("it was changed since it was brought back")));
         }
-        if self.look_at_trashed(trashed).is_some() && self.root().stat_at(path).is_err() {
+        if self.stat_trashed(trashed).is_some() && self.root().stat_at(path).is_err() {
             return Ok(());
         }
-        let (to, to_name) = self
-            .place_of(trashed)
-            .and_then(|place| place.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)))
-            .map_err(failed)?;
+        let (to, to_name) = self.known_place(trashed).map_err(failed)?;
         let to_name = Name::new(&to_name).map_err(failed)?;
         let (folder, name) = self.root().open_parent(path).map_err(failed)?;
         rename_durably_in_both(&self.durable, (&folder, name), (&to, to_name)).map_err(failed)?;
@@ -398,13 +366,17 @@ impl Trash {
         Ok(())
     }
 
-    /// Takes the copy of a thing away again that [`Self::bring_back`] made of what lies on another
-    /// disk, at its path or under its hidden name, where it may be cut short; whether nothing of it
-    /// is left. Nothing that differs goes, and nothing where the two lie on one disk.
+    /// Removes the copy that [`Self::restore`] made of an entry on another disk, at its path or,
+    /// perhaps incomplete, at its temporary name. Files that differ stay. Does nothing if both are
+    /// on one disk. Returns whether nothing of the copy is left.
     ///
     /// # Errors
-    /// As the system says.
-    pub fn take_copy_away(&self, copy: &VaultPath, trashed: &Trashed) -> Result<bool, VaultError> {
+    /// From the system.
+    pub fn remove_restored_copy(
+        &self,
+        copy: &VaultPath,
+        trashed: &Trashed,
+    ) -> Result<bool, VaultError> {
         let failed = |error| VaultError::io("put back", copy, error);
         let Some((kept, name)) = self.place_of(trashed).map_err(failed)? else { return Ok(true) };
         let Ok((folder, copy_name)) = self.root().open_parent(copy) else { return Ok(true) };
@@ -413,9 +385,9 @@ impl Trash {
             return Ok(true);
         }
         let is_hidden = is_temp_name(copy.name());
-        let part = if is_hidden { Part::Beginning } else { Part::Whole };
-        remove_copy((&folder, copy_name), (&kept, Name::new(&name).map_err(failed)?), part);
-        self.durable.names(&folder).map_err(failed)?;
+        let extent = if is_hidden { Extent::Prefix } else { Extent::Whole };
+        remove_copy((&folder, copy_name), (&kept, Name::new(&name).map_err(failed)?), extent);
+        self.durable.sync_names(&folder).map_err(failed)?;
         let is_gone = folder.stat(copy_name).is_err();
         match (is_gone, is_hidden) {
             (true, true) => self.vault.forget_unfinished(copy),
@@ -425,14 +397,14 @@ impl Trash {
         Ok(is_gone)
     }
 
-    /// Clears away what a trash noted of a thing that was brought back: the system's description,
-    /// the empty folder in our keeping.
+    /// Removes a trash's records of a restored entry: the `.trashinfo` file, or the empty folder in
+    /// `kept/`.
     pub fn forget_trashed(&self, trashed: &Trashed) {
         match trashed {
             Trashed::System { place: Some(place) } => system::forget(place),
             Trashed::Kept { place } => {
                 if let Some(above) = place.parent() {
-                    // Fails where something is left in it, which is right.
+                    // Fails if it is not empty, which is right.
                     let _ = std::fs::remove_dir(above);
                 }
             }
@@ -440,8 +412,8 @@ impl Trash {
         }
     }
 
-    /// Everything in `.trash/` and in the steward's own keeping.
-    pub fn trashed(&self) -> Vec<InTrash> {
+    /// All entries in `.trash/` and `kept/`.
+    pub fn trashed(&self) -> Vec<TrashEntry> {
         let mut found = Vec::new();
         if let Ok(trash) = Name::new(TRASH_FOLDER).and_then(|name| self.root().open_folder(name)) {
             for entry in trash.list().unwrap_or_default() {
@@ -450,7 +422,7 @@ impl Trash {
                 if let Some(path) = path {
                     let touched = touched(&trash, &entry.name, &entry.meta);
                     let place = Trashed::Local { path, instead: None };
-                    found.push(InTrash { place, meta: entry.meta, touched });
+                    found.push(TrashEntry { place, meta: entry.meta, touched });
                 }
             }
         }
@@ -462,17 +434,17 @@ impl Trash {
             for entry in inside.list().unwrap_or_default() {
                 let place = Trashed::Kept { place: above.join(&entry.name) };
                 let touched = touched(&inside, &entry.name, &entry.meta);
-                found.push(InTrash { place, meta: entry.meta, touched });
+                found.push(TrashEntry { place, meta: entry.meta, touched });
             }
         }
         found
     }
 
-    /// Removes a deleted thing for good; gives the bytes that its files had. Only what lies in
-    /// `.trash/` or in the steward's own keeping.
+    /// Permanently removes an entry from `.trash/` or `kept/`; returns the size of its files in
+    /// bytes. Does nothing for the system's trash.
     ///
     /// # Errors
-    /// As the system says; a part of a folder may be gone then.
+    /// From the system; a folder may be partly removed then.
     pub fn remove_trashed(&self, trashed: &Trashed) -> Result<u64, VaultError> {
         let shown = match trashed {
             Trashed::Local { path, .. } => path.to_string(),
@@ -488,7 +460,7 @@ impl Trash {
     }
 }
 
-/// The newest change of a thing and of all that is in it.
+/// The newest ctime of an entry and of its content.
 fn touched(folder: &Folder, name: &OsStr, meta: &Meta) -> Option<i64> {
     let into =
         |folder: &Folder, name: &OsStr| folder.open_folder(Name::new(name.to_str()?).ok()?).ok();
@@ -507,13 +479,13 @@ fn touched(folder: &Folder, name: &OsStr, meta: &Meta) -> Option<i64> {
     Some(newest)
 }
 
-/// The first of `name`, `name 2`, … in a folder of which `is` says that it is the one.
+/// The entry called `name`, `name 2`, … that `is` accepts.
 pub(super) fn numbered_in(
     folder: &Folder,
     name: &str,
     is: &dyn Fn(&Folder, Name) -> bool,
 ) -> Option<String> {
-    // A gap ends nothing: what had a lower number may have been taken out.
+    // All names are tried, since lower numbers may have been removed.
     let listed = folder.list().ok()?;
     let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
     let start: String = stem.chars().take(40).collect();
@@ -524,7 +496,7 @@ pub(super) fn numbered_in(
         .find(|listed| Name::new(listed).is_ok_and(|name| is(folder, name)))
 }
 
-/// Removes a file, link or folder with all in it; links are never followed.
+/// Removes recursively, without following links; returns the size of the files in bytes.
 fn remove_all(folder: &Folder, name: Name) -> io::Result<u64> {
     let meta = folder.stat(name)?;
     if meta.kind != Kind::Folder {
@@ -534,15 +506,13 @@ fn remove_all(folder: &Folder, name: Name) -> io::Result<u64> {
     let below = folder.open_folder(name)?;
     let mut bytes = 0;
     for entry in below.list()? {
-        let text = entry.name.to_str();
-        let text = text.ok_or_else(|| io::Error::other("a name in it is not UTF-8"))?;
-        bytes += remove_all(&below, Name::new(text)?)?;
+        bytes += remove_all(&below, Name::new(utf8(&entry.name)?)?)?;
     }
     folder.remove_folder(name)?;
     Ok(bytes)
 }
 
-/// `name.ext`, `name 2.ext`, …, shortened where the number would make it too long.
+/// `name.ext`, `name 2.ext`, …; a name that would become too long is shortened.
 fn numbered(name: &str, number: u32) -> String {
     if number == 1 {
         return name.to_owned();

@@ -1,4 +1,4 @@
-//! Where deleted things are.
+//! Where deleted entries are.
 
 use std::path::PathBuf;
 
@@ -6,31 +6,25 @@ use crate::note::path::VaultPath;
 use crate::vault::dir::Meta;
 use crate::vault::temp::{random_tag, temp_name};
 
-/// Where a deleted thing went.
+/// Where a deleted entry is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trashed {
-    /// Under this path in the vault, below `.trash/`. `instead` says why it is not in the system's
-    /// trash where Obsidian would have put it there.
+    /// In the vault's `.trash/`.
     Local {
-        /// Its path now.
         path: VaultPath,
-        /// Why the system's trash was not used, if it should have been.
+        /// Why it is not in the system's trash, if the vault's settings ask for that.
         instead: Option<String>,
     },
-    /// In the system's trash.
     System {
-        /// Where on this machine, as far as the system tells.
+        /// The absolute path, if the system tells.
         place: Option<PathBuf>,
     },
-    /// In the steward's own folder, because the vault keeps no trash.
-    Kept {
-        /// Where on this machine.
-        place: PathBuf,
-    },
+    /// In the steward's `kept/` folder, because the vault has no trash.
+    Kept { place: PathBuf },
 }
 
 impl Trashed {
-    /// Where a file below a deleted folder lies.
+    /// The location of a file below a deleted folder.
     pub fn below(&self, file: &str) -> Option<Self> {
         let mut names = file.split('/');
         Some(match self {
@@ -44,40 +38,38 @@ impl Trashed {
     }
 }
 
-/// A thing found in a trash.
+/// An entry in a trash.
 #[derive(Debug, Clone)]
-pub struct InTrash {
+pub struct TrashEntry {
     pub place: Trashed,
-    /// What the file system says of it.
     pub meta: Meta,
-    /// The newest change of it and of all that is in it, its coming there included where the system
-    /// notes that: nanoseconds since the Unix epoch. `None` if it cannot be looked through.
+    /// The newest change of it and of its content, in nanoseconds since the Unix epoch; on Unix
+    /// this includes the deletion. `None` if the content cannot be listed.
     pub touched: Option<i64>,
 }
 
-impl InTrash {
-    /// When it came there, or was changed there since, where the system tells: nanoseconds since
-    /// the Unix epoch.
+impl TrashEntry {
+    /// When it was deleted, or last changed in the trash, in nanoseconds since the Unix epoch.
     pub fn since(&self) -> Option<i64> {
-        // Elsewhere a file says when it was written, which may be long before it was deleted.
+        // Without ctime only the last write is known, which may be long before the deletion.
         self.touched.filter(|_| cfg!(unix))
     }
 }
 
-/// The names that a deletion into the steward's own keeping uses, chosen beforehand so that what a
-/// crash leaves can be found again.
+/// Names for a deletion into the steward's `kept/` folder, chosen and recorded beforehand so that
+/// the entry can be found after a crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keeping {
-    /// The folder in the keeping that is made for it.
+    /// The new folder in `kept/`.
     pub folder: String,
-    /// The hidden name that it has in the vault while it is carried to another disk.
+    /// The temporary name in the vault during a move to another disk.
     pub aside: String,
-    /// Whether it comes here whatever trash the vault's settings name.
+    /// Whether to delete into `kept/` whatever the vault's `trashOption` is.
     pub past_trash: bool,
 }
 
 impl Keeping {
-    /// Names that nothing has.
+    /// With new, unused names.
     pub fn new() -> Self {
         let time = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
         Self { folder: format!("{time}-{}", random_tag()), aside: temp_name(), past_trash: false }

@@ -1,8 +1,8 @@
 //! Linux: inotify with a mask of changes only.
 //!
-//! Our own use of the calls, because the usual crate also asks for every opening of a file (each
-//! reader of the vault then costs an event a file) and misses what is put into a folder before it
-//! is watched. Here every new folder is listed after its watch is set.
+//! Called directly, because the `notify` crate also subscribes to every opening of a file (so each
+//! read of the vault costs an event) and misses files put into a new folder before it is watched.
+//! Here every new folder is listed after its watch is set.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -15,14 +15,14 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use super::Told;
+use super::FsEvent;
 use crate::note::path::VaultPath;
 use crate::vault::dir::Kind;
 use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden_name;
 use crate::vault::root::Root;
 
-// Writing is told beside closing: a program may keep a note open for hours.
+// MODIFY beside CLOSE_WRITE: a program may keep a note open for hours.
 const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CREATE)
@@ -32,20 +32,20 @@ const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW);
 
-/// The root's own end is told as well; for other folders their parent tells.
+/// The root's own removal too; for other folders their parent reports it.
 const ROOT_MASK: WatchFlags = MASK.union(WatchFlags::DELETE_SELF).union(WatchFlags::MOVE_SELF);
 
-/// How long the second end of a rename is waited for: the system tells both in one go, but may give the core
-/// to another program between them. What was moved out of sight has no second end and costs this once.
-const OTHER_END: Duration = Duration::from_millis(3);
+/// How long to wait for the second event of a rename: the kernel queues both at once, but may be
+/// preempted between them. A file moved out of the vault has no second event and costs this once.
+const PAIR_WAIT: Duration = Duration::from_millis(3);
 
 /// One inotify instance and the folders it watches.
 pub(in crate::vault) struct Events {
     fd: OwnedFd,
     folders: Mutex<Folders>,
     limited: Mutex<Option<String>>,
-    /// Held while events are read and while they are taken in, so that they are taken in order
-    /// and whoever comes second finds them taken.
+    /// Held while events are read and applied, so that they are applied in order, and once it is
+    /// acquired all earlier ones are.
     pub(super) turn: Mutex<()>,
 }
 
@@ -60,7 +60,7 @@ impl Folders {
         if self.by_watch.get(&watch) == Some(path) {
             return;
         }
-        // A folder that was moved keeps its watch: the old name goes.
+        // A moved folder keeps its watch; its old path is removed.
         if let Some(old) = self.by_watch.insert(watch, path.clone())
             && self.by_path.get(&old) == Some(&watch)
         {
@@ -77,7 +77,7 @@ impl Folders {
         }
     }
 
-    /// Takes out what is watched at `folder` and below it, and what was when it was another.
+    /// Removes and returns the watches of `folder` and of those below it.
     fn take_tree(&mut self, folder: &VaultPath) -> Vec<i32> {
         let tree = self.by_watch.extract_if(|_, path| path.is_within(folder));
         let watches = tree.map(|(watch, _)| watch).collect();
@@ -86,20 +86,19 @@ impl Folders {
     }
 }
 
-/// What was moved away, while nobody knows yet where to.
-struct Leaving {
-    /// That of the other end.
+/// The first event of a rename, waiting for its MOVED_TO.
+struct MovedFrom {
     cookie: u32,
     path: VaultPath,
-    /// Of a folder, and of those below it: taken out before anything else can come to its name.
+    /// For a folder, its watches: removed at once, before another folder can take its path.
     watches: Option<Vec<i32>>,
 }
 
 impl Events {
-    /// Watches nothing yet: a walk has each folder watched before it lists it.
+    /// Without watches: the walk adds them.
     ///
     /// # Errors
-    /// Why there are no events, to be shown to the user.
+    /// Why there are no events, for the user.
     pub fn start(_root: &Root) -> Result<Self, String> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map_err(|error| format!("the system gave no watcher: {error}"))?;
@@ -107,44 +106,41 @@ impl Events {
         Ok(Self { fd, folders, limited, turn })
     }
 
-    /// Watches nothing again, for another root at the same place.
-    pub fn forget(&self, _root: &Root) {
+    /// Removes all watches, after another root took the vault's path.
+    pub fn reset(&self, _root: &Root) {
         let watches = std::mem::take(&mut *lock(&self.folders)).by_watch;
         for watch in watches.into_keys() {
             let _ = inotify::remove_watch(&self.fd, watch);
         }
     }
 
-    /// How many folders are watched.
+    /// The number of watched folders.
     pub fn folders(&self) -> usize {
         lock(&self.folders).by_watch.len()
     }
 
-    /// Why not every folder is watched, if so.
+    /// Why some folders are not watched, if so.
     pub fn limited(&self) -> Option<String> {
         lock(&self.limited).clone()
     }
 
-    /// Watches one folder. Again costs a call: it may have been moved since, and its watch with it.
+    /// Watches one folder. A repeated call is needed after a move, since the watch moves with the
+    /// folder.
     pub fn watch(&self, root: &Root, folder: &VaultPath) {
-        let mut place = root.root().to_owned();
-        if !folder.is_root() {
-            place.push(folder.as_str());
-        }
         let mask = if folder.is_root() { ROOT_MASK } else { MASK };
-        match inotify::add_watch(&self.fd, place, mask) {
+        match inotify::add_watch(&self.fd, root.place_of(folder), mask) {
             Ok(watch) => lock(&self.folders).insert(watch, folder),
             Err(Errno::NOSPC) => {
                 let reason = "the system's limit of watched folders is reached; raise \
                               fs.inotify.max_user_watches";
                 *lock(&self.limited) = Some(reason.to_owned());
             }
-            // It went or became something else: its own events tell.
+            // It was removed or replaced: its parent reports that.
             Err(_) => {}
         }
     }
 
-    /// Watches a new folder and all below it, by listing after watching.
+    /// Watches a new folder and all below it; lists each after watching it.
     fn watch_tree(&self, root: &Root, folder: &VaultPath) {
         self.watch(root, folder);
         let listed = root.folder().open_folder_at(folder).and_then(|folder| folder.list());
@@ -158,22 +154,22 @@ impl Events {
         }
     }
 
-    /// Whether nothing has been told since the last call.
-    pub fn has_none(&self) -> bool {
+    /// Whether no event is queued.
+    pub fn is_empty(&self) -> bool {
         rustix::io::ioctl_fionread(&self.fd).is_ok_and(|bytes| bytes == 0)
     }
 
-    /// Whether something is told within `limit`, which is waited for.
-    fn tells_within(&self, limit: Duration) -> bool {
+    /// Waits until an event is queued, at most `limit`.
+    fn ready_within(&self, limit: Duration) -> bool {
         let limit = Timespec::try_from(limit).ok();
-        let told = poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], limit.as_ref());
-        told.is_ok_and(|told| told > 0)
+        let ready = poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], limit.as_ref());
+        ready.is_ok_and(|ready| ready > 0)
     }
 
-    /// What has been told since the last call. New folders are watched on the way.
-    pub fn drain(&self, root: &Root) -> Vec<Told> {
-        let mut told = Vec::new();
-        let mut leaving: Option<Leaving> = None;
+    /// The queued events. Watches new folders.
+    pub fn drain(&self, root: &Root) -> Vec<FsEvent> {
+        let mut events = Vec::new();
+        let mut moved_from: Option<MovedFrom> = None;
         let mut awaited = None;
         let mut buffer = vec![MaybeUninit::<u8>::uninit(); 32 << 10];
         let mut reader = inotify::Reader::new(self.fd.as_fd(), &mut buffer);
@@ -181,9 +177,9 @@ impl Events {
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(Errno::INTR) => continue,
-                // Whoever reads can come between the two ends of a rename.
-                Err(_) => match leaving.as_ref().map(|leaving| leaving.cookie) {
-                    Some(cookie) if awaited != Some(cookie) && self.tells_within(OTHER_END) => {
+                // The queue may end between the two events of a rename.
+                Err(_) => match moved_from.as_ref().map(|moved| moved.cookie) {
+                    Some(cookie) if awaited != Some(cookie) && self.ready_within(PAIR_WAIT) => {
                         awaited = Some(cookie);
                         continue;
                     }
@@ -192,7 +188,7 @@ impl Events {
             };
             let (flags, watch, cookie) = (event.events(), event.wd(), event.cookie());
             if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-                told.push(Told::Lost);
+                events.push(FsEvent::Lost);
                 continue;
             }
             if flags.contains(ReadFlags::IGNORED) {
@@ -202,7 +198,7 @@ impl Events {
             let Some(folder) = lock(&self.folders).by_watch.get(&watch).cloned() else { continue };
             if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT)
             {
-                told.push(Told::Lost);
+                events.push(FsEvent::Lost);
                 continue;
             }
             let name = event.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -211,29 +207,29 @@ impl Events {
             let Some(path) = folder.join(&name) else { continue };
             let is_folder = flags.contains(ReadFlags::ISDIR);
             if flags.contains(ReadFlags::MOVED_FROM) {
-                // A rename within the vault gives both ends next to each other.
-                if let Some(leaving) = leaving.take() {
-                    told.push(self.left(root, leaving));
+                // The two events of a rename within the vault are adjacent.
+                if let Some(moved) = moved_from.take() {
+                    events.push(self.moved_out(root, moved));
                 }
                 if !hidden {
                     let watches = is_folder.then(|| lock(&self.folders).take_tree(&path));
-                    leaving = Some(Leaving { cookie, path, watches });
+                    moved_from = Some(MovedFrom { cookie, path, watches });
                 }
                 continue;
             }
             if flags.contains(ReadFlags::MOVED_TO)
-                && let Some(leaving) = leaving.take_if(|leaving| leaving.cookie == cookie)
+                && let Some(moved) = moved_from.take_if(|moved| moved.cookie == cookie)
             {
                 if hidden {
-                    told.push(self.left(root, leaving));
+                    events.push(self.moved_out(root, moved));
                     continue;
                 }
                 if is_folder {
                     self.watch_tree(root, &path);
-                    // Where two changed places, what has the old name now had it before this event.
-                    self.watch_tree(root, &leaving.path);
+                    // After an exchange another folder already has the old path.
+                    self.watch_tree(root, &moved.path);
                 }
-                told.push(Told::Renamed(leaving.path, path));
+                events.push(FsEvent::Renamed(moved.path, path));
                 continue;
             }
             if hidden {
@@ -242,38 +238,38 @@ impl Events {
             match is_folder && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
                 true => {
                     self.watch_tree(root, &path);
-                    told.push(Told::NewFolder(path));
+                    events.push(FsEvent::NewFolder(path));
                 }
-                false if told.last() != Some(&Told::Changed(path.clone())) => {
-                    told.push(Told::Changed(path));
+                false if events.last() != Some(&FsEvent::Changed(path.clone())) => {
+                    events.push(FsEvent::Changed(path));
                 }
                 false => {}
             }
         }
-        if let Some(leaving) = leaving {
-            told.push(self.left(root, leaving));
+        if let Some(moved) = moved_from {
+            events.push(self.moved_out(root, moved));
         }
-        if told.contains(&Told::Lost) {
-            // A rescan sees all, and watches what came meanwhile.
-            told = vec![Told::Lost];
+        if events.contains(&FsEvent::Lost) {
+            // The rescan finds everything, and sets missing watches.
+            events = vec![FsEvent::Lost];
         }
-        told
+        events
     }
 
-    /// Something was moved out of the vault or out of sight. Its name may be that of another by now,
-    /// which is watched, also where it came before this went: two can change places.
-    fn left(&self, root: &Root, leaving: Leaving) -> Told {
-        let Leaving { path, watches, .. } = leaving;
-        let Some(watches) = watches else { return Told::Changed(path) };
+    /// A file or folder was moved out of the vault or to a hidden name. Another folder may have its
+    /// path by now, and is watched.
+    fn moved_out(&self, root: &Root, moved: MovedFrom) -> FsEvent {
+        let MovedFrom { path, watches, .. } = moved;
+        let Some(watches) = watches else { return FsEvent::Changed(path) };
         self.watch_tree(root, &path);
         for watch in watches {
-            // What has come back has the watch it had.
+            // A folder that was moved back still has its watch.
             let is_back = lock(&self.folders).by_watch.contains_key(&watch);
             if !is_back {
                 let _ = inotify::remove_watch(&self.fd, watch);
             }
         }
-        Told::NewFolder(path)
+        FsEvent::NewFolder(path)
     }
 }
 
@@ -305,7 +301,7 @@ impl Stop {
     }
 }
 
-/// Waits for events, a wake-up or the end of `limit`; without a limit as long as it takes.
+/// Waits for events, a wake-up or the end of `limit`, if there is one.
 pub(in crate::vault) fn wait(events: Option<&Events>, stop: &Stop, limit: Option<Duration>) {
     let fds = stop.wake.as_ref().into_iter().chain(events.map(|events| &events.fd));
     let mut polled: Vec<PollFd<'_>> =

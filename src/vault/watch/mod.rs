@@ -1,8 +1,8 @@
-//! Noticing what other programs change.
+//! Watches for changes made by other programs.
 //!
-//! Events are a hint: a missed or late one costs time, never truth. Lost events (an overflow, a
-//! moved root) and a slow clock lead to a full scan; file systems without events are scanned
-//! every so often, and `status` says so.
+//! Events are a hint: a missed or late one delays an update but never makes an answer wrong for
+//! good. Lost events (a queue overflow, a moved root) and a timer cause a full scan; file systems
+//! without events are scanned periodically, and `status` says so.
 
 #[cfg(target_os = "linux")]
 #[path = "inotify.rs"]
@@ -10,7 +10,7 @@ mod platform;
 #[cfg(not(target_os = "linux"))]
 #[path = "notify.rs"]
 mod platform;
-mod remembered;
+mod snapshot;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
@@ -25,55 +25,50 @@ use arc_swap::ArcSwap;
 
 use super::catalogue::Counts;
 use super::error::VaultError;
-use super::glance;
 use super::locks::{lock, read};
+use super::nonblocking;
 use super::recovery::{Late, LateWrites, Recovery};
 use super::settings::Settings;
 use super::tracker::Tracker;
-use super::tracker::absorb::absorb;
+use super::tracker::batch::recheck_batch;
 use super::tracker::scan::Walk;
 use crate::note::path::VaultPath;
 use platform::Events;
 
-/// How changes made by others are noticed.
+/// How changes made by other programs are found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Watching {
-    /// Only what is asked for is looked at.
+    /// Paths are checked when a call names them.
     #[default]
     Off,
-    /// The system tells.
     Events {
-        /// Folders watched, where the system counts them.
+        /// Folders watched; 1 where one watch is recursive.
         folders: usize,
     },
-    /// The vault is scanned every so often.
     Polling {
-        /// Seconds between two scans.
+        /// Between two scans.
         seconds: u32,
         /// Why there are no events.
         reason: String,
     },
 }
 
-/// What the operating system told.
+/// An event of the operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Told {
-    /// Something about this path.
+enum FsEvent {
     Changed(VaultPath),
-    /// This folder is new or newly named: everything in it may be, too.
+    /// A folder was created or moved here: its content may be new too.
     NewFolder(VaultPath),
-    /// A rename, both ends seen.
+    /// From and to.
     Renamed(VaultPath, VaultPath),
     /// Events were lost, or the root itself changed.
     Lost,
 }
 
-/// The state of watching one vault.
 #[derive(Default)]
 struct Watch {
-    /// Where the system tells, from the first look on.
     events: Option<Arc<Events>>,
-    /// Who takes in what it tells when nobody asks.
+    /// The thread that applies events while no call does.
     running: Option<Running>,
     state: Watching,
     poll_seconds: u32,
@@ -95,7 +90,7 @@ impl Watch {
         }
     }
 
-    /// Looks every so many seconds from now on, where there are no events.
+    /// Changes the polling interval.
     pub fn poll_every(&mut self, poll_seconds: u32) {
         self.poll_seconds = poll_seconds;
         if let Watching::Polling { seconds, .. } = &mut self.state {
@@ -104,14 +99,14 @@ impl Watch {
         self.wake();
     }
 
-    /// Lets the thread look at its clock again.
+    /// Lets the thread compute its next deadline again.
     pub fn wake(&self) {
         if let Some(running) = &self.running {
             running.stop.wake();
         }
     }
 
-    /// Asks the thread to end and gives its handle to wait on.
+    /// Asks the thread to end; returns its handle to join.
     pub fn stop(&mut self) -> Option<JoinHandle<()>> {
         self.events = None;
         self.state = Watching::Off;
@@ -121,48 +116,42 @@ impl Watch {
     }
 }
 
-/// What `status` shows of a vault.
+/// The vault's part of `status`.
 #[derive(Debug, Clone)]
 pub struct VaultStatus {
-    /// How many of each there are.
     pub counts: Counts,
-    /// How changes are noticed.
     pub watching: Watching,
-    /// Milliseconds the last full scan took.
+    /// Duration of the last full scan.
     pub scan_milliseconds: u64,
-    /// Bytes the catalogue holds.
     pub catalogue_bytes: usize,
     /// Folders that could not be listed, with the reason.
     pub unreadable: Vec<(VaultPath, String)>,
-    /// What went wrong in the background, oldest first, at most fifty.
+    /// Background problems, oldest first, at most fifty.
     pub warnings: Vec<String>,
 }
 
-/// No full scan has ended yet.
+/// `Watcher::scanned` before the first full scan has ended.
 const NEVER: u64 = u64::MAX;
 
-/// When the catalogue is brought to what is on the disk: at the start, by what the system tells, and
-/// every so often.
+/// Keeps the catalogue up to date: at the start, by events, and periodically.
 pub struct Watcher {
     tracker: Tracker,
     pub(super) recovery: Recovery,
     late: LateWrites,
     settings: ArcSwap<Settings>,
     watch: Mutex<Watch>,
-    /// One full scan at a time.
+    /// Held during a full scan.
     scanning: Mutex<()>,
     /// Milliseconds of the last full scan.
     scanned: AtomicU64,
-    /// Whether a scan has ended and none failed since: what is told of since then keeps the catalogue
-    /// true.
-    whole: AtomicBool,
-    /// Whether the vault's folder was not there at the last full scan.
+    /// Whether the last full scan succeeded: then events keep the catalogue complete.
+    is_complete: AtomicBool,
+    /// Whether the vault's folder was missing at the last full scan.
     gone: AtomicBool,
-    /// Our own hidden files that the first scan found: a crash left them.
+    /// Temporary files found by the first scan: left by a crash.
     unfinished: Mutex<Vec<VaultPath>>,
 }
 
-/// Whoever notices changes knows what is known.
 impl Deref for Watcher {
     type Target = Tracker;
 
@@ -172,7 +161,7 @@ impl Deref for Watcher {
 }
 
 impl Watcher {
-    /// Notices nothing yet.
+    /// Does not watch yet.
     pub(super) fn new(tracker: Tracker, recovery: Recovery, settings: Settings) -> Self {
         Self {
             tracker,
@@ -182,7 +171,7 @@ impl Watcher {
             watch: Mutex::default(),
             scanning: Mutex::default(),
             scanned: AtomicU64::new(NEVER),
-            whole: AtomicBool::new(false),
+            is_complete: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             unfinished: Mutex::default(),
         }
@@ -193,29 +182,29 @@ impl Watcher {
         self.settings.load().max_file_bytes
     }
 
-    /// Behaves by these settings from the next call on.
+    /// Takes effect from the next call on.
     pub fn set_settings(&self, settings: Settings) {
         let poll_seconds = settings.poll_seconds;
         self.settings.store(Arc::new(settings));
         lock(&self.watch).poll_every(poll_seconds);
     }
 
-    /// The steward's folder for what was rescued.
+    /// The steward's folder for rescued texts.
     pub fn recovery_folder(&self) -> PathBuf {
         self.recovery.folder()
     }
 
-    /// Notes for `status` what went wrong where nobody was asking.
+    /// Logs a background problem and keeps it for `status`.
     pub fn warn(&self, warning: String) {
         self.recovery.warn(warning);
     }
 
-    /// Our own hidden files that the first scan found and nobody has dealt with since.
+    /// Takes the list of temporary files left by a crash.
     pub(super) fn take_unfinished(&self) -> Vec<VaultPath> {
         std::mem::take(&mut lock(&self.unfinished))
     }
 
-    /// One of our own hidden names is no longer there to be swept.
+    /// Removes one from that list.
     pub(super) fn forget_unfinished(&self, path: &VaultPath) {
         lock(&self.unfinished).retain(|unfinished| unfinished != path);
     }
@@ -226,7 +215,6 @@ impl Watcher {
         lock(&self.watch).wake();
     }
 
-    /// How changes made by others are noticed.
     pub fn watching(&self) -> Watching {
         lock(&self.watch).state()
     }
@@ -248,14 +236,14 @@ impl Watcher {
         }
     }
 
-    /// Scans the whole vault and tells of every difference from what was known. Another folder that took
-    /// the place of the vault's, as one from a backup does, is the vault from then on.
+    /// Scans the whole vault and reports every change. If another folder took the vault's path
+    /// (restored from a backup, say), that becomes the vault.
     ///
     /// # Errors
-    /// [`VaultError::Gone`] if there is no folder, or an empty one; the catalogue then stays as it was,
-    /// so that nobody takes an unmounted vault for an empty one.
+    /// [`VaultError::Gone`] if there is no folder, or an empty one; the catalogue then stays as it
+    /// is, so that an unmounted vault is not taken for an empty one.
     pub fn rescan(&self) -> Result<(), VaultError> {
-        self.whole.store(false, Ordering::Release);
+        self.is_complete.store(false, Ordering::Release);
         let there = self.check_root().or_else(|_| self.take_replacement());
         self.gone.store(there.is_err(), Ordering::Relaxed);
         there?;
@@ -265,35 +253,34 @@ impl Watcher {
     fn take_replacement(&self) -> Result<(), VaultError> {
         if self.reopen()? {
             if let Some(events) = self.events() {
-                events.forget(self);
+                events.reset(self);
             }
-            self.warn("the vault's folder was replaced by another, which is read anew".to_owned());
+            self.warn("the vault's folder was replaced; the new one is scanned".to_owned());
         }
         Ok(())
     }
 
-    /// As [`Root::check_root`](super::Root::check_root), and takes the folder for the vault that took its place.
+    /// As [`Root::check_root`](super::Root::check_root), but accepts a replacement folder.
     ///
     /// # Errors
     /// [`VaultError::Gone`].
     pub(super) fn find_root(&self) -> Result<(), VaultError> {
         match self.check_root() {
-            Err(_) if !glance::would_wait() => self.rescan(),
+            Err(_) if !nonblocking::would_block() => self.rescan(),
             found => found,
         }
     }
 
-    /// [`Self::rescan`], also for the start: then what an earlier run kept is compared with the disk.
+    /// [`Self::rescan`] without the check of the root; the first scan also loads the snapshot.
     pub(super) fn scan_all(&self, progress: &(dyn Fn(usize) + Sync)) -> Result<(), VaultError> {
-        let _one = lock(&self.scanning);
+        let _scanning = lock(&self.scanning);
         let started = Instant::now();
         let first = self.scanned.load(Ordering::Relaxed) == NEVER;
         let root = VaultPath::root();
-        // What changes while the walk is under way may lie behind it: looked at again at the end.
-        let _until_the_end = self.collect_touched();
-        let saved = if first { remembered::load(self.recovery.state()) } else { None };
+        // Paths that change behind the walk are rechecked at the end.
+        let _collecting = self.collect_touched();
+        let saved = if first { snapshot::load(self.recovery.state()) } else { None };
         let loaded = started.elapsed();
-        // Before its folder is listed, so that nothing falls between the two: see `Walk::watch`.
         let events = self.events();
         let watch = |folder: &VaultPath| {
             if let Some(events) = &events {
@@ -311,7 +298,7 @@ impl Watcher {
         if first {
             *lock(&self.unfinished) = std::mem::take(&mut found.unfinished);
         }
-        let touched = self.take_walk(found, first.then_some(saved), || {
+        let touched = self.apply_scan(found, first.then_some(saved), || {
             let took = started.elapsed();
             let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
             self.scanned.store(milliseconds, Ordering::Relaxed);
@@ -320,28 +307,28 @@ impl Watcher {
         for path in touched {
             self.recheck(&path);
         }
-        vanished.iter().for_each(|folder| self.look_through(folder));
-        self.whole.store(true, Ordering::Release);
+        vanished.iter().for_each(|folder| self.recheck_deep(folder));
+        self.is_complete.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Where what was at `path` went by the renames that were noticed after `mark`, whatever is
-    /// there now. Of the last thousand, and of those since the vault was opened.
+    /// The new path of what was at `path`, by the renames after position `mark`, whether or not
+    /// anything is there now. Only the last thousand renames are kept.
     pub fn renamed_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
         self.settle();
         lock(&self.renames).now_since(path, mark)
     }
 
-    /// Asks the system to tell of changes: each folder from when a walk comes to it, so that a scan has
-    /// to follow. Whether it was not asked before.
+    /// Starts to receive events. A scan must follow, which adds the watches. Returns `false` if
+    /// already started.
     pub(super) fn listen(&self) -> bool {
         let mut watch = lock(&self.watch);
         let listens = watch.events.is_some() || watch.state != Watching::Off;
         if listens || self.stopping.load(Ordering::Relaxed) {
             return false;
         }
-        // Until the scan: no folder is watched yet.
-        self.whole.store(false, Ordering::Release);
+        // No folder is watched until the scan.
+        self.is_complete.store(false, Ordering::Release);
         let seconds = self.settings.load().poll_seconds;
         watch.poll_seconds = seconds;
         let polling = |reason: String| Watching::Polling { seconds, reason };
@@ -357,39 +344,36 @@ impl Watcher {
         true
     }
 
-    /// Starts noticing changes, on a thread that [`Self::stop`] ends. What changed since the first
-    /// scan is taken in before it returns, or is told already where the system was asked before that
-    /// scan ([`super::Vault::open_watched`]). A second call does nothing.
+    /// Starts a thread that applies changes until [`Self::stop`]. Scans first, unless the vault was
+    /// opened by [`super::Vault::open_watched`]. A second call does nothing.
     pub fn watch(self: &Arc<Self>) {
-        let is_news = self.listen();
+        let needs_scan = self.listen();
         let mut watch = lock(&self.watch);
         if watch.running.is_some() || self.stopping.load(Ordering::Relaxed) {
             return;
         }
         let stop = Arc::new(platform::Stop::new());
         let thread = std::thread::Builder::new().name("vault-watch".to_owned()).spawn({
-            // Not a handle that keeps the vault alive: the thread ends with it.
+            // Weak, so that the thread does not keep the vault alive.
             let (watcher, events) = (Arc::downgrade(self), watch.events.clone());
             let stop = stop.clone();
             move || run(&watcher, events.as_deref(), &stop)
         });
         watch.running = Some(Running { stop, thread: thread.ok() });
         drop(watch);
-        // What changed between the first scan and the first watch.
-        if is_news && let Err(error) = self.rescan() {
+        if needs_scan && let Err(error) = self.rescan() {
             self.warn(format!("the vault could not be scanned: {error}"));
         }
-        // For a start after one that was cut short.
-        if !remembered::is_kept(self.recovery.state()) {
-            self.remember();
+        // For the start after a crash of this run.
+        if !snapshot::exists(self.recovery.state()) {
+            self.save_snapshot();
         }
     }
 
-    /// Keeps the catalogue for the next start.
-    fn remember(&self) {
+    fn save_snapshot(&self) {
         let bytes = self.known().to_bytes();
-        let _one = lock(&self.scanning);
-        remembered::keep(self.recovery.state(), &bytes);
+        let _scanning = lock(&self.scanning);
+        snapshot::save(self.recovery.state(), &bytes);
     }
 
     /// Stops watching and finishes what runs in the background.
@@ -398,83 +382,82 @@ impl Watcher {
         let watcher = lock(&self.watch).stop();
         if let Some(thread) = watcher {
             let _ = thread.join();
-            // Only who was told of every change knows what the next start would find.
-            self.remember();
+            // Without events the catalogue may be out of date.
+            self.save_snapshot();
         }
         self.late.finish(&self.recovery);
     }
 
-    /// What the system tells by, where it does.
     fn events(&self) -> Option<Arc<Events>> {
         let watch = match self.watch.try_lock() {
             Ok(watch) => watch,
-            // Whoever has it may be setting thousands of watches.
-            Err(_) if glance::would_wait() => return None,
+            // The holder may be setting thousands of watches.
+            Err(_) if nonblocking::would_block() => return None,
             Err(_) => lock(&self.watch),
         };
         watch.events.clone()
     }
 
-    /// Whether the system tells of every change: what [`Self::settle`] has taken in is then true.
+    /// Whether events report every change: then the catalogue is up to date after [`Self::settle`].
     pub fn is_told_of_changes(&self) -> bool {
-        let told = self.events().is_some_and(|events| events.limited().is_none());
-        told && self.whole.load(Ordering::Acquire)
+        let has_all = self.events().is_some_and(|events| events.limited().is_none());
+        has_all && self.is_complete.load(Ordering::Acquire)
     }
 
-    /// Takes in what the system has told so far, so that an answer made now is true of the disk as
-    /// it was when the question came. Cheap when nothing has happened.
+    /// Applies all pending events, so that an answer is true of the disk as it was when the call
+    /// came. Cheap if there are none.
     pub fn settle(&self) {
-        if glance::is_on() {
+        if nonblocking::is_active() {
             if !self.is_settled() {
-                glance::would_wait();
+                nonblocking::would_block();
             }
             return;
         }
         if let Some(events) = self.events() {
-            self.take(&events);
+            self.apply_events(&events);
         }
     }
 
-    /// Whether there is nothing to be taken in, and nobody is at it: found out without waiting.
+    /// Whether no event is pending or being applied; does not block.
     fn is_settled(&self) -> bool {
-        // Whoever asks has the catalogue read next.
+        // The caller reads the catalogue next.
         if self.catalogue.try_read().is_err() {
             return false;
         }
         let Ok(watch) = self.watch.try_lock() else { return false };
         let Some(events) = &watch.events else { return true };
-        events.turn.try_lock().is_ok() && events.has_none()
+        events.turn.try_lock().is_ok() && events.is_empty()
     }
 
-    fn take(&self, events: &Events) {
+    fn apply_events(&self, events: &Events) {
         let _turn = lock(&events.turn);
         let mut changed: Vec<VaultPath> = Vec::new();
-        for told in events.drain(self) {
-            if let Told::Changed(path) = told {
+        for event in events.drain(self) {
+            if let FsEvent::Changed(path) = event {
                 changed.push(path);
                 continue;
             }
-            // What was told before comes before.
-            absorb(self, &std::mem::take(&mut changed));
-            match told {
-                Told::Changed(_) => {}
-                Told::NewFolder(path) => self.look_through(&path),
-                Told::Renamed(from, to) => self.renamed(&from, &to),
-                Told::Lost => {
+            // Events are applied in order.
+            recheck_batch(self, &std::mem::take(&mut changed));
+            match event {
+                FsEvent::Changed(_) => {}
+                FsEvent::NewFolder(path) => self.recheck_deep(&path),
+                FsEvent::Renamed(from, to) => self.renamed(&from, &to),
+                FsEvent::Lost => {
                     if let Err(error) = self.rescan() {
                         self.warn(format!("the vault could not be scanned: {error}"));
                     }
                 }
             }
         }
-        absorb(self, &changed);
+        recheck_batch(self, &changed);
     }
 }
 
-/// How long the thread lets events gather that nobody asks about.
+/// How long the thread lets events accumulate.
 const MOMENT: Duration = Duration::from_millis(2);
 
-/// How soon the thread looks again while displaced versions are watched for late writes, or the vault is
+/// The thread's interval while displaced versions are watched for late writes, or the vault is
 /// gone.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -501,8 +484,8 @@ fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) 
         let limit = if soon { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
         platform::wait(events, stop, limit);
         if !stop.stopped() {
-            // A save is several events within a moment. Whoever asks takes in what was told without
-            // waiting for this thread, which would be at it just then and hold it up.
+            // A save causes several events. Calls apply them without this thread, which would
+            // otherwise hold the lock just then.
             platform::wait(None, stop, Some(MOMENT));
         }
         let Some(held) = watcher.upgrade() else { return };
@@ -510,10 +493,10 @@ fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) 
             return;
         }
         if let Some(events) = events {
-            held.take(events);
+            held.apply_events(events);
         }
         held.late.check(&held.recovery, Instant::now());
-        // It may be back, or another in its place, which nothing tells of.
+        // No event reports that it is back or was replaced.
         let was_gone = held.gone.load(Ordering::Relaxed);
         if was_gone || period(&held).is_some_and(|period| last.elapsed() >= period) {
             last = Instant::now();

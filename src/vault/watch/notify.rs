@@ -10,7 +10,7 @@ use std::time::Duration;
 use notify::event::{EventKind, ModifyKind, RenameMode};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::Told;
+use super::FsEvent;
 use crate::note::path::VaultPath;
 use crate::vault::dir::Kind;
 use crate::vault::locks::lock;
@@ -20,7 +20,7 @@ use crate::vault::root::Root;
 /// A recursive watch of the vault's root.
 pub(in crate::vault) struct Events {
     root: PathBuf,
-    told: Mutex<mpsc::Receiver<notify::Result<notify::Event>>>,
+    receiver: Mutex<mpsc::Receiver<notify::Result<notify::Event>>>,
     pub(super) turn: Mutex<()>,
     watcher: Mutex<RecommendedWatcher>,
 }
@@ -29,7 +29,7 @@ impl Events {
     /// Watches the vault's root and all below it.
     ///
     /// # Errors
-    /// Why there are no events, to be shown to the user.
+    /// Why there are no events, for the user.
     pub fn start(root: &Root) -> Result<Self, String> {
         let refused = |error: notify::Error| format!("the system gave no watcher: {error}");
         let (sender, receiver) = mpsc::channel();
@@ -37,14 +37,14 @@ impl Events {
         watcher.watch(root.root(), RecursiveMode::Recursive).map_err(refused)?;
         Ok(Self {
             root: root.root().to_owned(),
-            told: Mutex::new(receiver),
+            receiver: Mutex::new(receiver),
             turn: Mutex::default(),
             watcher: Mutex::new(watcher),
         })
     }
 
-    /// Watches another root at the same place.
-    pub fn forget(&self, root: &Root) {
+    /// Watches anew, after another root took the vault's path.
+    pub fn reset(&self, root: &Root) {
         let mut watcher = lock(&self.watcher);
         let _ = watcher.unwatch(root.root());
         if let Err(error) = watcher.watch(root.root(), RecursiveMode::Recursive) {
@@ -52,57 +52,57 @@ impl Events {
         }
     }
 
-    /// One watch covers all folders here.
+    /// One watch covers all folders.
     pub fn folders(&self) -> usize {
         1
     }
 
-    /// One recursive watch has no limit of its own.
+    /// A recursive watch has no limit.
     pub fn limited(&self) -> Option<String> {
         None
     }
 
-    /// Folders are watched with their root: none is new to it.
+    /// The root's watch covers all folders.
     pub fn watch(&self, _root: &Root, _folder: &VaultPath) {}
 
-    /// Whether nothing has been told since the last call. The crate's channel does not say.
-    pub fn has_none(&self) -> bool {
+    /// Whether no event is queued; the crate's channel cannot tell.
+    pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// What has been told since the last call.
-    pub fn drain(&self, root: &Root) -> Vec<Told> {
-        let mut told = Vec::new();
-        for event in lock(&self.told).try_iter() {
+    /// The queued events.
+    pub fn drain(&self, root: &Root) -> Vec<FsEvent> {
+        let mut events = Vec::new();
+        for event in lock(&self.receiver).try_iter() {
             match event {
-                // A rescan request comes without a path; it must be looked for in every event.
-                Ok(event) if event.need_rescan() => told.push(Told::Lost),
-                Ok(event) => self.sort(root, &event, &mut told),
-                Err(_) => told.push(Told::Lost),
+                // A rescan request may come with any event, without a path.
+                Ok(event) if event.need_rescan() => events.push(FsEvent::Lost),
+                Ok(event) => self.convert(root, &event, &mut events),
+                Err(_) => events.push(FsEvent::Lost),
             }
         }
-        if told.contains(&Told::Lost) {
-            told = vec![Told::Lost];
+        if events.contains(&FsEvent::Lost) {
+            events = vec![FsEvent::Lost];
         }
-        told
+        events
     }
 
-    fn sort(&self, root: &Root, event: &notify::Event, told: &mut Vec<Told>) {
+    fn convert(&self, root: &Root, event: &notify::Event, events: &mut Vec<FsEvent>) {
         let paths: Vec<VaultPath> =
             event.paths.iter().filter_map(|path| self.relative(path)).collect();
         if event.paths.iter().any(|path| *path == self.root) && event.kind.is_remove() {
-            told.push(Told::Lost);
+            events.push(FsEvent::Lost);
             return;
         }
         match (&event.kind, &paths[..]) {
             (EventKind::Access(_), _) => {}
             (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) => {
-                told.push(Told::Renamed(from.clone(), to.clone()));
+                events.push(FsEvent::Renamed(from.clone(), to.clone()));
             }
-            (_, paths) => told.extend(paths.iter().map(|path| {
+            (_, paths) => events.extend(paths.iter().map(|path| {
                 match root.folder().stat_at(path).map(|meta| meta.kind) {
-                    Ok(Kind::Folder) => Told::NewFolder(path.clone()),
-                    _ => Told::Changed(path.clone()),
+                    Ok(Kind::Folder) => FsEvent::NewFolder(path.clone()),
+                    _ => FsEvent::Changed(path.clone()),
                 }
             })),
         }
@@ -142,13 +142,13 @@ impl Stop {
     }
 }
 
-/// How often a quiet vault's events are taken in: the crate's channel cannot be waited on together
-/// with a wake-up. Every request takes them in first, so this only bounds how late clients hear.
-const TURN: Duration = Duration::from_millis(500);
+/// How often the thread polls for events, since it cannot wait on the crate's channel and a wake-up
+/// together. Every call applies them first, so this only delays notifications.
+const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Waits for a wake-up or the end of `limit`.
 pub(in crate::vault) fn wait(_events: Option<&Events>, stop: &Stop, limit: Option<Duration>) {
-    let limit = limit.map_or(TURN, |limit| limit.min(TURN));
+    let limit = limit.map_or(INTERVAL, |limit| limit.min(INTERVAL));
     let woken = lock(&stop.woken);
     let waited = stop.wake.wait_timeout_while(woken, limit, |woken| !*woken);
     if let Ok((mut woken, _)) = waited {

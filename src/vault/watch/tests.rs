@@ -1,4 +1,4 @@
-//! Where the system loses what it would tell, and where a scan is given up.
+//! Lost events, and a scan that is stopped.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
-use super::{Told, Watching};
+use super::{FsEvent, Watching};
 use crate::vault::locks::lock;
 use crate::vault::{ChangeKind, Settings, Vault};
 
-/// A vault that the system tells of, without the thread that takes in what it tells.
+/// A vault with events, without the thread that applies them.
 fn listening(folder: &TempDir) -> Vault {
     let (place, state) = (folder.path().join("vault"), folder.path().join("state"));
     fs::create_dir(&place).expect("made");
@@ -20,7 +20,7 @@ fn listening(folder: &TempDir) -> Vault {
     opened.expect("opened").0
 }
 
-/// More events than the system keeps for one who takes none.
+/// Overflows the kernel's event queue.
 fn flood(place: &Path) {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("read");
     let limit: usize = limit.trim().parse().expect("a number");
@@ -34,24 +34,24 @@ fn flood(place: &Path) {
 }
 
 #[test]
-fn what_the_system_lost_is_told_as_lost() {
+fn an_overflow_is_reported_as_lost() {
     let folder = tempfile::tempdir().expect("a folder");
     let vault = listening(&folder);
     let events = vault.events().expect("events");
     fs::write(vault.root().join("a.md"), "x").expect("written");
-    assert!(!events.drain(&vault).contains(&Told::Lost));
+    assert!(!events.drain(&vault).contains(&FsEvent::Lost));
     flood(vault.root());
-    let told = events.drain(&vault);
-    assert!(told == [Told::Lost], "{} are told", told.len());
-    assert!(events.has_none(), "nothing of the flood is left");
-    // It tells again.
+    let drained = events.drain(&vault);
+    assert!(drained == [FsEvent::Lost], "{} events", drained.len());
+    assert!(events.is_empty(), "nothing of the flood is left");
+    // Later events arrive.
     assert_eq!(vault.watching(), Watching::Events { folders: 1 });
     fs::remove_file(vault.root().join("a.md")).expect("removed");
     assert_eq!(events.drain(&vault).len(), 1);
 }
 
 #[test]
-fn a_rename_is_told_as_one_though_somebody_reads_between_its_ends() {
+fn a_rename_is_one_event_even_if_it_is_read_half_way() {
     let folder = tempfile::tempdir().expect("a folder");
     let vault = listening(&folder);
     let place = |name: &str, n: usize| vault.root().join(format!("{name} {n}.md"));
@@ -76,7 +76,7 @@ fn a_rename_is_told_as_one_though_somebody_reads_between_its_ends() {
 }
 
 #[test]
-fn a_scan_that_is_given_up_collects_nothing_any_more() {
+fn a_stopped_scan_collects_nothing_any_more() {
     let folder = tempfile::tempdir().expect("a folder");
     let vault = listening(&folder);
     vault.stopping.store(true, Ordering::Relaxed);

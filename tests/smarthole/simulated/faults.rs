@@ -11,7 +11,9 @@ use tokio::time::Instant;
 use tokio_tungstenite::accept_async;
 use tokio_tungstenite::tungstenite::Message;
 use vault_steward::smarthole::dial::{Dial, Dialled, Stream};
-use vault_steward::smarthole::{Heard, Inbox, Settings, SmartHole, Standing, State};
+use vault_steward::smarthole::{
+    ConnectionState, ConnectionStatus, Inbox, ReceivedMessage, Settings, SmartHole,
+};
 
 use super::world::{Time, Trouble, World, lock};
 use crate::desktop::message;
@@ -112,7 +114,7 @@ async fn act(does: Does, mut stream: DuplexStream, answers: Arc<Mutex<Vec<String
 struct Full(Vec<&'static str>);
 
 impl Inbox for Full {
-    fn keep(&self, _: &Heard) -> Result<(), String> {
+    fn keep(&self, _: &ReceivedMessage) -> Result<(), String> {
         Err("the disk is full, so nothing can be kept".to_owned())
     }
 
@@ -123,7 +125,10 @@ impl Inbox for Full {
 
 /// The standings that SmartHole's behaviour brings, each with the time since the one before, and what
 /// it was answered.
-fn stands(does: &[Does], known: Vec<&'static str>) -> (Vec<(Standing, Duration)>, Vec<String>) {
+fn stands(
+    does: &[Does],
+    known: Vec<&'static str>,
+) -> (Vec<(ConnectionStatus, Duration)>, Vec<String>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -140,9 +145,9 @@ fn stands(does: &[Does], known: Vec<&'static str>) -> (Vec<(Standing, Duration)>
         let door = SmartHole::by(Settings::default(), inbox, time, Arc::new(script));
         let stood = Arc::new(Mutex::new(Vec::new()));
         let (hears, last) = (Arc::clone(&stood), Mutex::new(Instant::now()));
-        door.subscribe(Box::new(move |standing| {
+        door.subscribe(Box::new(move |status| {
             let before = std::mem::replace(&mut *lock(&last), Instant::now());
-            lock(&hears).push((standing.clone(), before.elapsed()));
+            lock(&hears).push((status.clone(), before.elapsed()));
         }));
         let _ = tokio::time::timeout(Duration::from_secs(400), door.run()).await;
         (lock(&stood).clone(), lock(&answers).clone())
@@ -154,8 +159,8 @@ fn whatever_smarthole_does_is_noticed_said_and_tried_again() {
     let seconds = Duration::from_secs;
     for (does, said, after) in [
         (Does::Nothing, "SmartHole does not run", seconds(0)),
-        (Does::NoGreeting, "does not greet as SmartHole does", seconds(10)),
-        (Does::TooMany, "it has as many clients as it takes", seconds(0)),
+        (Does::NoGreeting, "does not answer as SmartHole does", seconds(10)),
+        (Does::TooMany, "it has too many clients", seconds(0)),
         (Does::NoUpgrade, "refused the connection (200)", seconds(0)),
         (Does::NoAnswer, "does not answer the registration", seconds(10)),
         (Does::HalfOpen, "SmartHole is silent", seconds(75)),
@@ -163,15 +168,16 @@ fn whatever_smarthole_does_is_noticed_said_and_tried_again() {
         let (stood, _) = stands(&[does, Does::Beats(seconds(200))], Vec::new());
         let (lost, when) = stood
             .iter()
-            .find(|(standing, _)| standing.state == State::Disconnected)
+            .find(|(status, _)| status.state == ConnectionState::Disconnected)
             .unwrap_or_else(|| panic!("{does:?} is not noticed: {stood:?}"));
         assert!(lost.reason.contains(said), "{does:?}: {}", lost.reason);
         assert!(*when >= after && *when < after + seconds(2), "{does:?} after {when:?}");
-        let connected = stood.iter().rposition(|(standing, _)| standing.state == State::Connected);
+        let connected =
+            stood.iter().rposition(|(status, _)| status.state == ConnectionState::Connected);
         let at = connected.unwrap_or_else(|| panic!("{does:?} is never got over: {stood:?}"));
         // A connection on which SmartHole's heartbeat comes is kept, for as long as it comes.
         assert!(stood[at + 1].1 >= seconds(200), "{does:?}: {stood:?}");
-        assert_eq!(stood[at + 1].0.reason, "SmartHole has gone");
+        assert_eq!(stood[at + 1].0.reason, "SmartHole closed the connection");
     }
 }
 
@@ -179,9 +185,13 @@ fn whatever_smarthole_does_is_noticed_said_and_tried_again() {
 fn a_name_that_is_held_is_asked_for_until_it_is_free() {
     let does = [[Does::Duplicate; 5].as_slice(), &[Does::Beats(Duration::from_secs(300))]].concat();
     let (stood, _) = stands(&does, Vec::new());
-    let states: Vec<State> = stood.iter().map(|(standing, _)| standing.state).collect();
+    let states: Vec<ConnectionState> = stood.iter().map(|(status, _)| status.state).collect();
     // Nobody is told of a try that comes to nothing once more.
-    assert_eq!(states[..3], [State::Refused, State::Connected, State::Disconnected], "{stood:?}");
+    assert_eq!(
+        states[..3],
+        [ConnectionState::Refused, ConnectionState::Connected, ConnectionState::Disconnected],
+        "{stood:?}"
+    );
     let waited = stood[1].1;
     let range = Duration::from_secs(20)..Duration::from_secs(62);
     assert!(range.contains(&waited), "one to sixteen seconds between them: {waited:?}");

@@ -11,8 +11,8 @@ use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, Tu
 use vault_steward::daemon::voice::Voice;
 use vault_steward::policy::Scope;
 use vault_steward::server::events::Events;
-use vault_steward::smarthole::frames::How;
-use vault_steward::smarthole::{Heard, Inbox, Settings, SmartHole};
+use vault_steward::smarthole::frames::Delivery;
+use vault_steward::smarthole::{Inbox, ReceivedMessage, Settings, SmartHole};
 use vault_steward::store::Store;
 use vault_steward::store::inbox::{InboxState, VOICE};
 
@@ -197,7 +197,7 @@ async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
 struct Hears(Weak<Voice>);
 
 impl Inbox for Hears {
-    fn keep(&self, heard: &Heard) -> Result<(), String> {
+    fn keep(&self, heard: &ReceivedMessage) -> Result<(), String> {
         self.0.upgrade().map_or_else(|| Err("it has ended".to_owned()), |voice| voice.keep(heard))
     }
 
@@ -278,7 +278,7 @@ impl Parts {
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
-        self.world.fault(format!("never registered: {:?}", self.smarthole.standing()));
+        self.world.fault(format!("never registered: {:?}", self.smarthole.status()));
     }
 
     /// Somebody types into the same conversation.
@@ -328,8 +328,8 @@ impl Parts {
             }
         }
         let states: Vec<_> = store.inbox.last(VOICE, 20).unwrap();
-        let standing = self.smarthole.standing();
-        self.world.fault(format!("it never comes to rest: {standing:?} {states:#?}"));
+        let status = self.smarthole.status();
+        self.world.fault(format!("it never comes to rest: {status:?} {states:#?}"));
     }
 }
 
@@ -358,7 +358,7 @@ impl Keeper {
 
     pub fn keep(&self, id: &str, text: &str) -> Result<(), String> {
         let (id, text) = (id.to_owned(), text.to_owned());
-        self.0.keep(&Heard { id, text, how: How::default() })
+        self.0.keep(&ReceivedMessage { id, text, how: Delivery::default() })
     }
 
     pub fn kept(&self) -> Vec<String> {

@@ -1,8 +1,8 @@
-//! Protected folders wherever they lie, and files in them that have a second name elsewhere.
+//! Detects hard links to protected files.
 //!
-//! A hard link gives a protected file a name outside its folder; only its identity tells. The
-//! identities of protected files with several names are gathered together and kept for a moment:
-//! a vault whose notes all have two names would else walk `.git` for each of them.
+//! A hard link gives a protected file a name outside its folder; only the file's identity shows it.
+//! The identities of protected files with several names are cached briefly: a vault whose notes all
+//! have two names would otherwise walk `.git` for each note.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, RwLock};
@@ -14,33 +14,34 @@ use crate::vault::error::VaultError;
 use crate::vault::locks::{lock, read, write};
 use crate::vault::protect::Protection;
 
-/// How long the gathered identities are believed.
-const BELIEVED: Duration = Duration::from_secs(5);
+/// How long the cached identities are used.
+const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// Entries of protected folders looked at. Beyond that nobody can say, and hard links are refused.
+/// Entries of protected folders that are examined. If there are more, all hard links are refused.
 const MOST: usize = 200_000;
 
-/// Protected folders, and identities of files in them with several names.
+/// The protected folders, and the cached identities of protected files with several names.
 #[derive(Default)]
-pub(super) struct Twins {
-    /// Protected folders that the last scan met, at any depth.
+pub(super) struct HardLinks {
+    /// Protected folders found by the last scan, at any depth.
     folders: RwLock<Vec<VaultPath>>,
-    gathered: Mutex<Option<(Instant, Gathered)>>,
+    cached: Mutex<Option<(Instant, ProtectedIds)>>,
 }
 
 #[derive(Default)]
-struct Gathered {
+struct ProtectedIds {
     ids: HashSet<FileId>,
-    looked_at: usize,
+    /// Entries examined.
+    examined: usize,
 }
 
-impl Twins {
-    /// Takes in the protected folders that a scan has met.
-    pub fn met(&self, folders: Vec<VaultPath>) {
+impl HardLinks {
+    /// Stores the protected folders that a scan found.
+    pub fn set_protected_folders(&self, folders: Vec<VaultPath>) {
         *write(&self.folders) = folders;
     }
 
-    /// Refuses another name of a protected file.
+    /// Refuses a hard link to a protected file.
     pub fn refuse(
         &self,
         root: &Folder,
@@ -48,42 +49,42 @@ impl Twins {
         path: &VaultPath,
         meta: &Meta,
     ) -> Result<(), VaultError> {
-        let mut gathered = lock(&self.gathered);
-        if gathered.as_ref().is_none_or(|(when, _)| when.elapsed() > BELIEVED) {
-            *gathered = Some((Instant::now(), self.gather(root, protection)));
+        let mut cached = lock(&self.cached);
+        if cached.as_ref().is_none_or(|(when, _)| when.elapsed() > MAX_AGE) {
+            *cached = Some((Instant::now(), self.collect(root, protection)));
         }
         let refused = |reason: &str| VaultError::Protected {
             path: path.to_string(),
             folder: path.name().to_owned(),
             reason: reason.to_owned(),
         };
-        match gathered.as_ref().map(|(_, gathered)| gathered) {
-            Some(gathered) if gathered.ids.contains(&meta.id) => {
+        match cached.as_ref().map(|(_, found)| found) {
+            Some(found) if found.ids.contains(&meta.id) => {
                 Err(refused("it is another name of a file in a protected folder"))
             }
-            Some(gathered) if gathered.looked_at > MOST => Err(refused(
+            Some(found) if found.examined > MOST => Err(refused(
                 "it has several names, and there are too many protected files to compare it with",
             )),
             _ => Ok(()),
         }
     }
 
-    fn gather(&self, root: &Folder, protection: &Protection) -> Gathered {
-        let mut gathered = Gathered::default();
+    fn collect(&self, root: &Folder, protection: &Protection) -> ProtectedIds {
+        let mut found = ProtectedIds::default();
         for folder in self.protected_folders(root, protection) {
-            walk(root, &folder, &mut gathered);
+            walk(root, &folder, &mut found);
         }
         for own in protection.settings() {
             match root.stat_at(own) {
-                Ok(meta) if meta.kind == Kind::Folder => walk(root, own, &mut gathered),
-                Ok(meta) => drop(gathered.ids.insert(meta.id)),
+                Ok(meta) if meta.kind == Kind::Folder => walk(root, own, &mut found),
+                Ok(meta) => drop(found.ids.insert(meta.id)),
                 Err(_) => {}
             }
         }
-        gathered
+        found
     }
 
-    /// Protected folders that the last scan met, at any depth, and those at the root now.
+    /// Protected folders of the last scan, and those at the root now.
     fn protected_folders(&self, root: &Folder, protection: &Protection) -> Vec<VaultPath> {
         let mut folders = read(&self.folders).clone();
         for listed in root.list().unwrap_or_default() {
@@ -99,8 +100,8 @@ impl Twins {
         folders
     }
 
-    /// Refuses to delete or move a folder that would take a protected one along.
-    pub fn refuse_above(
+    /// Refuses a folder that contains a protected one.
+    pub fn refuse_folder(
         &self,
         root: &Folder,
         protection: &Protection,
@@ -108,7 +109,7 @@ impl Twins {
     ) -> Result<(), VaultError> {
         let known = read(&self.folders);
         let known = known.iter().chain(protection.settings());
-        // Some may be gone since; of what cannot be looked at it is not known.
+        // Some may be gone since the scan; an unreadable one may not.
         let may_be_there = |folder: &&VaultPath| match root.stat_at(folder) {
             Ok(_) => true,
             Err(error) => !is_absence(&error),
@@ -125,15 +126,15 @@ impl Twins {
     }
 }
 
-fn walk(root: &Folder, path: &VaultPath, gathered: &mut Gathered) {
+fn walk(root: &Folder, path: &VaultPath, found: &mut ProtectedIds) {
     let Ok(folder) = root.open_folder_at(path) else { return };
     for listed in folder.list().unwrap_or_default() {
-        gathered.looked_at += 1;
-        if gathered.looked_at > MOST {
+        found.examined += 1;
+        if found.examined > MOST {
             return;
         }
         let Some(name) = listed.name.to_str() else { continue };
-        // Where a listing tells no identity it is asked for; only there does that cost a call.
+        // On Windows a listing has no identities.
         let meta = match (listed.meta.id, Name::new(name)) {
             (FileId::UNKNOWN, Ok(name)) => folder.stat(name).unwrap_or(listed.meta),
             _ => listed.meta,
@@ -141,11 +142,11 @@ fn walk(root: &Folder, path: &VaultPath, gathered: &mut Gathered) {
         match meta.kind {
             Kind::Folder => {
                 if let Some(below) = path.join(name) {
-                    walk(root, &below, gathered);
+                    walk(root, &below, found);
                 }
             }
             Kind::File if meta.names > 1 => {
-                gathered.ids.insert(meta.id);
+                found.ids.insert(meta.id);
             }
             Kind::File | Kind::Link | Kind::Other => {}
         }

@@ -1,25 +1,24 @@
-//! The catalogue as a file beside the state, so that a start lays nothing that was laid before.
+//! The catalogue as bytes, which saves the build at the next start.
 //!
-//! Never believed: what is loaded is compared with what the scan of the same start finds, entry by
-//! entry, and only what agrees is kept ([`Catalogue::difference`]). A file that is damaged, of another
-//! version of the program or not written to its end says so by its hash, and is thrown away.
+//! The loaded catalogue is compared with the scan of the same start, entry by entry, and corrected
+//! ([`Catalogue::difference`]). A snapshot that is damaged, truncated or of another version of the
+//! program fails its check and is ignored.
 //!
-//! All numbers are little-endian. After the mark come the lengths, then rows, order, devices, link
-//! targets, keys and paths; the last 32 bytes are the BLAKE3 of all before.
+//! Format, all numbers little-endian: header, lengths, rows, tree order, devices, link targets,
+//! keys, paths, and the BLAKE3 (32 bytes) of all before.
 
 use std::collections::HashMap;
 
-use super::laying::small;
-use super::{Catalogue, GONE, LinkTarget, Row, VaultPath, beginning};
+use super::build::as_u32;
+use super::{Catalogue, GONE, LinkTarget, Row, VaultPath, name_prefix};
 
-/// Says what the file is, and which program it is for.
-const MARK: &str = concat!("vault-steward catalogue 3 ", env!("CARGO_PKG_VERSION"), "\n");
+const HEADER: &str = concat!("vault-steward catalogue 3 ", env!("CARGO_PKG_VERSION"), "\n");
 
 const HASH_BYTES: usize = 32;
 const ROW_BYTES: usize = 40;
 
 impl Catalogue {
-    /// The catalogue as bytes; laid anew on the way if it has gaps.
+    /// Serializes; rebuilds first if there are gaps or rows out of order.
     pub(in crate::vault) fn to_bytes(&self) -> Vec<u8> {
         let in_order = self.by_time.iter().enumerate().all(|(at, row)| *row as usize == at);
         if self.gone > 0 || !in_order {
@@ -35,17 +34,17 @@ impl Catalogue {
                 LinkTarget::Outside => None,
             };
             targets.extend(row.to_le_bytes());
-            targets.extend(text.map_or(u32::MAX, |text| small(text.len())).to_le_bytes());
+            targets.extend(text.map_or(u32::MAX, |text| as_u32(text.len())).to_le_bytes());
             targets.extend(text.unwrap_or_default().as_bytes());
         }
         let mut bytes = Vec::with_capacity(
             self.rows.len() * (ROW_BYTES + 4) + self.keys.len() + self.paths.len() + 4_096,
         );
-        bytes.extend(MARK.as_bytes());
+        bytes.extend(HEADER.as_bytes());
         for length in
             [self.rows.len(), self.devices.len(), targets.len(), self.keys.len(), self.paths.len()]
         {
-            bytes.extend(small(length).to_le_bytes());
+            bytes.extend(as_u32(length).to_le_bytes());
         }
         for row in &self.rows {
             bytes.extend(row.modified.to_le_bytes());
@@ -67,13 +66,13 @@ impl Catalogue {
         bytes
     }
 
-    /// The catalogue that these bytes were made of; `None` if they are not what was written.
+    /// Deserializes; `None` if the bytes are not a valid snapshot of this version.
     pub(in crate::vault) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (body, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH_BYTES)?)?;
-        if !body.starts_with(MARK.as_bytes()) || *blake3::hash(body).as_bytes() != *hash {
+        if !body.starts_with(HEADER.as_bytes()) || *blake3::hash(body).as_bytes() != *hash {
             return None;
         }
-        let mut reader = Reader(&body[MARK.len()..]);
+        let mut reader = Reader(&body[HEADER.len()..]);
         let mut lengths = [0; 5];
         for length in &mut lengths {
             *length = reader.number()? as usize;
@@ -89,23 +88,24 @@ impl Catalogue {
             rows: row_bytes.chunks_exact(ROW_BYTES).map(row).collect::<Option<_>>()?,
             keys: keys.to_owned(),
             paths: paths.to_owned(),
-            by_time: (0..small(rows)).collect(),
+            by_time: (0..as_u32(rows)).collect(),
             ordered: order.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect(),
             devices: device_bytes.as_chunks().0.iter().map(|n| u64::from_le_bytes(*n)).collect(),
             targets: targets_of(target_bytes)?,
-            laid: rows,
+            built: rows,
             ..Self::default()
         };
         if !reader.0.is_empty() || !catalogue.is_sound() {
             return None;
         }
-        catalogue.beginnings = (0..small(rows)).map(|row| beginning(catalogue.key(row))).collect();
+        catalogue.name_prefixes =
+            (0..as_u32(rows)).map(|row| name_prefix(catalogue.key(row))).collect();
         catalogue.hash_all();
-        (0..small(rows)).for_each(|row| catalogue.count(row, true));
+        (0..as_u32(rows)).for_each(|row| catalogue.count(row, true));
         Some(catalogue)
     }
 
-    /// Whether every number leads to where something is.
+    /// Whether all offsets and indexes are valid.
     fn is_sound(&self) -> bool {
         let from_start = |row: &Row| (row.key_at, row.path_at) == (0, 0);
         let (mut key_at, mut path_at) = (0, 0);
@@ -119,9 +119,10 @@ impl Catalogue {
                 && usize::from(row.device) < self.devices.len()
                 && row.marks & GONE == 0
         });
-        let mut met = vec![false; self.rows.len()];
-        let once =
-            |row: &u32| met.get_mut(*row as usize).is_some_and(|met| !std::mem::replace(met, true));
+        let mut seen = vec![false; self.rows.len()];
+        let once = |row: &u32| {
+            seen.get_mut(*row as usize).is_some_and(|seen| !std::mem::replace(seen, true))
+        };
         rows && self.rows.first().is_none_or(from_start) && self.ordered.iter().all(once)
     }
 }
@@ -155,7 +156,7 @@ fn targets_of(bytes: &[u8]) -> Option<HashMap<u32, Box<LinkTarget>>> {
     Some(targets)
 }
 
-/// What is left to read.
+/// The bytes not yet read.
 struct Reader<'b>(&'b [u8]);
 
 impl<'b> Reader<'b> {

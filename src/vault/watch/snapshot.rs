@@ -1,4 +1,4 @@
-//! The catalogue from one start to the next: a file in the steward's own folder.
+//! The file in the state folder that holds the catalogue between two runs.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -6,17 +6,15 @@ use std::path::Path;
 
 use crate::vault::catalogue::Catalogue;
 
-/// The file in the state folder.
 const FILE: &str = "catalogue";
 
-/// What is written before it takes the file's place.
 const UNFINISHED: &str = "catalogue.new";
 
-/// A file that is larger is none of ours: ten million notes take less.
+/// Larger files are ignored; ten million notes take less.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// The catalogue that was kept in this state folder, if it is whole. What is damaged or of another
-/// version is worth no word: the scan that runs beside it finds everything.
+/// Loads the catalogue, if the file is valid. It is only an optimization: the scan finds
+/// everything.
 pub(super) fn load(state: &Path) -> Option<Catalogue> {
     let mut file = File::open(state.join(FILE)).ok()?;
     let size = file.metadata().ok()?.len();
@@ -24,20 +22,19 @@ pub(super) fn load(state: &Path) -> Option<Catalogue> {
     file.read_to_end(&mut bytes).ok()?;
     let catalogue = Catalogue::from_bytes(&bytes);
     if catalogue.is_none() {
-        tracing::info!("what was kept of the catalogue cannot be used; it is made anew");
+        tracing::info!("the saved catalogue cannot be used; it is rebuilt");
     }
     catalogue
 }
 
-/// Keeps the catalogue, as bytes, for the next start. Nothing depends on it.
-pub(super) fn keep(state: &Path, bytes: &[u8]) {
+/// Saves the catalogue for the next start.
+pub(super) fn save(state: &Path, bytes: &[u8]) {
     if let Err(error) = write(state, bytes) {
-        tracing::warn!("the catalogue could not be kept for the next start: {error}");
+        tracing::warn!("the catalogue could not be saved for the next start: {error}");
     }
 }
 
-/// Whether a catalogue is kept for the next start.
-pub(super) fn is_kept(state: &Path) -> bool {
+pub(super) fn exists(state: &Path) -> bool {
     state.join(FILE).exists()
 }
 
@@ -48,7 +45,7 @@ fn write(state: &Path, bytes: &[u8]) -> io::Result<()> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // Not made durable: a hash tells a file that a power cut left half written.
+    // No fsync: the hash detects a file that a power cut truncated.
     options.open(&unfinished)?.write_all(bytes)?;
     fs::rename(unfinished, state.join(FILE))
 }

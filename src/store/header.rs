@@ -1,38 +1,38 @@
-//! The first bytes of a database, read beside whoever has it open.
+//! Reads the first bytes of a database that may be open elsewhere in this process.
 //!
-//! POSIX locks belong to the process, not to a handle: whoever closes any handle of a file lets go of
-//! all locks that the process has on it, SQLite's too (<https://sqlite.org/howtocorrupt.html>, 2.2).
-//! Then another process that closes the database takes its log away, and what this one still writes
-//! goes nowhere. So a handle that was opened for a look stays open for as long as the file has a name.
+//! POSIX locks belong to the process: closing any handle of a file releases all locks that the process
+//! has on it, SQLite's too (<https://sqlite.org/howtocorrupt.html>, 2.2). Another process that closes the
+//! database would then delete the log that this one still writes to. So a handle that was opened here
+//! stays open until the file is deleted.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// So many bytes say what a database is.
+/// Length of SQLite's header.
 const LENGTH: usize = 100;
 
-/// The first hundred bytes of the file of this name; fewer where it is shorter.
+/// Reads the first hundred bytes of a file; fewer if it is shorter.
 ///
 /// # Errors
 /// As the system says.
 #[cfg(unix)]
-pub(super) fn of(place: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     use std::os::unix::fs::{FileExt, MetadataExt};
     use std::sync::{Mutex, PoisonError};
 
     static OPEN: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-    let named = std::fs::metadata(place)?;
+    let wanted = std::fs::metadata(path)?;
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.retain(|file| file.metadata().is_ok_and(|meta| meta.nlink() > 0));
     let is_it = |file: &File| {
-        file.metadata().is_ok_and(|meta| (meta.dev(), meta.ino()) == (named.dev(), named.ino()))
+        file.metadata().is_ok_and(|meta| (meta.dev(), meta.ino()) == (wanted.dev(), wanted.ino()))
     };
     let at = match open.iter().position(is_it) {
         Some(at) => at,
         None => {
-            open.push(File::open(place)?);
+            open.push(File::open(path)?);
             open.len() - 1
         }
     };
@@ -50,16 +50,15 @@ pub(super) fn of(place: &Path) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The first hundred bytes of the file of this name; fewer where it is shorter. Locks belong to their
-/// handles here.
+/// As on Unix. Locks belong to handles here.
 ///
 /// # Errors
 /// As the system says.
 #[cfg(not(unix))]
-pub(super) fn of(place: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     use std::io::Read as _;
 
     let mut head = Vec::new();
-    File::open(place)?.take(LENGTH as u64).read_to_end(&mut head)?;
+    File::open(path)?.take(LENGTH as u64).read_to_end(&mut head)?;
     Ok(head)
 }

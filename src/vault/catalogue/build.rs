@@ -1,19 +1,19 @@
-//! Laying the catalogue: the texts and rows of all entries in the order of time.
+//! Building the catalogue, with rows in order of modification time.
 
 use rayon::prelude::*;
 
 use super::{
-    Catalogue, Counts, Kind, NOTE_ENDING, NewEntry, Row, UNNAMEABLE, beginning, last, tree_order,
+    Catalogue, Counts, Kind, NOTE_ENDING, NewEntry, Row, UNNAMEABLE, last, name_prefix, tree_order,
 };
 use crate::vault::threads::on_own_threads;
 
-/// Fewer gaps than this are not worth laying everything anew.
+/// Fewer gaps than this are not worth a rebuild.
 const LEAST_GAPS: usize = 1_024;
 
 impl Catalogue {
-    /// A catalogue of `entries`. Of two with one path the later counts.
+    /// Builds from `entries`; of two with the same path the later one wins.
     pub(in crate::vault) fn build(mut entries: Vec<NewEntry>) -> Self {
-        // Stable, so that of two with one path the later one stays the later one.
+        // A stable sort: of two with the same path the later one stays last.
         entries.sort_by(|a, b| tree_order(a.path.as_str(), b.path.as_str()));
         let mut number = 0;
         let later: Vec<bool> = entries
@@ -25,8 +25,7 @@ impl Catalogue {
             number += 1;
             !later[number - 1]
         });
-        // Rows lie in the order of time: what is listed first is what was changed last.
-        let mut by_time: Vec<u32> = (0..small(entries.len())).collect();
+        let mut by_time: Vec<u32> = (0..as_u32(entries.len())).collect();
         on_own_threads(|| {
             by_time.par_sort_unstable_by(|a, b| {
                 let (a, b) = (&entries[*a as usize], &entries[*b as usize]);
@@ -35,44 +34,44 @@ impl Catalogue {
         });
         let mut catalogue = Self::default();
         catalogue.rows.reserve_exact(entries.len());
-        catalogue.beginnings.reserve_exact(entries.len());
+        catalogue.name_prefixes.reserve_exact(entries.len());
         catalogue.keys.reserve_exact(entries.iter().map(|entry| entry.key().len()).sum());
         let spelt = entries.iter().filter(|entry| entry.key.is_some());
         catalogue.paths.reserve_exact(spelt.map(|entry| entry.path.as_str().len()).sum());
         let mut row_of = vec![0; entries.len()];
         for place in &by_time {
-            row_of[*place as usize] = catalogue.lay(&entries[*place as usize]);
+            row_of[*place as usize] = catalogue.append(&entries[*place as usize]);
         }
-        catalogue.by_time = (0..small(entries.len())).collect();
+        catalogue.by_time = (0..as_u32(entries.len())).collect();
         catalogue.ordered = row_of;
-        catalogue.laid = entries.len();
+        catalogue.built = entries.len();
         catalogue.hash_all();
         catalogue
     }
 
     pub(super) fn hash_all(&mut self) {
-        let hashes: Vec<(u64, u64)> = (0..small(self.rows.len()))
+        let hashes: Vec<(u64, u64)> = (0..as_u32(self.rows.len()))
             .map(|row| (self.hash(self.key(row)), self.hash(last(self.key(row)))))
             .collect();
         let of = |row: &u32| hashes[*row as usize];
         self.by_key.reserve(hashes.len(), |row| of(row).0);
         self.by_name.reserve(hashes.len(), |row| of(row).1);
         for (row, (key, name)) in hashes.iter().enumerate() {
-            self.by_key.insert_unique(*key, small(row), |row| of(row).0);
-            self.by_name.insert_unique(*name, small(row), |row| of(row).1);
+            self.by_key.insert_unique(*key, as_u32(row), |row| of(row).0);
+            self.by_name.insert_unique(*name, as_u32(row), |row| of(row).1);
         }
     }
 
-    /// Lays texts and row of an entry behind all others.
-    pub(super) fn lay(&mut self, entry: &NewEntry) -> u32 {
-        let number = small(self.rows.len());
-        let key_at = small(self.keys.len());
-        let path_at = small(self.paths.len());
+    /// Appends the texts and the row of an entry.
+    pub(super) fn append(&mut self, entry: &NewEntry) -> u32 {
+        let number = as_u32(self.rows.len());
+        let key_at = as_u32(self.keys.len());
+        let path_at = as_u32(self.paths.len());
         self.keys.push_str(entry.key());
         if entry.key.is_some() {
             self.paths.push_str(entry.path.as_str());
         }
-        self.beginnings.push(beginning(entry.key()));
+        self.name_prefixes.push(name_prefix(entry.key()));
         let device = self.device(entry.id.device);
         self.rows.push(Row {
             modified: entry.modified,
@@ -101,9 +100,10 @@ impl Catalogue {
         u16::try_from(place).expect("a vault lies on fewer than 65,536 devices")
     }
 
-    /// Lays everything anew where gaps are a quarter of it, or half of it has come since.
-    pub(super) fn lay_anew_if_worth_it(&mut self) {
-        let came = self.rows.len() - self.laid;
+    /// Rebuilds everything if a quarter of the rows are gaps, or half were added since the last
+    /// build.
+    pub(super) fn compact_if_worthwhile(&mut self) {
+        let came = self.rows.len() - self.built;
         if (self.gone > LEAST_GAPS && self.gone * 4 > self.rows.len())
             || (came > LEAST_GAPS && came * 2 > self.rows.len())
         {
@@ -117,7 +117,7 @@ impl Catalogue {
         let is_note = self.entry_path(row).is_note();
         count(&mut self.counts, kind, unnameable, is_note, add);
         if self.key(row).ends_with(NOTE_ENDING) {
-            step(&mut self.like_notes, add);
+            step(&mut self.note_keys, add);
         }
     }
 }
@@ -154,6 +154,6 @@ pub(super) fn count(counts: &mut Counts, kind: Kind, unnameable: bool, is_note: 
     }
 }
 
-pub(super) fn small(number: usize) -> u32 {
+pub(super) fn as_u32(number: usize) -> u32 {
     u32::try_from(number).expect("the paths of a vault take less than 4 GB")
 }

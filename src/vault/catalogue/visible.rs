@@ -1,21 +1,21 @@
-//! The catalogue as a caller may see it.
+//! The catalogue restricted to a caller's view.
 
 use std::ops::Deref;
 use std::sync::RwLockReadGuard;
 
-use super::laying::count;
+use super::build::count;
 use super::{Catalogue, Counts, Entry, Listing, Order, Wanted};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::view::View;
 
-/// The catalogue with what a view leaves out left out of every listing. What takes the
-/// [`Catalogue`] itself sees all of it: what resolves links has to.
-pub struct Seen<'v> {
+/// The catalogue without the entries that a view hides. It dereferences to the whole [`Catalogue`],
+/// for code such as the link resolver that has to see everything.
+pub struct VisibleCatalogue<'v> {
     catalogue: RwLockReadGuard<'v, Catalogue>,
     view: &'v View,
 }
 
-impl<'v> Seen<'v> {
+impl<'v> VisibleCatalogue<'v> {
     pub(in crate::vault) fn new(catalogue: RwLockReadGuard<'v, Catalogue>, view: &'v View) -> Self {
         Self { catalogue, view }
     }
@@ -57,7 +57,7 @@ impl<'v> Seen<'v> {
         self.catalogue.conflicts().filter(|(path, _)| self.view.shows(*path))
     }
 
-    /// As [`Catalogue::counts`]. Looks at each entry, unless all can be seen.
+    /// As [`Catalogue::counts`]. Visits every entry if the view hides any.
     pub fn counts(&self) -> Counts {
         if self.view.is_all() {
             return self.catalogue.counts();
@@ -69,13 +69,13 @@ impl<'v> Seen<'v> {
         counts
     }
 
-    /// The first `limit` of what is wanted, in order, and how much there is.
+    /// The first `limit` matches in order, and the number of all matches.
     pub fn list(&self, wanted: &Wanted<'_>, order: Order, limit: usize) -> Listing<'_> {
         self.catalogue.list(wanted, order, limit, self.view)
     }
 }
 
-impl Deref for Seen<'_> {
+impl Deref for VisibleCatalogue<'_> {
     type Target = Catalogue;
 
     fn deref(&self) -> &Catalogue {

@@ -1,8 +1,7 @@
-//! Taking in very many changes at once: a checkout, a sync, a script that rewrites a vault.
+//! Rechecking many paths at once, as after a checkout, a sync or a script that rewrites a vault.
 //!
-//! One at a time each change costs a look at the disk, a turn, a place in two orders and a lock.
-//! Together they cost a look each: folders are opened once for the files that follow each other in
-//! them, and the catalogue is told in pieces, between which everybody else has their turn.
+//! Consecutive files of one folder share its handle, and the catalogue is updated in chunks,
+//! between which other threads get the lock: one stat a file, and one update for hundreds of them.
 
 use std::collections::HashSet;
 
@@ -13,111 +12,108 @@ use crate::vault::dir::{Folder, Kind, Meta, Name, is_absence};
 use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden;
 
-/// Fewer paths than this are looked at one by one.
+/// Fewer paths than this are rechecked one by one.
 const FEW: usize = 8;
 
-/// Paths looked at in one turn: others wait for a change meanwhile.
-const PIECE: usize = 512;
+/// Paths checked under one lock.
+const CHUNK: usize = 512;
 
-/// What one look at a path has shown.
-enum Look {
-    /// Nothing that the catalogue does not know.
-    Nothing,
-    /// A plain change of one file.
-    Plain(Edit, VaultChange),
-    /// Folders, links, another spelling: what needs a closer look.
-    Closer,
+enum Check {
+    Unchanged,
+    /// One regular file was created, modified or removed.
+    Simple(Edit, VaultChange),
+    /// Anything else (folders, links, another spelling) takes [`Tracker::recheck`].
+    Complex,
 }
 
-/// Looks at each of these paths, of which the system told, and tells the catalogue what is there now.
-pub(in crate::vault) fn absorb(tracker: &Tracker, paths: &[VaultPath]) {
+/// Rechecks paths that the system reported.
+pub(in crate::vault) fn recheck_batch(tracker: &Tracker, paths: &[VaultPath]) {
     if paths.len() < FEW {
         paths.iter().for_each(|path| {
-            tracker.recheck_told(path);
+            tracker.recheck_reported(path);
         });
         return;
     }
-    for piece in paths.chunks(PIECE) {
-        for path in absorb_piece(tracker, piece) {
+    for chunk in paths.chunks(CHUNK) {
+        for path in recheck_chunk(tracker, chunk) {
             tracker.recheck(&path);
         }
     }
 }
 
-/// Takes in the plain changes of files; gives the paths that need a closer look.
-fn absorb_piece(tracker: &Tracker, paths: &[VaultPath]) -> Vec<VaultPath> {
-    let _turn = lock(&tracker.changing);
+/// Applies the simple changes; returns the paths of the others.
+fn recheck_chunk(tracker: &Tracker, paths: &[VaultPath]) -> Vec<VaultPath> {
+    let _changing = lock(&tracker.changing);
     let mut done: HashSet<&VaultPath> = HashSet::with_capacity(paths.len());
-    let mut opened = Opened::default();
-    let (mut edits, mut changes, mut closer) = (Vec::new(), Vec::new(), Vec::new());
-    // Backwards: of several events of one file the last tells, and the order of different
-    // files says nothing that a look at the disk does not.
+    let mut parent = LastParent::default();
+    let (mut edits, mut changes, mut complex) = (Vec::new(), Vec::new(), Vec::new());
+    // Backwards: of several events of one file only the last matters.
     for path in paths.iter().rev().filter(|path| done.insert(path)) {
         if path.is_root() || is_hidden(path) || path.components().count() > MAX_DEPTH {
             continue;
         }
-        match look_plainly(tracker, path, &mut opened) {
-            Look::Nothing => {}
-            Look::Plain(edit, change) => {
+        match check(tracker, path, &mut parent) {
+            Check::Unchanged => {}
+            Check::Simple(edit, change) => {
                 edits.push(edit);
                 changes.push(change);
             }
-            Look::Closer => closer.push(path.clone()),
+            Check::Complex => complex.push(path.clone()),
         }
     }
-    closer.reverse();
+    complex.reverse();
     changes.reverse();
     if !changes.is_empty() {
         tracker.edit(|catalogue| catalogue.apply(edits));
         tracker.emit(&changes);
         changes.iter().for_each(|change| tracker.touch(&change.path));
     }
-    closer
+    complex
 }
 
-/// Looks at one path. Only in one's turn.
-fn look_plainly(tracker: &Tracker, path: &VaultPath, opened: &mut Opened) -> Look {
+/// Checks one path. The caller holds [`Tracker::changing`].
+fn check(tracker: &Tracker, path: &VaultPath, parent: &mut LastParent) -> Check {
     let known = {
         let catalogue = tracker.known();
         let known = catalogue.get(path.as_str());
         // Where names ignore case, a new spelling may be an old file.
-        let has_twin = known.is_none() && !catalogue.folded(&path.fold_key()).is_empty();
+        let is_respelt = known.is_none() && !catalogue.folded(&path.fold_key()).is_empty();
         let parent = path.parent().unwrap_or_else(VaultPath::root);
         let has_parent = parent.is_root() || catalogue.get(parent.as_str()).is_some();
-        if has_twin || !has_parent {
-            return Look::Closer;
+        if is_respelt || !has_parent {
+            return Check::Complex;
         }
         known.map(|entry| (entry.kind, (entry.size, entry.modified, entry.change_mark)))
     };
-    match (opened.stat(&tracker.folder(), path), known) {
+    match (parent.stat(&tracker.folder(), path), known) {
         (Ok(meta), None) if meta.kind == Kind::File => {
             let entry = NewEntry::new(path.clone(), &meta);
             let change = change(ChangeKind::Created, &entry);
-            Look::Plain(Edit::Put(entry), change)
+            Check::Simple(Edit::Put(entry), change)
         }
         (Ok(meta), Some((Kind::File, state))) if meta.kind == Kind::File => {
             if state == (meta.size, meta.modified, meta.change_mark()) {
-                return Look::Nothing;
+                return Check::Unchanged;
             }
             let entry = NewEntry::new(path.clone(), &meta);
             let change = change(ChangeKind::Modified, &entry);
-            Look::Plain(Edit::Put(entry), change)
+            Check::Simple(Edit::Put(entry), change)
         }
-        (Err(error), None) if is_absence(&error) => Look::Nothing,
+        (Err(error), None) if is_absence(&error) => Check::Unchanged,
         (Err(error), Some((Kind::File, _))) if is_absence(&error) => {
             let change =
                 VaultChange { kind: ChangeKind::Removed, path: path.clone(), entry: Kind::File };
-            Look::Plain(Edit::Remove(path.clone()), change)
+            Check::Simple(Edit::Remove(path.clone()), change)
         }
-        _ => Look::Closer,
+        _ => Check::Complex,
     }
 }
 
-/// The folder that was opened last: the files of one follow each other.
+/// The folder opened last, for the next file in it.
 #[derive(Default)]
-struct Opened(Option<(VaultPath, Folder)>);
+struct LastParent(Option<(VaultPath, Folder)>);
 
-impl Opened {
+impl LastParent {
     fn stat(&mut self, root: &Folder, path: &VaultPath) -> std::io::Result<Meta> {
         let parent = path.parent().unwrap_or_else(VaultPath::root);
         if self.0.as_ref().is_none_or(|(open, _)| *open != parent) {

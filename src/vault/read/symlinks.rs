@@ -1,27 +1,32 @@
-//! Symbolic links that a move turns: what they say counts from where they lie, so they lead elsewhere or
-//! nowhere once they or what they lead to has another path. Nothing here changes them.
+//! Finds symbolic links that a move would redirect or break: a relative target changes its meaning
+//! when the link or the target moves. Nothing here changes them.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::resolve::Resolver;
 use crate::note::path::VaultPath;
 use crate::vault::dir::{Kind, Name};
-use crate::vault::root::{Last, Root, real};
+use crate::vault::root::{Last, Root, realpath};
 
-/// A symbolic link that will not lead where it leads.
+/// A symbolic link whose target a move would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TurnedLink {
+pub struct RedirectedLink {
     /// Its path before the move.
     pub path: VaultPath,
     /// Its path afterwards.
     pub now: VaultPath,
+    /// The link's text.
     pub says: String,
-    /// What it would have to say to lead where it led; `None` if that lies outside the vault.
+    /// The text that would keep its target; `None` if the target lies outside the vault.
     pub should_say: Option<String>,
 }
 
-/// See [`super::Reader::turned_links`].
-pub(super) fn turned_links(vault: &Resolver, from: &VaultPath, to: &VaultPath) -> Vec<TurnedLink> {
+/// See [`super::Reader::redirected_links`].
+pub(super) fn redirected_links(
+    vault: &Resolver,
+    from: &VaultPath,
+    to: &VaultPath,
+) -> Vec<RedirectedLink> {
     let links: Vec<VaultPath> = {
         let catalogue = vault.catalogue();
         // Most vaults have none.
@@ -37,14 +42,14 @@ pub(super) fn turned_links(vault: &Resolver, from: &VaultPath, to: &VaultPath) -
         Ok(below) => vault.place_of(to).join(below),
         Err(_) => place,
     };
-    let mut turned: Vec<TurnedLink> = links
+    let mut redirected: Vec<RedirectedLink> = links
         .into_iter()
         .filter_map(|path| {
-            let says = says(vault, &path)?;
+            let says = link_text(vault, &path)?;
             let place = vault.place_of(&path);
             let now_at = moved(place.clone());
-            let wanted = moved(led(&place, &says));
-            if led(&now_at, &says) == wanted || !leads_somewhere(vault, &path, &says) {
+            let wanted = moved(target_of(&place, &says));
+            if target_of(&now_at, &says) == wanted || !has_target(vault, &path, &says) {
                 return None;
             }
             let now =
@@ -52,28 +57,33 @@ pub(super) fn turned_links(vault: &Resolver, from: &VaultPath, to: &VaultPath) -
             let should_say = wanted
                 .strip_prefix(vault.root())
                 .ok()
-                .and_then(|_| between(now_at.parent()?, &wanted).to_str().map(str::to_owned));
-            Some(TurnedLink { path, now, says: says.to_string_lossy().into_owned(), should_say })
+                .and_then(|_| relative_path(now_at.parent()?, &wanted).to_str().map(str::to_owned));
+            Some(RedirectedLink {
+                path,
+                now,
+                says: says.to_string_lossy().into_owned(),
+                should_say,
+            })
         })
         .collect();
-    turned.sort_by(|a, b| a.path.cmp(&b.path));
-    turned
+    redirected.sort_by(|a, b| a.path.cmp(&b.path));
+    redirected
 }
 
-/// The text of the link at `path`.
-fn says(root: &Root, path: &VaultPath) -> Option<PathBuf> {
+fn link_text(root: &Root, path: &VaultPath) -> Option<PathBuf> {
     let (folder, name): (_, Name) = root.folder().open_parent(path).ok()?;
     folder.read_link(name).ok()
 }
 
-/// Whether the link leads to something; of one that leaves the vault nobody looks.
-fn leads_somewhere(root: &Root, path: &VaultPath, says: &Path) -> bool {
-    let outside = says.is_absolute() || !led(&root.place_of(path), says).starts_with(root.root());
-    outside || real(&root.folder(), path, Last::Follow).is_ok()
+/// Whether the link's target exists; targets outside the vault are not checked.
+fn has_target(root: &Root, path: &VaultPath, says: &Path) -> bool {
+    let outside =
+        says.is_absolute() || !target_of(&root.place_of(path), says).starts_with(root.root());
+    outside || realpath(&root.folder(), path, Last::Follow).is_ok()
 }
 
-/// Where a link at `place` leads by what it says, links on the way not followed.
-fn led(place: &Path, says: &Path) -> PathBuf {
+/// The target of a link at `place` with this text, without following other links.
+fn target_of(place: &Path, says: &Path) -> PathBuf {
     let mut at = place.parent().map(Path::to_path_buf).unwrap_or_default();
     for component in says.components() {
         match component {
@@ -81,15 +91,15 @@ fn led(place: &Path, says: &Path) -> PathBuf {
             Component::ParentDir => {
                 at.pop();
             }
-            // An absolute one begins anew.
+            // An absolute path replaces `at`.
             other => at.push(other),
         }
     }
     at
 }
 
-/// The way from a folder to a place; both are absolute and without `..`.
-fn between(folder: &Path, place: &Path) -> PathBuf {
+/// The relative path from a folder to a place; both are absolute and without `..`.
+fn relative_path(folder: &Path, place: &Path) -> PathBuf {
     let shared = folder.components().zip(place.components()).take_while(|(a, b)| a == b).count();
     let up = folder.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(place.components().skip(shared)).collect()
@@ -100,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_counts_from_its_own_folder() {
+    fn a_link_is_relative_to_its_own_folder() {
         for (place, says, expected) in [
             ("/v/a/link", "b.md", "/v/a/b.md"),
             ("/v/a/link", "../b.md", "/v/b.md"),
@@ -108,14 +118,14 @@ mod tests {
             ("/v/a/link", "/x/b.md", "/x/b.md"),
             ("/v/link", "../../../../b.md", "/b.md"),
         ] {
-            assert_eq!(led(Path::new(place), Path::new(says)), Path::new(expected), "{says}");
+            assert_eq!(target_of(Path::new(place), Path::new(says)), Path::new(expected), "{says}");
         }
         for (folder, place, expected) in [
             ("/v/a", "/v/a/b.md", "b.md"),
             ("/v/a/c", "/v/b.md", "../../b.md"),
             ("/v", "/v/a/b", "a/b"),
         ] {
-            assert_eq!(between(Path::new(folder), Path::new(place)), Path::new(expected));
+            assert_eq!(relative_path(Path::new(folder), Path::new(place)), Path::new(expected));
         }
     }
 }

@@ -1,5 +1,4 @@
-//! A thing on its way to another disk, or back from there: copied as it is, and compared before
-//! anything of it goes.
+//! Moves to another disk and back: copy, compare, then remove.
 
 use std::io::{self, BufRead, Read};
 
@@ -9,18 +8,17 @@ use crate::vault::durable::{Durable, rename_durably};
 use crate::vault::revision::Revision;
 use crate::vault::temp::temp_name;
 
-/// How much of the original a copy has to hold to be one.
+/// How much of the original a copy must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All of it.
+pub(super) enum Extent {
     Whole,
-    /// Its beginning at least: it may have been cut short.
-    Beginning,
+    /// Any prefix: the copy may be incomplete.
+    Prefix,
 }
 
-/// Carries something to another disk: out of the way first, so that nothing comes to it while it is
-/// copied; removed name by name, each after its copy was compared.
-pub(super) fn carry_over(
+/// Moves a file or folder to another disk. It is renamed to `aside` first, so that nothing is added
+/// while it is copied, and removed file by file, each after comparing its copy.
+pub(super) fn move_across(
     (folder, name): (&Folder, Name),
     aside: Name,
     (to, to_name): (&Folder, Name),
@@ -29,26 +27,26 @@ pub(super) fn carry_over(
     let copied = copy((folder, aside), (to, to_name)).and_then(|()| to.sync());
     if let Err(error) = copied {
         rename_new(folder, aside, folder, name)?;
-        remove_copy((to, to_name), (folder, name), Part::Beginning);
+        remove_copy((to, to_name), (folder, name), Extent::Prefix);
         return Err(error);
     }
     remove_original((folder, aside), (to, to_name))
 }
 
-/// Copies something from another disk under the hidden name `temp`, and gives it its name when all
-/// of it is durable. The original stays; where it fails nothing of the copy does.
-pub(super) fn copy_back(
+/// Copies from another disk under the temporary name `temp`, and renames the copy once it is
+/// durable. The original stays; a failed copy is removed.
+pub(super) fn copy_durably(
     (from, name): (&Folder, Name),
     temp: Name,
     (to, to_name): (&Folder, Name),
 ) -> io::Result<()> {
     let copied = copy((from, name), (to, temp));
     let done = copied.and_then(|()| rename_durably(&Durable::default(), (to, temp), (to, to_name)));
-    done.inspect_err(|_| remove_copy((to, temp), (from, name), Part::Beginning))
+    done.inspect_err(|_| remove_copy((to, temp), (from, name), Extent::Prefix))
 }
 
-/// Copies what something lacks of its copy: of a folder the names that are missing in it.
-pub(super) fn fill(
+/// Copies what is missing at the target; of an existing folder, its missing entries.
+pub(super) fn copy_missing(
     (from, name): (&Folder, Name),
     (to, to_name): (&Folder, Name),
 ) -> io::Result<()> {
@@ -57,20 +55,19 @@ pub(super) fn fill(
             let (below, into) = (from.open_folder(name)?, to.open_folder(to_name)?);
             for listed in below.list()? {
                 let name = Name::new(utf8(&listed.name)?)?;
-                fill((&below, name), (&into, name))?;
+                copy_missing((&below, name), (&into, name))?;
             }
             Ok(())
         }
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            copy_back((from, name), Name::new(&temp_name())?, (to, to_name))
+            copy_durably((from, name), Name::new(&temp_name())?, (to, to_name))
         }
         Err(error) => Err(error),
     }
 }
 
-/// Copies a file, link or folder with all that is in it, each file durable: with its rights and its
-/// time, and its owner as far as this user may.
+/// Copies recursively, syncing each file, with permissions, mtime and, if this user may, owner.
 fn copy((from, name): (&Folder, Name), (to, to_name): (&Folder, Name)) -> io::Result<()> {
     let meta = from.stat(name)?;
     match meta.kind {
@@ -79,7 +76,7 @@ fn copy((from, name): (&Folder, Name), (to, to_name): (&Folder, Name)) -> io::Re
             let mut file = to.create_new(to_name, true)?;
             chaos::step("write a file", || io::copy(&mut source, &mut file))?;
             copy_attributes(&source, &file, &meta)?;
-            // A file is itself without its time.
+            // Losing the mtime is acceptable.
             let _ = source.metadata()?.modified().and_then(|time| file.set_modified(time));
             chaos::step("sync a file", || file.sync_all())
         }
@@ -100,7 +97,7 @@ fn copy((from, name): (&Folder, Name), (to, to_name): (&Folder, Name)) -> io::Re
     }
 }
 
-/// Removes what [`copy`] has copied, and nothing that differs from its copy.
+/// Removes an original whose copy is equal; stops at the first difference.
 fn remove_original(
     (folder, name): (&Folder, Name),
     (to, to_name): (&Folder, Name),
@@ -130,23 +127,23 @@ fn remove_original(
     }
 }
 
-/// Removes of a copy what the original holds too. What differs stays, and so does what cannot be
-/// removed.
+/// Removes the files of a copy that match their originals. Others stay, and so do those that cannot
+/// be removed.
 pub(super) fn remove_copy(
     (copy, name): (&Folder, Name),
     (original, original_name): (&Folder, Name),
-    part: Part,
+    extent: Extent,
 ) {
     let Ok(meta) = copy.stat(name) else { return };
     let same = match meta.kind {
         Kind::Folder => {
             let opened = (copy.open_folder(name), original.open_folder(original_name));
             let (Ok(below), Ok(other)) = opened else { return };
-            // A copy has the rights of its original, which may be to change nothing in it.
+            // The copied permissions may be read-only.
             let _ = below.set_mode(meta.mode.unwrap_or_default() | 0o700);
             for listed in below.list().unwrap_or_default() {
                 if let Some(Ok(name)) = listed.name.to_str().map(Name::new) {
-                    remove_copy((&below, name), (&other, name), part);
+                    remove_copy((&below, name), (&other, name), extent);
                 }
             }
             if copy.remove_folder(name).is_err() {
@@ -156,10 +153,10 @@ pub(super) fn remove_copy(
         }
         Kind::File => original.open_file(original_name).and_then(|(original, _)| {
             let (copy, _) = copy.open_file(name)?;
-            begins(original, copy, part)
+            matches(original, copy, extent)
         }),
         Kind::Link => {
-            original.read_link(original_name).and_then(|told| Ok(copy.read_link(name)? == told))
+            original.read_link(original_name).and_then(|target| Ok(copy.read_link(name)? == target))
         }
         Kind::Other => Ok(false),
     };
@@ -168,25 +165,25 @@ pub(super) fn remove_copy(
     }
 }
 
-/// Whether the one begins with all of the other, or is it.
-fn begins(one: impl Read, other: impl Read, part: Part) -> io::Result<bool> {
-    let mut one = io::BufReader::new(one);
-    let mut other = io::BufReader::new(other);
+/// Whether `copy` equals `original`, or a prefix of it.
+fn matches(original: impl Read, copy: impl Read, extent: Extent) -> io::Result<bool> {
+    let mut original = io::BufReader::new(original);
+    let mut copy = io::BufReader::new(copy);
     loop {
-        let (first, second) = (one.fill_buf()?, other.fill_buf()?);
+        let (first, second) = (original.fill_buf()?, copy.fill_buf()?);
         if second.is_empty() {
-            return Ok(part == Part::Beginning || first.is_empty());
+            return Ok(extent == Extent::Prefix || first.is_empty());
         }
         let both = first.len().min(second.len());
         if both == 0 || first[..both] != second[..both] {
             return Ok(false);
         }
-        one.consume(both);
-        other.consume(both);
+        original.consume(both);
+        copy.consume(both);
     }
 }
 
-fn utf8(name: &std::ffi::OsStr) -> io::Result<&str> {
+pub(super) fn utf8(name: &std::ffi::OsStr) -> io::Result<&str> {
     name.to_str().ok_or_else(|| io::Error::other("a name in it is not UTF-8"))
 }
 
@@ -208,7 +205,7 @@ mod tests {
         let keeping = Folder::open_root(&kept).expect("opened");
         let (a, b) = (Name::new("a").expect("a name"), Name::new("b.md").expect("a name"));
         let aside = Name::new(".~vs-1.tmp").expect("a name");
-        carry_over((&handle, a), aside, (&keeping, a)).expect("carried");
+        move_across((&handle, a), aside, (&keeping, a)).expect("carried");
         assert_eq!(std::fs::read_dir(&vault).expect("listed").count(), 0);
         assert_eq!(std::fs::read_to_string(kept.join("a/deep/x.md")).expect("kept"), "x");
         let link = |path: &str| std::fs::read_link(kept.join(path)).expect("kept");
@@ -226,9 +223,9 @@ mod tests {
             left.sort();
             left
         };
-        remove_copy((&keeping, a), (&handle, a), Part::Whole);
+        remove_copy((&keeping, a), (&handle, a), Extent::Whole);
         assert_eq!(left(), ["l.txt", "x.md", "y.md"]);
-        remove_copy((&keeping, a), (&handle, a), Part::Beginning);
+        remove_copy((&keeping, a), (&handle, a), Extent::Prefix);
         assert_eq!(left(), ["l.txt", "y.md"]);
         // A copy that does not agree keeps the original.
         std::fs::write(vault.join("b.md"), "new").expect("written");

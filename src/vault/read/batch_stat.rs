@@ -1,7 +1,7 @@
-//! Looking at many files one after the other: is each still what it was?
+//! Stats many files, to check that each is unchanged.
 //!
-//! A look at a file in a folder that is open is one call to the system, where opening it by its path is
-//! three and walks all folders on the way.
+//! A stat in an open folder is one system call; opening a file by its path takes three, and walks
+//! all its parents.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,38 +12,38 @@ use crate::vault::dir::{Folder, Kind, Meta, Name};
 use crate::vault::error::VaultError;
 use crate::vault::root::Opened;
 
-/// Folders held open at most.
+/// The most folders held open.
 const HELD: usize = 64;
 
-/// Permission bits by which everybody may read.
+/// Permission bits of a file that everybody may read.
 const READABLE: u32 = 0o444;
 
-/// Looks at files of a vault, with the folders open that were looked into. For as long as one answer
-/// takes: a folder that is moved away meanwhile is still the one that was opened.
-pub struct Looks<'v> {
+/// Stats files with their folders held open. Use it for one answer only: it does not notice that a
+/// folder was moved.
+pub struct BatchStat<'v> {
     vault: &'v Reader,
     root: Arc<Opened>,
     folders: HashMap<VaultPath, Folder>,
 }
 
-impl<'v> Looks<'v> {
+impl<'v> BatchStat<'v> {
     pub(super) fn new(vault: &'v Reader) -> Self {
         Self { vault, root: vault.folder(), folders: HashMap::new() }
     }
 
-    /// What is at a resolved path now, if [`Reader::open_file`] would open it.
+    /// Stats a resolved path, if [`Reader::open_file`] would open it.
     ///
     /// # Errors
     /// As [`Reader::open_file`].
-    pub fn look(&mut self, path: &VaultPath) -> Result<Meta, VaultError> {
+    pub fn stat(&mut self, path: &VaultPath) -> Result<Meta, VaultError> {
         match self.plain(path) {
             Some(meta) => Ok(meta),
-            // Whether we may read it, and whether it is another name of what nobody may, takes more.
+            // Permissions and hard links take a full check.
             None => self.vault.open_file(path).map(|(_, meta)| meta),
         }
     }
 
-    /// What is at `path`, if it is a file with one name that everybody may read.
+    /// Stats `path`, if it is a file with one name that everybody may read.
     fn plain(&mut self, path: &VaultPath) -> Option<Meta> {
         if self.vault.allowed(path).is_err() || !self.vault.view().shows(path) {
             return None;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_is_what_opening_the_file_says() {
+    fn a_stat_agrees_with_opening_the_file() {
         let (root, state) =
             (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));
         let at = |path: &str| root.path().join(path);
@@ -105,7 +105,7 @@ mod tests {
         let private = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(at("f/private.md"), private).expect("set");
         let vault = reader(root.path(), state.path());
-        let mut looks = vault.looks();
+        let mut batch = vault.batch_stat();
         for path in [
             "a.md",
             "f/b.md",
@@ -123,10 +123,10 @@ mod tests {
         ] {
             let path = VaultPath::from_disk(path).expect("a sound path");
             let opened = vault.open_file(&path).map(|(_, meta)| Meta { accessed: 0, ..meta }).ok();
-            let looked = looks.look(&path).map(|meta| Meta { accessed: 0, ..meta }).ok();
-            assert_eq!(looked, opened, "{path}");
+            let found = batch.stat(&path).map(|meta| Meta { accessed: 0, ..meta }).ok();
+            assert_eq!(found, opened, "{path}");
         }
-        assert_eq!(looks.folders.len(), 1, "`f` and nothing that is a link or no folder");
+        assert_eq!(batch.folders.len(), 1, "`f` and nothing that is a link or no folder");
         vault.stop();
     }
 
@@ -141,11 +141,11 @@ mod tests {
             std::fs::write(place, file).expect("written");
         }
         let vault = reader(root.path(), state.path());
-        let mut looks = vault.looks();
+        let mut batch = vault.batch_stat();
         for file in &files {
             let path = VaultPath::from_disk(file).expect("a sound path");
-            assert_eq!(looks.look(&path).expect("it is there").size, file.len() as u64);
-            assert!(looks.folders.len() <= HELD);
+            assert_eq!(batch.stat(&path).expect("it is there").size, file.len() as u64);
+            assert!(batch.folders.len() <= HELD);
         }
         vault.stop();
     }

@@ -1,37 +1,38 @@
-//! Symbolic links, followed by hand inside the vault.
+//! Resolves symbolic links inside the vault.
 //!
-//! The result is a path without links, which `dir` then opens with links forbidden: what was
-//! checked is what is opened, whatever is swapped meanwhile.
+//! The result has no links, and `dir` opens it with links forbidden: so the checked file is the one
+//! that is opened, even if a link is swapped in meanwhile.
 
 use std::io;
 
 use crate::note::path::VaultPath;
-use crate::vault::dir::{Folder, Kind, Meta, Name};
-use crate::vault::error::VaultError;
+use crate::vault::dir::{Folder, Kind, Meta, Name, is_refused_link};
+use crate::vault::error::{CIRCLE, DEAD_END, VaultError};
 
-/// As many links as Linux follows in one path.
-const MAX_LINKS: usize = 40;
+/// Linux's own limit for one path.
+pub(in crate::vault) const MAX_LINKS: usize = 40;
 
-/// Whether a link in the last place is itself wanted.
+/// What to do with a link as the last component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::vault) enum Last {
     Follow,
     Keep,
 }
 
-/// The real place of `path` and what is there. `asked` is named in errors.
-pub(in crate::vault) fn real(
+/// The real path of `asked`, and its metadata.
+pub(in crate::vault) fn realpath(
     root: &Folder,
     asked: &VaultPath,
     last: Last,
 ) -> Result<(VaultPath, Meta), VaultError> {
-    // Nearly every path has no link in it: one call then.
+    // Fast path: one call, since nearly no path has a link.
     match root.stat_at(asked) {
         Ok(meta) if meta.kind != Kind::Link || last == Last::Keep => {
             return Ok((asked.clone(), meta));
         }
         Ok(_) => {}
-        Err(error) if is_link_in_way(&error) => {}
+        // There may be a link on the way.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory || is_refused_link(&error) => {}
         Err(error) => return Err(VaultError::io("look at", asked, error)),
     }
     walk(root, asked, last)
@@ -50,11 +51,7 @@ fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta
         meta = match found {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound && links > 0 => {
-                return Err(VaultError::BrokenLink {
-                    path: asked.clone(),
-                    link: asked.clone(),
-                    fault: "leads to nothing",
-                });
+                return Err(VaultError::broken_link(asked, asked, DEAD_END));
             }
             Err(error) => return Err(failed(error)),
         };
@@ -64,8 +61,7 @@ fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta
         }
         links += 1;
         if links > MAX_LINKS {
-            let (path, fault) = (asked.clone(), "leads in a circle");
-            return Err(VaultError::BrokenLink { path, link, fault });
+            return Err(VaultError::broken_link(asked, &link, CIRCLE));
         }
         let target = Name::new(&name).and_then(|name| folder.read_link(name)).map_err(failed)?;
         let text = target.to_string_lossy();
@@ -73,31 +69,14 @@ fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta
             let target = format!("`{}`", text.chars().take(200).collect::<String>());
             return Err(VaultError::LinkOutside { path: asked.clone(), link, target });
         };
-        // Start over from the root: the target may have links of its own on the way.
+        // Restart from the root: the target may contain links.
         rest.extend(inside.components().rev().map(str::to_owned));
         done = VaultPath::root();
     }
     Ok((done, meta))
 }
 
-/// The kernel's answers to a path with a link where none may be.
-fn is_link_in_way(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotADirectory)
-        || error.raw_os_error() == Some(link_in_way_code())
-}
-
-#[cfg(unix)]
-fn link_in_way_code() -> i32 {
-    rustix::io::Errno::LOOP.raw_os_error()
-}
-
-#[cfg(windows)]
-fn link_in_way_code() -> i32 {
-    // ERROR_STOPPED_ON_SYMLINK
-    681
-}
-
-/// Where a link that lies in `folder` leads, if its text stays in the vault.
+/// The path that a link in `folder` points to, if it stays in the vault.
 pub(in crate::vault) fn link_target(folder: &VaultPath, target: &str) -> Option<VaultPath> {
     if target.starts_with('/') {
         return None;

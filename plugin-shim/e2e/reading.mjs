@@ -1,0 +1,63 @@
+// What an answer, a change and a note look like when somebody reads them.
+import assert from "node:assert/strict";
+import { Stage, done, picture, say, until } from "./stage.mjs";
+
+/** The card of a deleted folder names its files; a permanent delete is called one. */
+export async function a_deleted_folder_names_its_files(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ width: 600 });
+  stage.model.next((turn) => turn.call("delete", { path: "Garden", permanent: true }), (turn) => turn.text("That I may not."));
+  await say(tab, "Delete the garden for good");
+  await tab.locator(".vs-list").getByText("That I may not.").waitFor();
+  await done(tab);
+  assert.equal(await tab.locator(".vs-call-title").innerText(), "Delete a file or folder for good: Garden");
+  assert.equal(await tab.locator(".vs-call-state").innerText(), "not allowed");
+  stage.model.next((turn) => turn.call("delete", { path: "Garden" }), (turn) => turn.text("It is gone."));
+  await say(tab, "To the trash, then");
+  await tab.locator(".vs-approval").getByRole("button", { name: "Allow once" }).click();
+  await tab.locator(".vs-list").getByText("It is gone.").waitFor();
+  await done(tab);
+  const card = tab.locator(".vs-changes");
+  await until("title", () => card.locator(".vs-card-title").innerText(), (text) => /^1 change, \d+ files in deleted folders$/.test(text));
+  await card.getByRole("button", { name: /files in Garden$/ }).click();
+  await card.locator(".vs-files").getByText("Compost.md").waitFor();
+  await picture(tab, "deleted-folder-light");
+  await stage.close(tab);
+  await stage.strike();
+}
+
+const ANSWER = `See [[Compost]].
+
+> [!warning] Frost
+> Tonight.
+
+\`\`\`rust
+fn main() { let a = "text"; } // done
+\`\`\`
+`;
+
+/** Without Obsidian a link shows the note in the page; code has colours, callouts have icons, the meter has a bar. */
+export async function a_note_is_read_in_the_page(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ width: 900 });
+  stage.model.next((turn) => turn.text(ANSWER));
+  await say(tab, "What is up?");
+  await tab.locator(".vs-agent pre").waitFor();
+  await done(tab);
+  await until("colours", () => tab.locator("pre [class^=vs-code-]").allInnerTexts(), (all) => all.join(" ") === 'fn let "text" // done');
+  await tab.locator(".callout-icon svg").waitFor();
+  await tab.locator(".vs-meter").waitFor();
+  await picture(tab, "reading-light");
+  await tab.locator(".vs-agent").getByRole("link", { name: "Compost" }).click();
+  const note = tab.locator("dialog.page-note");
+  await note.getByRole("heading", { name: "Compost", level: 2 }).waitFor();
+  await until("text", () => note.locator(".vs-markdown").innerText(), (text) => /Turn/.test(text));
+  await picture(tab, "note-preview-light");
+  // Its own links lead on, and the page has the focus again behind it.
+  await note.getByRole("link", { name: "slugs" }).click();
+  await until("next note", () => note.locator("h2").allInnerTexts(), (all) => all.join() === "Slugs");
+  await tab.keyboard.press("Escape");
+  await note.waitFor({ state: "detached" });
+  await stage.close(tab);
+  await stage.strike();
+}

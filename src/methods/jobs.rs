@@ -1,0 +1,43 @@
+//! Jobs stopped by a person.
+
+use std::time::Duration;
+
+use crate::calls::Calls;
+use crate::note::code::ErrorCode;
+use crate::policy::Scope;
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::organize::{OrganizeStopParams, OrganizeStopResult};
+use crate::tools::{self, ToolError};
+
+/// How long the end of the piece is waited for that the job is at.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Stops a running job before its next piece, whoever began it.
+///
+/// # Errors
+/// Kinds `not_found`, `invalid_params` for a job that does not run, `failed`.
+pub fn stop(calls: &Calls, params: &OrganizeStopParams) -> Result<OrganizeStopResult, ErrorObject> {
+    let job = params.job;
+    let stopped = tools::stop_job(&calls.seen_by(Scope::Person), job, WAIT).map_err(failed)?;
+    tracing::info!(job, state = stopped.state, "a job was stopped");
+    Ok(OrganizeStopResult {
+        job,
+        state: stopped.state.to_owned(),
+        done: stopped.done as u64,
+        total: stopped.total as u64,
+        change_set: stopped.change_set,
+    })
+}
+
+fn failed(error: ToolError) -> ErrorObject {
+    let kind = match error.code {
+        ErrorCode::NotFound => Kind::NotFound,
+        ErrorCode::WrongState => Kind::InvalidParams,
+        _ => Kind::Failed,
+    };
+    let object = ErrorObject::new(kind, error.message);
+    match error.hint {
+        Some(hint) => object.hint(hint),
+        None => object,
+    }
+}

@@ -1,0 +1,36 @@
+//! The status of the connection to SmartHole.
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionStatus {
+    pub state: ConnectionState,
+    /// The registered name, or the one to be registered.
+    pub name: String,
+    /// The cause and what to do, for people; may be empty.
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionState {
+    /// In the settings.
+    Disabled,
+    /// The registration is not answered yet.
+    Connecting,
+    /// Registered.
+    Connected,
+    /// SmartHole refused the registration.
+    Refused,
+    /// SmartHole is not reachable; retrying.
+    Disconnected,
+}
+
+impl ConnectionState {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+            Self::Refused => "refused",
+            Self::Disconnected => "disconnected",
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The files that rules with `once` took, listed and forgotten by a person.
+
+use super::enabled::{named, not_found};
+use super::marks::standing;
+use super::plans::not_kept;
+use super::{Context, ToolError};
+use crate::note::fold::fold_key;
+use crate::note::path::VaultPath;
+use crate::organize::rule::Rule;
+use crate::store::rule_marks::RuleMark;
+use crate::vault::Want;
+
+/// A rule with `once`, and files that it does not take again.
+#[derive(Debug, Clone)]
+pub struct Marked {
+    /// The name of the rule.
+    pub rule: String,
+    /// Its file: a path in the vault, or an absolute one.
+    pub source: String,
+    /// The files, by path.
+    pub files: Vec<MarkedFile>,
+}
+
+/// A file that a rule with `once` took.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MarkedFile {
+    /// Where it is now.
+    pub path: String,
+    /// The change set in which the rule took it.
+    pub change_set: u64,
+}
+
+/// Which marks of rules with `once` a person asks for.
+#[derive(Debug, Clone, Default)]
+pub struct WantedMarks {
+    /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
+    /// `organize.rules`.
+    pub file: String,
+    /// Only the rules of these names.
+    pub names: Vec<String>,
+    /// Only the mark of this file.
+    pub path: Option<String>,
+    /// Whether the marks are removed, so that the rules take the files again.
+    pub forget: bool,
+}
+
+/// The files that rules with `once` took and nobody took back; with `forget` those whose marks were removed.
+///
+/// # Errors
+/// There is no such file or rule, or none with `once`; none of the rules took `path`; the store cannot be read or
+/// written.
+pub fn marks(context: &Context, wanted: &WantedMarks) -> Result<Vec<Marked>, ToolError> {
+    let (given, rules) = named(context, &wanted.file, &wanted.names)?;
+    let rules: Vec<Rule> = rules.into_iter().filter(|rule| rule.once).collect();
+    if rules.is_empty() {
+        let message = format!("no rule of `{}` that is asked for has `once`", given.source);
+        return Err(not_found(message, "rules with `once: true` remember which files they took"));
+    }
+    // What is gone from the vault may still have a mark.
+    let key = |asked: &String| match context.find(asked, Want::File) {
+        Ok(found) => found.path.fold_key(),
+        Err(_) => fold_key(asked),
+    };
+    let only = wanted.path.as_ref().map(key);
+    let mut found = Vec::with_capacity(rules.len());
+    let mut chosen = Vec::new();
+    for rule in rules {
+        let mut marks = standing(context, &rule)?;
+        marks.retain(|(_, now)| only.as_ref().is_none_or(|only| now.fold_key() == *only));
+        let file = |(mark, now): &(RuleMark, VaultPath)| MarkedFile {
+            path: now.as_str().to_owned(),
+            change_set: mark.change_set.cast_unsigned(),
+        };
+        let mut files: Vec<MarkedFile> = marks.iter().map(file).collect();
+        files.sort();
+        found.push(Marked { rule: rule.name, source: given.source.clone(), files });
+        chosen.extend(marks.into_iter().map(|(mark, _)| mark));
+    }
+    if let (true, Some(path)) = (chosen.is_empty(), &wanted.path) {
+        let hint = "without a file, all that they took are listed";
+        return Err(not_found(format!("none of these rules took `{path}`"), hint));
+    }
+    if wanted.forget {
+        context.journal.store().rule_marks.remove(&chosen).map_err(not_kept)?;
+    }
+    Ok(found)
+}

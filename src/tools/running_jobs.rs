@@ -1,0 +1,59 @@
+//! The jobs that run now, so that another client than the one that began a job can stop it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The jobs of this process that run now. Clones share their state.
+#[derive(Debug, Clone, Default)]
+pub struct RunningJobs(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The number of each job, and whether it is to stop.
+    jobs: Mutex<HashMap<i64, bool>>,
+    /// Notified whenever a job ends.
+    ended: Condvar,
+}
+
+/// A running job; dropped at its end.
+pub(super) struct RunningJob {
+    jobs: RunningJobs,
+    id: i64,
+}
+
+impl RunningJobs {
+    /// Registers a job that begins.
+    pub(super) fn begin(&self, id: i64) -> RunningJob {
+        self.jobs().insert(id, false);
+        RunningJob { jobs: self.clone(), id }
+    }
+
+    /// Asks a job to stop, and waits for its end for as long as `limit`. Returns whether it ran.
+    pub(super) fn stop(&self, id: i64, limit: Duration) -> bool {
+        let mut jobs = self.jobs();
+        let Some(is_to_stop) = jobs.get_mut(&id) else { return false };
+        *is_to_stop = true;
+        let runs = |jobs: &mut HashMap<i64, bool>| jobs.contains_key(&id);
+        drop(self.0.ended.wait_timeout_while(jobs, limit, runs));
+        true
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, HashMap<i64, bool>> {
+        self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunningJob {
+    /// Whether somebody asked it to stop.
+    pub(super) fn is_to_stop(&self) -> bool {
+        self.jobs.jobs().get(&self.id).copied().unwrap_or(false)
+    }
+}
+
+impl Drop for RunningJob {
+    fn drop(&mut self) {
+        self.jobs.jobs().remove(&self.id);
+        self.jobs.0.ended.notify_all();
+    }
+}
