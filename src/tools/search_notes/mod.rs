@@ -83,8 +83,12 @@ fn ten() -> usize {
 pub struct Output {
     /// The best first.
     notes: Vec<NoteFound>,
-    /// How many notes have any of the words, or words like them; all of them where `match` is `all`.
+    /// How many notes were found in all.
     total: usize,
+    /// How the query was read.
+    understood: String,
+    /// What of it was not read as it may have been meant, and why; at most 20.
+    ignored: Vec<String>,
     /// Notes of the vault that are still to be read, so that they could not be found.
     unread_notes: usize,
     /// Words that were not looked for, since there were more than 32: the commonest.
