@@ -17,7 +17,7 @@ use crate::tools::{SearchNotes, Tool as _};
 /// Of `find`.
 #[derive(Debug, Args)]
 pub struct FindArguments {
-    /// A question, or words in any form; '"these words"' just so, and after `--` -word for notes without it
+    /// A question, words, or Obsidian's search: '"these words"', tag:#t, 'line:(a b)'; -word after `--`
     #[arg(required = true)]
     pub words: Vec<String>,
     /// Only in this folder or note

@@ -14,7 +14,8 @@
 //! In reading order: names ([`fold`], [`spelling`], [`path`], [`path_map`], [`names`], [`glob`],
 //! [`conflict`]; [`spoken`] for names as people say them), the bytes of a note ([`text`]), its
 //! content ([`markdown`], [`chunks`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and [`base`] for those
-//! files, [`yaml`] for pure YAML files), changes ([`edit`], [`diff`], [`extent`], [`merge`],
+//! files, [`yaml`] for pure YAML files; [`search_query`] for what people search for in it), changes
+//! ([`edit`], [`diff`], [`extent`], [`merge`],
 //! [`patch`]; [`relink`] for links, [`raw_links`] for text too large to parse), date formats
 //! ([`moment`], [`template`]), error codes ([`code`]).
 
@@ -41,6 +42,8 @@ pub mod link;
 pub mod raw_links;
 
 pub mod tag;
+
+pub mod search_query;
 
 pub mod conflict;
 

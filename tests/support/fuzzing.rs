@@ -22,6 +22,7 @@ use vault_steward::note::markdown;
 use vault_steward::note::patch::{self, Action, FilePatch};
 use vault_steward::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
 use vault_steward::note::relink::{self, Asked, Goal};
+use vault_steward::note::search_query::{self, SearchedFile};
 use vault_steward::note::{base, canvas, diff, fold, merge, names};
 use vault_steward::organize::rules_file;
 use vault_steward::organize::sentence::sentence;
@@ -282,6 +283,12 @@ pub fn fuzz_links(data: &[u8]) {
     let headings = document.headings.iter().map(|heading| heading.text.clone());
     let blocks = document.blocks.iter().map(|block| block.id.clone());
     let tags = document.tags.iter().map(|tag| tag.name.clone());
+    let mut end = 0;
+    for block in &document.block_ranges {
+        assert!(block.range.start >= end && !block.range.is_empty(), "blocks are in order");
+        assert!(text.get(block.range.clone()).is_some(), "on character boundaries");
+        end = block.range.end;
+    }
     for range in headings.chain(blocks).chain(tags) {
         assert!(text.get(range).is_some(), "on character boundaries");
     }
@@ -295,6 +302,23 @@ pub fn fuzz_links(data: &[u8]) {
     let _ = base::mentions(&text, "a.md");
     if let Ok(canvas) = canvas::read(&text) {
         assert!(canvas.links.iter().all(|link| !link.node.is_empty()), "each says where it is");
+    }
+}
+
+/// Searches: a query, then a note. Every query is read, in the same way between blanks, and words that
+/// only rank rule out no file.
+pub fn fuzz_search_query(data: &[u8]) {
+    let [query, text] = fields::<2>(data);
+    let read = search_query::parse(&query);
+    assert!(!read.understood.is_empty() && read.words.iter().all(|word| !word.is_empty()));
+    let between = search_query::parse(&format!(" {query}\n"));
+    assert_eq!(read.understood, between.understood, "blanks around it say nothing");
+    for path in ["Folder/a.md", "a.canvas"] {
+        let path = VaultPath::from_disk(path).expect("a path");
+        let file = SearchedFile::new(&path, &text);
+        if read.filter.holds(&file) {
+            assert!(read.filter.without_words().holds(&file), "less is asked for");
+        }
     }
 }
 

@@ -106,6 +106,67 @@ fn a_search_can_be_narrowed() {
     }
 }
 
+/// Bare words rank, all else filters exactly; `all` finds what Obsidian does.
+#[test]
+fn the_search_language_of_obsidian_is_understood() {
+    let vault = vault(&[
+        (
+            "Work/Plan.md",
+            "---\ntags: [work/urgent]\nstatus: Draft\nhours: 4\n---\n# One\nThe meetings of the year.\n\
+             - [ ] call Ann\n- [x] mail Bob\n# Two\nAnn and Bob met.\n",
+        ),
+        (
+            "Work/Minutes.md",
+            "---\nstatus:\nhours: 6\n---\nThe meeting, #work, was short.\nAnn left.\n",
+        ),
+        ("Home.md", "A meeting with Bob about `#work`.\n"),
+    ]);
+    let found = |query: &str, matching: &str| {
+        let answer = vault.ok("search_notes", json!({"query": query, "match": matching}));
+        let mut paths: Vec<String> = paths(&answer).into_iter().map(str::to_owned).collect();
+        paths.sort();
+        assert_eq!(answer["total"], paths.len(), "{query}");
+        (paths.join(" "), answer)
+    };
+    let (home, minutes, plan) = ("Home.md", "Work/Minutes.md", "Work/Plan.md");
+    for (query, ranked, all) in [
+        ("meeting tag:#work", vec![minutes, plan], vec![minutes, plan]),
+        ("meetng path:minutes", vec![minutes], vec![]),
+        ("meeting -tag:work", vec![home], vec![home]),
+        ("meeting short", vec![home, minutes, plan], vec![minutes]),
+        ("meeting -(ann bob)", vec![home, minutes], vec![home, minutes]),
+        ("\"meeting with\" OR file:plan", vec![home, plan], vec![home, plan]),
+        ("short OR path:Work", vec![minutes, plan], vec![minutes, plan]),
+        ("line:(ann bob)", vec![plan], vec![plan]),
+        ("line:(ann left) match-case:Ann", vec![minutes], vec![minutes]),
+        ("section:(ann mail) block:(ann met)", vec![plan], vec![plan]),
+        ("task-todo:call -task-done:call", vec![plan], vec![plan]),
+        ("[status]", vec![minutes, plan], vec![minutes, plan]),
+        ("[status:null]", vec![minutes], vec![minutes]),
+        ("[status:draft] [hours:<5]", vec![plan], vec![plan]),
+        ("/m[a-z]+s of/", vec![plan], vec![plan]),
+        ("-meeting", vec![], vec![]),
+    ] {
+        assert_eq!(found(query, "ranked").0, ranked.join(" "), "{query}");
+        assert_eq!(found(query, "all").0, all.join(" "), "{query}");
+    }
+    let (_, answer) = found("meeting -short", "ranked");
+    assert_eq!(
+        answer["understood"],
+        "the best for \"meeting\" first; only files without \"short\""
+    );
+    let (_, answer) = found("meeting short", "all");
+    assert_eq!(answer["understood"], "files with \"meeting\" and \"short\"");
+    assert_eq!(answer["ignored"], json!([]));
+    for wrong in ["/(/", "tag:", "[", "line:(", "\"", "(", "a:b", "*", "NEAR(", "C++", "AND"] {
+        found(wrong, "ranked");
+        found(wrong, "all");
+    }
+    let text = vault.text("search_notes", json!({"query": "zzzzz tag:"}));
+    let expected = "[`tag:` has nothing right behind it: it is searched for as text]";
+    assert!(text.contains("[read as: ") && text.contains(expected), "{text}");
+}
+
 #[test]
 fn what_changes_is_found_as_it_is_now() {
     let vault = kitchen();

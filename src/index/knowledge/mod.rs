@@ -26,6 +26,7 @@ use super::changes::Feed;
 use super::fresh::{Keeper as _, Withdrawn};
 use super::lasting::Lasting;
 use crate::note::path::VaultPath;
+use crate::note::search_query::{Filter, SearchedFile};
 use crate::note::text::Text;
 use crate::vault::{Cancel, Vault, View};
 use rank::{Ranking, Scored, WEIGHTS};
@@ -44,16 +45,14 @@ const OF_LINKS: f64 = 0.02;
 const CHUNKS: usize = 3;
 
 /// What is looked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Query {
     /// Words, in any spelling ([`words::of`]): the more of them and the rarer, the better.
     pub words: Vec<String>,
-    /// Texts that a note must have, word for word.
-    pub phrases: Vec<String>,
-    /// Words that it must not have.
-    pub without: Vec<String>,
-    /// Whether it must have all words.
-    pub all: bool,
+    /// What a note must be like, whatever words it has.
+    pub filter: Filter,
+    /// Whether it must have one of the words, or of those like them.
+    pub needs_word: bool,
 }
 
 /// Who asks, and for which notes.
@@ -137,8 +136,8 @@ impl Knowledge {
         }
         let vault = &self.0.fresh.vault;
         let table = self.0.fresh.kept();
-        let mut found = answer(&table, query, asking, |path, phrases| {
-            !asking.cancel.is_cancelled() && has_phrases(vault, path, phrases)
+        let mut found = answer(&table, query, asking, |path| {
+            !asking.cancel.is_cancelled() && holds(vault, path, &query.filter)
         });
         if asking.cancel.is_cancelled() {
             return Err(Withdrawn);
@@ -163,38 +162,28 @@ impl std::fmt::Debug for Knowledge {
     }
 }
 
-/// What a table answers; `has_phrases` looks at the text of a note.
+/// What a table answers; `holds` looks whether the text of a note is what the filter asks for.
 fn answer(
     table: &Table,
     query: &Query,
     asking: &Asking<'_>,
-    has_phrases: impl Fn(&VaultPath, &[Vec<String>]) -> bool,
+    holds: impl Fn(&VaultPath) -> bool,
 ) -> Found {
     let mut ranking = Ranking::new(table, |note| asking.view.shows(&note.path), WEIGHTS);
-    let spelt =
-        |texts: &[String]| texts.iter().flat_map(|text| words::of(text)).collect::<Vec<_>>();
-    let phrases: Vec<Vec<String>> = query.phrases.iter().map(|text| words::of(text)).collect();
-    let mut asked = spelt(&query.words);
-    asked.extend(phrases.iter().flatten().cloned());
+    let asked: Vec<String> = query.words.iter().flat_map(|text| words::of(text)).collect();
     let (terms, words_left_out) = ranking.terms(&asked);
-    let mut scored = match terms.is_empty() {
-        false => ranking.rank(&terms),
-        true if query.without.is_empty() => Vec::new(),
-        true => ranking.seen().map(|(note, _)| Scored::without_words(note)).collect(),
-    };
+    let mut scored = ranking.rank(&terms);
+    if !query.needs_word {
+        let ranked: HashSet<u32> = scored.iter().map(|it| it.note).collect();
+        let others = ranking.seen().filter(|(note, _)| !ranked.contains(note));
+        scored.extend(others.map(|(note, _)| Scored::without_words(note)));
+    }
     let note = |number: u32| table.notes[number as usize].as_ref();
-    let without: HashSet<u32> =
-        spelt(&query.without).iter().flat_map(|word| ranking.with(word)).collect();
-    let with: Vec<HashSet<u32>> =
-        phrases.iter().flatten().map(|word| ranking.with(word).into_iter().collect()).collect();
     scored.retain(|it| {
-        (it.has_all || !query.all)
-            && !without.contains(&it.note)
-            && with.iter().all(|notes| notes.contains(&it.note))
-            && note(it.note).is_some_and(|note| {
-                (asking.wants)(&note.path, note.stamp.1)
-                    && (phrases.is_empty() || has_phrases(&note.path, &phrases))
-            })
+        note(it.note).is_some_and(|note| {
+            (asking.wants)(&note.path, note.stamp.1)
+                && (query.filter.is_empty() || holds(&note.path))
+        })
     });
     let mut scored: Vec<(Scored, &Note)> =
         scored.into_iter().filter_map(|it| Some((it, note(it.note)?))).collect();
@@ -228,15 +217,9 @@ fn answer(
     Found { notes, total: scored.len(), unread: 0, words_left_out, marks }
 }
 
-/// Whether a note has these texts word for word, in its name or its text.
-fn has_phrases(vault: &Vault, path: &VaultPath, phrases: &[Vec<String>]) -> bool {
+/// Whether a note, as it is now, is what a filter asks for; one that cannot be read is not.
+fn holds(vault: &Vault, path: &VaultPath, filter: &Filter) -> bool {
     let Ok(content) = vault.read(path) else { return false };
-    let Ok(text) = Text::decode(&content.bytes, path.name()) else { return false };
-    let places = [words::of(path.stem()), words::of(text.body())];
-    phrases.iter().all(|phrase| {
-        phrase.is_empty()
-            || places
-                .iter()
-                .any(|words| words.windows(phrase.len()).any(|part| part == &phrase[..]))
-    })
+    let text = Text::decode(&content.bytes, path.name());
+    filter.holds(&SearchedFile::new(path, text.as_ref().map_or("", |text| text.body())))
 }

@@ -61,11 +61,8 @@ impl Hits {
 
 /// A word of a question.
 pub(super) struct Term {
-    pub text: String,
     /// The words it stands for, and how much each counts.
     pub like: Vec<(u32, f64)>,
-    /// Whether the word itself stands anywhere.
-    pub is_known: bool,
 }
 
 /// A note that answers.
@@ -77,14 +74,12 @@ pub(super) struct Scored {
     pub is_called: bool,
     /// Whether one of the words stands in its text.
     pub is_in_text: bool,
-    /// Whether all words are in it.
-    pub has_all: bool,
 }
 
 impl Scored {
     /// A note of which no words are asked for.
     pub fn without_words(note: u32) -> Self {
-        Self { note, score: 0.0, is_called: false, is_in_text: false, has_all: true }
+        Self { note, score: 0.0, is_called: false, is_in_text: false }
     }
 }
 
@@ -93,8 +88,6 @@ impl Scored {
 struct How {
     is_called: bool,
     is_in_text: bool,
-    /// How many of the terms it has, from the first one on without a gap.
-    terms: usize,
 }
 
 /// What one term adds to the score of each note and chunk: that of the best of the words it stands for.
@@ -167,7 +160,7 @@ impl<'t> Ranking<'t> {
             let is_known = !self.with(text).is_empty();
             let is_there = |word| !self.hits(word).notes.is_empty();
             let like = self.table.dictionary.like(text, !is_known, is_there);
-            Term { text: text.clone(), like, is_known }
+            Term { like }
         };
         (terms.into_iter().map(term).collect(), left_out)
     }
@@ -178,11 +171,9 @@ impl<'t> Ranking<'t> {
         let mut of_notes = vec![0.0; size];
         let mut how = vec![How::default(); size];
         let mut parts = Parts { notes: vec![0.0; size], chunks: vec![0.0; self.of_chunks.len()] };
-        for (before, term) in terms.iter().enumerate() {
+        for term in terms {
             for (word, weight) in &term.like {
-                let text = &self.table.dictionary.word(*word).text;
-                let is_it = !term.is_known || text.contains(&*term.text);
-                self.add(*word, *weight, &mut parts, &mut how, is_it.then_some(before));
+                self.add(*word, *weight, &mut parts, &mut how);
             }
             for (total, part) in of_notes.iter_mut().zip(&mut parts.notes) {
                 *total += std::mem::take(part);
@@ -194,10 +185,10 @@ impl<'t> Ranking<'t> {
         let scored = self.seen().filter(|(note, _)| of_notes[*note as usize] > 0.0);
         let score = |(number, note): (u32, &Note)| {
             let best = self.chunk_scores(note).iter().copied().fold(0.0, f64::max);
-            let How { is_called, is_in_text, terms: met } = how[number as usize];
+            let How { is_called, is_in_text } = how[number as usize];
             let whole = of_notes[number as usize];
             let score = self.weights.chunk * best + (1.0 - self.weights.chunk) * whole;
-            Scored { note: number, score, is_called, is_in_text, has_all: met == terms.len() }
+            Scored { note: number, score, is_called, is_in_text }
         };
         scored.map(score).collect()
     }
@@ -216,16 +207,8 @@ impl<'t> Ranking<'t> {
         &self.of_chunks[first..first + note.lengths.len()]
     }
 
-    /// Adds what one word tells of the notes and chunks in which it stands. With `before`, it stands for the
-    /// term after so many others: a note that has all of those has this one too.
-    fn add(
-        &self,
-        word: u32,
-        weight: f64,
-        parts: &mut Parts,
-        how: &mut [How],
-        before: Option<usize>,
-    ) {
+    /// Adds what one word tells of the notes and chunks in which it stands.
+    fn add(&self, word: u32, weight: f64, parts: &mut Parts, how: &mut [How]) {
         let hits = self.hits(word);
         let weights = &self.weights;
         let rarity = |all: f64, with: usize| {
@@ -275,7 +258,6 @@ impl<'t> Ranking<'t> {
             let part = &mut parts.notes[number as usize];
             *part = part.max(score);
             let how = &mut how[number as usize];
-            how.terms += usize::from(before == Some(how.terms));
             how.is_called |= called & 0b1111 > 0;
             how.is_in_text |= !chunks.is_empty();
         }

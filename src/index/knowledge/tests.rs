@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::table::{Read, of_note};
 use super::*;
 use crate::index::fresh::Keeper as _;
+use crate::note::search_query::parse;
 
 /// A path, how often a word is in the note's names, and how often in each of its chunks.
 type Place = (String, u8, Vec<(u16, u8)>);
@@ -43,14 +44,14 @@ fn table(notes: &[(&str, &str)]) -> Table {
 }
 
 fn query(text: &str) -> Query {
-    Query { words: vec![text.to_owned()], ..Query::default() }
+    Query { words: vec![text.to_owned()], needs_word: true, ..Query::default() }
 }
 
 fn ask(table: &Table, query: &Query, view: &View) -> Found {
     let cancel = Cancel::default();
     let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
     let asking = Asking { view, cancel: &cancel, wants: &wants, links: &links, page: 0..50 };
-    answer(table, query, &asking, |_, _| true)
+    answer(table, query, &asking, |path| !path.as_str().contains("Tea"))
 }
 
 fn found(table: &Table, query: &Query) -> Vec<String> {
@@ -92,12 +93,10 @@ fn the_note_that_answers_comes_first() {
     for nothing in ["", "xylophone", "!?", "\"", "NEAR(", "/("] {
         assert_eq!(found(&table, &query(nothing)), [""; 0], "{nothing}");
     }
-    let all = Query { all: true, ..query("water kettle") };
-    assert_eq!(found(&table, &all), ["Kitchen/Kettle.md"]);
-    let without = Query { without: vec!["boiled".to_owned()], ..query("water") };
-    assert_eq!(found(&table, &without).len(), 2);
-    let only_without = Query { words: Vec::new(), ..without };
-    assert_eq!(found(&table, &only_without).len(), 3);
+    let filtered = Query { filter: parse("-boiled").filter, ..query("water") };
+    assert_eq!(found(&table, &filtered), ["Garden/Watering.md", "Kitchen/Kettle.md"]);
+    let any = Query { needs_word: false, ..filtered };
+    assert_eq!(found(&table, &any), ["Garden/Watering.md", "Kitchen/Kettle.md", "日本.md"]);
     let very_many: String = (0..100).map(|number| format!("word{number} ")).collect();
     assert_eq!(ask(&table, &query(&very_many), &view).words_left_out, 68);
 }
@@ -121,7 +120,7 @@ proptest! {
     #[test]
     fn what_was_changed_answers_as_what_was_built_anew(
         history in prop::collection::vec((0..6u8, prop::option::of(text())), 1..20), asked in text(),
-        (all, hidden) in (any::<bool>(), any::<bool>()),
+        (needs_word, hidden) in (any::<bool>(), any::<bool>()),
     ) {
         let name = |number: u8| format!("{}/{number} water.md", if number < 3 { "A" } else { "B" });
         let mut kept = Table::default();
@@ -142,7 +141,7 @@ proptest! {
             }
             table
         };
-        let query = Query { all, ..query(&asked) };
+        let query = Query { needs_word, ..query(&asked) };
         let view = View::default();
         let answered = ask(&kept, &query, &view);
         prop_assert_eq!(&answered, &ask(&rebuilt(0, 6), &query, &view));

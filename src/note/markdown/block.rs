@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::inline::{self, Found, Place};
-use super::{BlockId, Heading, ahead};
+use super::{Block, BlockId, Heading, ahead};
 
 /// The most list marks parsed in one line.
 const MAX_MARKS: usize = 16;
@@ -35,6 +35,10 @@ struct Walk<'t, 'f> {
     lists: Vec<usize>,
     /// The lines of the open paragraph; the first one without container marks.
     paragraph: Vec<Range<usize>>,
+    /// The lines of the open block, skipped ones included.
+    block: Option<Block>,
+    /// Whether the open block ends with the current line.
+    ends: bool,
     quotes: usize,
     /// The position of the last `$$`: nothing opens after it.
     last_math: usize,
@@ -49,6 +53,8 @@ pub(super) fn walk(text: &str, start: usize, found: &mut Found) {
         skip: None,
         lists: Vec::new(),
         paragraph: Vec::new(),
+        block: None,
+        ends: false,
         quotes: 0,
         last_math,
     };
@@ -73,8 +79,17 @@ impl Walk<'_, '_> {
             self.blank();
             return;
         }
+        let was_skipping = self.skip.is_some();
         if self.skipped(quotes, indent, content, &line) {
+            self.extend(line);
+            if self.skip.is_none() && self.paragraph.is_empty() {
+                self.flush();
+            }
             return;
+        }
+        if was_skipping {
+            // The line is the first one outside of the block.
+            self.flush();
         }
         if quotes != self.quotes {
             // A line without the mark can still continue a quoted paragraph.
@@ -85,12 +100,27 @@ impl Walk<'_, '_> {
             }
         }
         self.open(indent, content..line.end);
+        self.extend(line);
+        if std::mem::take(&mut self.ends) {
+            self.flush();
+        }
     }
 
     fn blank(&mut self) {
-        self.flush();
         if matches!(self.skip, Some(Skip::HtmlBlock)) {
             self.skip = None;
+        }
+        if self.skip.is_none() {
+            self.flush();
+        }
+    }
+
+    /// Adds a line to the open block, or opens one with it.
+    fn extend(&mut self, line: Range<usize>) {
+        match &mut self.block {
+            Some(block) if !block.range.is_empty() => block.range.end = line.end,
+            Some(block) => block.range = line,
+            None => self.block = Some(Block { range: line, task: None }),
         }
     }
 
@@ -204,6 +234,8 @@ impl Walk<'_, '_> {
                 return;
             }
             line.start = after;
+            let task = task(&self.text[line.clone()]);
+            self.block = Some(Block { range: 0..0, task });
             while self.text[line.clone()].starts_with('>') {
                 line.start = self.indent(line.start + 1, line.end).1;
             }
@@ -230,19 +262,21 @@ impl Walk<'_, '_> {
             let text = line.start + text.start..line.start + text.end;
             self.found.headings.push(Heading { level, text, line: 0 });
             self.paragraph.push(line);
-            self.flush();
+            self.ends = true;
         } else if let Some(skip) = html(rest, self.paragraph.is_empty()) {
             self.flush();
             let ends_here = matches!(skip, Skip::Html(end) if contains_ignoring_case(rest, end));
             self.skip = (!ends_here).then_some(skip);
+            self.ends = ends_here;
         } else if let Some(level) = setext(rest).filter(|_| !self.paragraph.is_empty()) {
             let end = self.paragraph.last().map_or(line.start, |last| last.end);
             let start = self.paragraph.first().map_or(end, |first| first.start);
             let text = trimmed(self.text, start..end);
             self.found.headings.push(Heading { level, text, line: 0 });
-            self.flush();
+            self.ends = true;
         } else if is_rule(rest) {
             self.flush();
+            self.ends = true;
         } else {
             self.paragraph.push(line);
         }
@@ -250,6 +284,7 @@ impl Walk<'_, '_> {
 
     /// Ends the paragraph and parses it.
     fn flush(&mut self) {
+        self.found.block_ranges.extend(self.block.take().filter(|block| !block.range.is_empty()));
         let lines = std::mem::take(&mut self.paragraph);
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
         if let Some(id) = block_id(self.text, last.clone()) {
@@ -287,6 +322,14 @@ fn list_mark(text: &str) -> Option<usize> {
         _ => return None,
     };
     matches!(bytes.get(width), None | Some(b' ' | b'\t')).then_some(width)
+}
+
+/// The mark of the task that a list item with this text is: `[x] done`.
+fn task(text: &str) -> Option<char> {
+    let mut chars = text.strip_prefix('[')?.chars();
+    let mark = chars.next()?;
+    let rest = chars.as_str().strip_prefix(']')?;
+    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(mark)
 }
 
 /// The character and length of a fence that opens here.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{BlockId, Heading, TagAt, ahead, destination};
+use super::{Block, BlockId, Heading, TagAt, ahead, destination};
 use crate::note::link::{Encoding, Link, LinkKind};
 use crate::note::tag;
 
@@ -16,6 +16,7 @@ pub(super) struct Found {
     pub links: Vec<Link>,
     pub headings: Vec<Heading>,
     pub blocks: Vec<BlockId>,
+    pub block_ranges: Vec<Block>,
     pub tags: Vec<TagAt>,
     /// The positions of `%%`, with the number of the piece of prose.
     pub percents: Vec<(usize, usize)>,

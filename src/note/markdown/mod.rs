@@ -42,6 +42,16 @@ pub struct BlockId {
     pub line: usize,
 }
 
+/// A block of the body: a paragraph, a list item without the items below it, a heading, a table,
+/// code, or whatever else stands apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Its lines, with the marks before them, without the last line's end.
+    pub range: Range<usize>,
+    /// The character between the brackets of a task; a blank if it is open.
+    pub task: Option<char>,
+}
+
 /// A tag in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagAt {
@@ -64,6 +74,8 @@ pub struct Document {
     pub headings: Vec<Heading>,
     /// Every block id.
     pub blocks: Vec<BlockId>,
+    /// Every block, in order; none overlap.
+    pub block_ranges: Vec<Block>,
     /// Every tag of the body; the tags of the frontmatter are in its properties.
     pub tags: Vec<TagAt>,
 }
@@ -84,6 +96,7 @@ pub fn read(text: &str) -> Document {
     document.links.append(&mut found.links);
     document.headings = found.headings;
     document.blocks = found.blocks;
+    document.block_ranges = found.block_ranges;
     document.tags = found.tags;
     document.links.sort_by_key(|link| (link.range.start, std::cmp::Reverse(link.range.end)));
     number_lines(text, &mut document);

@@ -15,24 +15,32 @@ use crate::index::knowledge::{Asking, Found, FoundNote, Query};
 use crate::index::links::Seen;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
+use crate::note::search_query;
 use crate::note::text::Text;
 use passage::Passage;
 
 /// Notes in one answer.
 const MOST: usize = 50;
 
+/// Characters in which an answer says how the query was read.
+const MOST_UNDERSTOOD: usize = 1_000;
+
+/// Parts of the query that an answer names as not read as meant.
+const MOST_IGNORED: usize = 20;
+
 /// Finds notes by words.
 pub struct SearchNotes;
 
 /// Finds the notes that answer a question or have some words, the best first, each with the passages that
 /// answer best and a link to cite them by. Words may be inflected or misspelt, in any language; notes with more of
-/// them, and with rarer ones, come first. Ask in the words that the notes would use. `"exact words"` in
-/// quotes must stand in a note just so; a note with a word after `-` is left out. To find text by a pattern, use
-/// search_files; by properties, query_notes.
+/// them, and with rarer ones, come first. Ask in the words that the notes would use. All else of Obsidian's search
+/// language filters exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:( )`,
+/// `block:( )`, `section:( )`, `task-todo:`, `[property:value]`. To find the lines that match a pattern, use
+/// search_files; to list notes by properties, query_notes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The question or the words: `how to descale the kettle`, `"green tea" -black`.
+    /// The question, the words or the search: `how to descale the kettle`, `"green tea" -black tag:#drink`.
     query: String,
     /// Only notes below this folder, or only this note. Left out: the whole vault.
     #[serde(default)]
@@ -43,7 +51,8 @@ pub struct Input {
     /// The first note shown, from 1: how to go on where an answer ended.
     #[serde(default = "paging::first")]
     first_result: usize,
-    /// Which notes: `ranked` has those with any of the words, `all` only those that have all of them.
+    /// Which notes: `ranked` has those with any of the words, `all` only those that have all of them in that very
+    /// spelling, as Obsidian's search does.
     #[serde(default, rename = "match")]
     matching: Matching,
     /// Only notes last changed then or later: `2026-11-20`, `3 days`, `yesterday`.
@@ -61,7 +70,7 @@ pub enum Matching {
     /// Those with any of the words.
     #[default]
     Ranked,
-    /// Those with all of them.
+    /// Those with all of them as they are written, within longer words too.
     All,
 }
 
@@ -74,8 +83,12 @@ fn ten() -> usize {
 pub struct Output {
     /// The best first.
     notes: Vec<NoteFound>,
-    /// How many notes have any of the words, or words like them; all of them where `match` is `all`.
+    /// How many notes were found in all.
     total: usize,
+    /// How the query was read.
+    understood: String,
+    /// What of it was not read as it may have been meant, and why; at most 20.
+    ignored: Vec<String>,
     /// Notes of the vault that are still to be read, so that they could not be found.
     unread_notes: usize,
     /// Words that were not looked for, since there were more than 32: the commonest.
@@ -144,7 +157,8 @@ impl Tool for SearchNotes {
                 && since.is_none_or(|since| changed >= since)
                 && until.is_none_or(|until| changed < until)
         };
-        let query = Query { all: input.matching == Matching::All, ..query(&input.query)? };
+        let (query, understood, mut ignored) = query(&input)?;
+        ignored.truncate(MOST_IGNORED);
         let links = graph::so_far(context)?;
         let view = context.vault.view();
         let asking = Asking {
@@ -158,36 +172,41 @@ impl Tool for SearchNotes {
         let found = found.map_err(|_| ToolError::cancelled())?;
         let Found { notes, total, unread, words_left_out, marks } = found;
         let notes = notes.into_iter().map(|note| shown(context, &links, note, &marks)).collect();
-        let data = Output { notes, total, unread_notes: unread, words_left_out };
+        let unread_notes = unread;
+        let data = Output { notes, total, understood, ignored, unread_notes, words_left_out };
         Ok(Answer::new(text(&data, skipped), data))
     }
 }
 
-/// Reads a query: words, `"exact words"`, and `-word` for what is not wanted.
-fn query(text: &str) -> Result<Query, ToolError> {
-    if text.trim().is_empty() {
+/// What is looked for, how that reads in English, and what was not read as meant.
+fn query(input: &Input) -> Result<(Query, String, Vec<String>), ToolError> {
+    if input.query.trim().is_empty() {
         return Err(ToolError::new(
             ErrorCode::InvalidInput,
             "`query` is empty",
             "give a question or some words, such as `descale kettle`",
         ));
     }
-    let mut query = Query::default();
-    // A quote that is never closed is none.
-    let quotes = text.matches(['"', '“', '”']).count() / 2 * 2;
-    for (number, part) in text.splitn(quotes + 1, ['"', '“', '”']).enumerate() {
-        if number % 2 == 1 {
-            query.phrases.push(part.to_owned());
-            continue;
+    let search_query::Query { words, filter, understood, ignored } =
+        search_query::parse(&input.query);
+    let needs_word = input.matching == Matching::Ranked && filter.has_bare_words();
+    let (filter, mut understood) = match needs_word {
+        false => (filter, understood),
+        true => {
+            let filter = filter.without_words();
+            let only = match filter.is_empty() {
+                true => String::new(),
+                false => format!("; only {}", filter.sentence()),
+            };
+            let ranked = format!("the best for \"{}\" first{only}", words.join(" "));
+            (filter, ranked)
         }
-        for word in part.split_whitespace() {
-            match word.strip_prefix('-').filter(|word| word.chars().any(char::is_alphanumeric)) {
-                Some(word) => query.without.push(word.to_owned()),
-                None => query.words.push(word.to_owned()),
-            }
-        }
+    };
+    if let Some((end, _)) = understood.char_indices().nth(MOST_UNDERSTOOD) {
+        understood.truncate(end);
+        understood.push('…');
     }
-    Ok(query)
+    Ok((Query { words, filter, needs_word }, understood, ignored))
 }
 
 /// A note as it is shown, its passages from the text as it is now.
@@ -229,10 +248,13 @@ fn text(found: &Output, skipped: usize) -> String {
         }
     }
     lines.push(match found.total {
-        0 => "no note has any of these words; try others, or search_files for a part of a word"
-            .to_owned(),
+        0 => "no note is found; try other words, or search_files for a pattern".to_owned(),
         total => paging::summary(skipped, found.notes.len(), total, "or ask with rarer words"),
     });
+    if found.total == 0 || !found.ignored.is_empty() {
+        lines.push(format!("[read as: {}]", found.understood));
+    }
+    lines.extend(found.ignored.iter().map(|ignored| format!("[{ignored}]")));
     if found.words_left_out > 0 {
         lines.push(format!(
             "[{} not looked for: the commonest]",
@@ -244,27 +266,4 @@ fn text(found: &Output, skipped: usize) -> String {
         lines.push(format!("[not whole: {unread} are still to be read; ask again in a while]"));
     }
     lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_that_is_typed_is_an_error() {
-        for (text, words, phrases, without) in [
-            ("green tea", &["green", "tea"][..], &[][..], &[][..]),
-            ("\"green tea\" -black x", &["x"], &["green tea"], &["black"]),
-            ("“so it is”", &[], &["so it is"], &[]),
-            ("it's \"open", &["it's", "\"open"], &[], &[]),
-            ("a \"b\" \"c", &["a", "\"c"], &["b"], &[]),
-            ("- -- NEAR( a:b * /(/", &["-", "--", "NEAR(", "a:b", "*", "/(/"], &[], &[]),
-        ] {
-            let query = query(text).expect("a query");
-            assert_eq!(query.words, words, "{text}");
-            assert_eq!(query.phrases, phrases, "{text}");
-            assert_eq!(query.without, without, "{text}");
-        }
-        assert_eq!(query(" ").map_err(|error| error.code), Err(ErrorCode::InvalidInput));
-    }
 }
