@@ -229,8 +229,7 @@ fn text(found: &Output, skipped: usize) -> String {
         }
     }
     lines.push(match found.total {
-        0 => "no note has any of these words; try others, or search_files for a part of a word"
-            .to_owned(),
+        0 => "no note has any of these words; try others".to_owned(),
         total => paging::summary(skipped, found.notes.len(), total, "or ask with rarer words"),
     });
     if found.words_left_out > 0 {
