@@ -68,7 +68,18 @@ fn passage(text: &str, document: &Document, chunk: &Chunk, met: &[Met]) -> Passa
         headings,
         first_line: chunk.first_line,
         last_line: chunk.last_line,
-        snippet: snippet(text, chunk, at),
+        snippet: snippet(text, below(text, document, chunk, &above), at),
+    }
+}
+
+/// What of a chunk stands below the last of these headings, which is shown for itself; all of it where nothing does.
+fn below(text: &str, document: &Document, chunk: &Chunk, above: &[usize]) -> Range<usize> {
+    let range = chunk.range.clone();
+    let heading = above.last().map(|number| document.headings[*number].text.end);
+    let Some(end) = heading.filter(|end| range.contains(end)) else { return range };
+    match text[end..range.end].find('\n').map(|newline| end + newline + 1) {
+        Some(start) if !text[start..range.end].trim().is_empty() => start..range.end,
+        _ => range,
     }
 }
 
@@ -90,17 +101,17 @@ fn best(met: &[Met]) -> Option<usize> {
 }
 
 /// The text around `at` in one line, whole words, with an ellipsis where it goes on.
-fn snippet(text: &str, chunk: &Chunk, at: usize) -> String {
-    let before = &text[chunk.range.start..at];
+fn snippet(text: &str, range: Range<usize>, at: usize) -> String {
+    let before = &text[range.start..at.max(range.start)];
     let start = match before.char_indices().rev().nth(BEFORE) {
-        None => chunk.range.start,
+        None => range.start,
         Some((far, _)) => {
             let near =
                 before[far..].find(char::is_whitespace).map_or(before.len(), |blank| far + blank);
-            chunk.range.start + near
+            range.start + near
         }
     };
-    let rest = &text[start..chunk.range.end];
+    let rest = &text[start..range.end];
     let mut shown = String::new();
     let mut is_whole = true;
     let mut count = 0;
@@ -120,7 +131,7 @@ fn snippet(text: &str, chunk: &Chunk, at: usize) -> String {
         shown.push_str(word);
         count += length + 1;
     }
-    let begin = if text[chunk.range.start..start].trim().is_empty() { "" } else { "… " };
+    let begin = if text[range.start..start].trim().is_empty() { "" } else { "… " };
     let end = if is_whole { "" } else { " …" };
     format!("{begin}{shown}{end}")
 }
@@ -164,7 +175,8 @@ mod tests {
             found.iter().map(|it| (&*it.subpath, it.first_line, it.last_line)).collect();
         assert_eq!(links, [("#A b c", 1, 4), ("#Three#Same", 8, 10)]);
         assert_eq!(found[0].headings, ["One", "A [[b|c]]"]);
-        assert_eq!(found[1].snippet, "# Three ## Same kettle");
+        assert_eq!(found[0].snippet, "more of the kettle here");
+        assert_eq!(found[1].snippet, "kettle");
         let begun = of("plain text", &[7], &marks(&["kettle"]));
         assert_eq!((&*begun[0].snippet, &*begun[0].subpath), ("plain text", ""));
         assert_eq!(of("", &[0], &marks(&[])), []);
