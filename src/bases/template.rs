@@ -26,7 +26,7 @@ pub const MAX_NAME_BYTES: usize = 200;
 /// `note.title`. Two opening braces that are meant as such are written `{{"{{"}}`.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// The source text.
+    /// As written, with its expressions in braces.
     pub source: Text,
     pub parts: Vec<Part>,
     purpose: Purpose,

@@ -63,6 +63,7 @@ impl Event {
         self
     }
 
+    /// Which hooks receive it.
     pub fn kind(&self) -> Kind {
         self.kind
     }

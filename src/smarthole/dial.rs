@@ -8,14 +8,17 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+/// A byte stream in both directions, as WebSocket frames need.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
+/// The future of a connection attempt.
 pub type Dialled = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
 
 /// Makes connections; simulations implement it in memory.
 pub trait Dial: Send + Sync + 'static {
+    /// Connects to a port of this machine.
     fn dial(&self, port: u16) -> Dialled;
 }
 

@@ -96,19 +96,23 @@ pub fn read(text: &str) -> Option<Incoming> {
     }
 }
 
+/// The first frame, which announces the steward.
 pub fn registration(name: &str, description: &str, version: &str) -> String {
     let payload = json!({ "name": name, "description": description, "version": version });
     json!({ "type": "registration", "payload": payload }).to_string()
 }
 
+/// Tells SmartHole that the message is stored.
 pub fn ack(id: &str) -> String {
     response(id, "ack", &json!({}))
 }
 
+/// Tells SmartHole to give the message to another program.
 pub fn reject(id: &str, reason: &str) -> String {
     response(id, "reject", &json!({ "reason": reason }))
 }
 
+/// Shows a text to the person.
 pub fn notification(notification: &Notification) -> String {
     let priority = match notification.priority {
         Priority::Normal => "normal",

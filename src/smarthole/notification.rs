@@ -15,6 +15,7 @@ pub struct Notification {
     pub priority: Priority,
 }
 
+/// How SmartHole presents a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     Normal,

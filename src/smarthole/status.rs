@@ -1,5 +1,6 @@
 //! The status of the connection to SmartHole.
 
+/// What subscribers and `steward status` are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionStatus {
     pub state: ConnectionState,
@@ -9,6 +10,7 @@ pub struct ConnectionStatus {
     pub reason: String,
 }
 
+/// Whether messages can arrive, and why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionState {
     /// In the settings.
@@ -24,6 +26,7 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
+    /// For logs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",

@@ -197,6 +197,7 @@ impl Catalogue {
         })
     }
 
+    /// Numbers of entries by kind, kept up to date with every change.
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -94,6 +94,7 @@ impl Reader {
         symlinks::redirected_links(self, from, to)
     }
 
+    /// Stats many files with their folders held open.
     pub fn batch_stat(&self) -> BatchStat<'_> {
         BatchStat::new(self)
     }

@@ -75,6 +75,7 @@ impl Resolver {
         Self { watcher: Arc::clone(&self.watcher), view }
     }
 
+    /// The part of the vault that the caller may see.
     pub fn view(&self) -> &View {
         &self.view
     }

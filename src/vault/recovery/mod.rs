@@ -19,6 +19,7 @@ use crate::note::path::VaultPath;
 pub struct Rescued(PathBuf);
 
 impl Rescued {
+    /// For reading, from the start.
     pub fn open(&self) -> io::Result<File> {
         File::open(&self.0)
     }
@@ -38,10 +39,12 @@ pub struct Recovery {
 }
 
 impl Recovery {
+    /// With the steward's state folder of this vault.
     pub fn new(state: &Path) -> Self {
         Self { state: state.to_owned(), warnings: Mutex::default() }
     }
 
+    /// The steward's own folder for this vault.
     pub fn state(&self) -> &Path {
         &self.state
     }

@@ -95,6 +95,7 @@ impl Writer {
         self.durable.batch(files)
     }
 
+    /// The read side.
     pub fn vault(&self) -> &Reader {
         &self.vault
     }

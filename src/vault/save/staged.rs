@@ -136,6 +136,7 @@ impl Staged {
         Ok(staged)
     }
 
+    /// The target that the commit will replace or create.
     pub fn path(&self) -> &VaultPath {
         &self.path
     }

@@ -59,7 +59,7 @@ enum FsEvent {
     Changed(VaultPath),
     /// A folder was created or moved here: its content may be new too.
     NewFolder(VaultPath),
-    /// From and to.
+    /// The old path, then the new one.
     Renamed(VaultPath, VaultPath),
     /// Events were lost, or the root itself changed.
     Lost,
@@ -215,6 +215,7 @@ impl Watcher {
         lock(&self.watch).wake();
     }
 
+    /// How changes made by other programs are found now.
     pub fn watching(&self) -> Watching {
         lock(&self.watch).state()
     }
