@@ -1,4 +1,4 @@
-//! `steward find`: the notes that answer a question, the best first.
+//! `steward find`: finds the notes that answer a question, best first.
 
 use std::process::ExitCode;
 

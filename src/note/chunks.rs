@@ -1,8 +1,7 @@
-//! A note cut into chunks: what is found, ranked and cited as one.
+//! Splits a note into chunks, the units of search, ranking and citation.
 //!
-//! A chunk is a section, from one heading to the next. A long section is several chunks, cut between
-//! paragraphs where that can be; short sections below the same top heading are one. The frontmatter is in no
-//! chunk.
+//! A chunk is a section, from one heading to the next. A long section becomes several chunks, split between
+//! paragraphs if possible; short sections below the same top heading are joined. Chunks exclude the frontmatter.
 
 use std::ops::Range;
 
@@ -14,7 +13,7 @@ const LONGEST: usize = 1_200;
 /// Characters below which a section joins its neighbour.
 const SHORT: usize = 200;
 
-/// Chunks of one note. The last of these holds all the rest.
+/// The most chunks of a note. The last one has the rest of the text.
 const MOST: usize = 2_000;
 
 /// A piece of a note.
@@ -24,14 +23,14 @@ pub struct Chunk {
     pub range: Range<usize>,
     /// The first line, from 1.
     pub first_line: usize,
-    /// The last line, itself included.
+    /// The last line, inclusive.
     pub last_line: usize,
     /// The headings above its beginning, the top one first, as positions in [`Document::headings`].
     pub path: Vec<usize>,
 }
 
-/// The chunks of a note in the order of the text; `document` is `text` as it was parsed. They do not overlap,
-/// and outside of them the body has only white space.
+/// The chunks of a note in the order of the text; `document` is the parsed `text`. They do not overlap, and cover
+/// all of the body but white space.
 pub fn cut(text: &str, document: &Document) -> Vec<Chunk> {
     let mut pieces: Vec<(Range<usize>, Vec<usize>)> = Vec::new();
     for (mut rest, path) in sections(text, document) {
@@ -98,14 +97,14 @@ fn sections(text: &str, document: &Document) -> Vec<(Range<usize>, Vec<usize>)> 
     sections
 }
 
-/// Goes from the headings in `path` to the next one, `number`.
+/// Updates the heading path for the next heading, `number`.
 fn enter(path: &mut Vec<usize>, document: &Document, number: usize) {
     let level = document.headings[number].level;
     path.retain(|above| document.headings[*above].level < level);
     path.push(number);
 }
 
-/// How many bytes of a section the first chunk of it has.
+/// The length in bytes of the first chunk of a section.
 fn piece(section: &str) -> usize {
     let Some((longest, _)) = section.char_indices().nth(LONGEST) else { return section.len() };
     let window = &section[..longest];
@@ -115,7 +114,7 @@ fn piece(section: &str) -> usize {
     };
     let after = |mark: &str| window.rfind(mark).map(|at| at + mark.len());
     let paragraph = after("\n\n").max(after("\n\r\n"));
-    // A cut near the beginning would leave a chunk of next to nothing.
+    // A split near the start would leave a tiny chunk.
     let is_far = |at: &usize| *at > longest / 4;
     let far = |at: Option<usize>| at.filter(is_far);
     far(paragraph).or_else(|| far(after("\n"))).or_else(|| far(blank())).unwrap_or(longest)

@@ -1,8 +1,7 @@
-//! Every word of the notes once, and which words are like a given one.
+//! The dictionary of all words, and the similar words of a word.
 //!
-//! Likeness is that of letters: the share of groups of three letters that two words have in common (Dice). So
-//! a plural, another ending or a part of a long compound is found in any language without knowing its grammar.
-//! A word with a typing error in it is found by its edit distance.
+//! Similarity is the Dice coefficient of the words' trigrams. It finds plurals, other endings and parts of compounds
+//! in any language without its grammar. Misspelt words are found by edit distance.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
@@ -11,30 +10,30 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::words;
 
-/// Words like it that a word of a question stands for, itself included.
+/// The most similar words of a word, itself included.
 pub(super) const MOST_LIKE: usize = 24;
 
-/// The least share of letter groups that words like each other have in common.
+/// The lowest Dice coefficient of similar words.
 const LEAST_LIKE: f64 = 0.5;
 
-/// Letters from which two typing errors are looked for.
+/// Length from which a word may have two typing errors.
 const TWO_ERRORS: usize = 7;
 
-/// Letters from which one is.
+/// Length from which a word may have one typing error.
 const ONE_ERROR: usize = 4;
 
-/// How much a word counts that has one typing error, and two.
+/// Weights of words with one and two typing errors.
 const WITH_ERRORS: [f64; 2] = [0.8, 0.5];
 
-/// A word, and where it stands.
+/// A word and its postings.
 #[derive(Debug, Default)]
 pub(super) struct Word {
     pub text: Box<str>,
-    /// How many groups of letters it has.
+    /// The number of its trigrams.
     groups: u8,
-    /// Where it stands, one note after the other; `table` says how it is written.
+    /// Postings by note; `table` describes the format.
     pub places: Vec<u8>,
-    /// The number of the last note in which it stands.
+    /// The number of the last note in the postings.
     pub last: u32,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct Dictionary {
     words: Vec<Word>,
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The words that have each group of letters.
+    /// The words with each trigram.
     groups: HashMap<u64, Vec<u32>>,
 }
 
@@ -57,13 +56,13 @@ impl Dictionary {
         &self.words
     }
 
-    /// The number of a word in its one spelling.
+    /// The number of a normalised word.
     pub fn find(&self, text: &str) -> Option<u32> {
         let is_it = |number: &u32| *self.words[*number as usize].text == *text;
         self.numbers.find(self.hasher.hash_one(text), is_it).copied()
     }
 
-    /// The word, which is put in where it is new.
+    /// The number of a word; adds a new word.
     pub fn entry(&mut self, text: &str) -> &mut Word {
         let number = self.find(text).unwrap_or_else(|| self.add(text));
         &mut self.words[number as usize]
@@ -83,15 +82,15 @@ impl Dictionary {
         number
     }
 
-    /// The words like `text`, in its one spelling, and how much each counts, from 0 to 1: the most alike first.
-    /// `text` itself counts 1. Only words that are `there` count. With `errors`, also words that `text` could
-    /// be with typing errors.
+    /// The words similar to the normalised word `text` with weights from 0 to 1, most similar first. `text` itself has
+    /// weight 1. Only words that are `there` are included. With `errors`, also words from which `text` differs by typing
+    /// errors.
     pub fn like(&self, text: &str, errors: bool, there: impl Fn(u32) -> bool) -> Vec<(u32, f64)> {
         let mut like: HashMap<u32, f64> = HashMap::new();
         if words::is_dense(text) {
             like.extend(self.find(text).map(|number| (number, 1.0)));
             if text.chars().nth(1).is_none() {
-                // The pairs that one character stands in.
+                // The pairs that contain the character.
                 let pairs = self.numbered().filter(|(_, word)| word.text.contains(text));
                 like.extend(pairs.map(|(number, _)| (number, 1.0)));
             }
@@ -112,7 +111,7 @@ impl Dictionary {
         there.take(MOST_LIKE).collect()
     }
 
-    /// The words that have enough groups of letters in common with `text`.
+    /// The words that share enough trigrams with `text`.
     fn alike(&self, text: &str) -> impl Iterator<Item = (u32, f64)> {
         let asked = groups(text);
         let mut common: HashMap<u32, u32> = HashMap::new();
@@ -128,19 +127,19 @@ impl Dictionary {
                 return Some((number, 1.0));
             }
             let share = 2.0 * f64::from(common) / (all + f64::from(self.word(number).groups));
-            // No other word counts as much as the word itself.
+            // No other word has the full weight.
             (share >= LEAST_LIKE).then(|| (number, share.powi(3).min(0.95)))
         })
     }
 
-    /// The words that `text` could be with typing errors.
+    /// The words from which `text` differs by typing errors.
     fn mistyped(&self, text: &str) -> impl Iterator<Item = (u32, f64)> {
         let length = text.chars().count();
         let most = usize::from(length >= ONE_ERROR) + usize::from(length >= TWO_ERRORS);
         let ends = |word: &str| (word.chars().next(), word.chars().next_back());
         let (first, last) = ends(text);
         self.numbered().filter(move |_| most > 0).filter_map(move |(number, word)| {
-            // Both ends of a word are hardly ever wrong.
+            // Typing errors are rare at both ends of a word at once.
             let (begin, end) = ends(&word.text);
             let is_near = (begin == first || end == last)
                 && word.text.len().abs_diff(text.len()) <= 4 * most
@@ -155,7 +154,7 @@ impl Dictionary {
         (0..).zip(&self.words)
     }
 
-    /// Bytes of memory held, the allocator's losses not counted.
+    /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
         let words = self.words.iter().map(|word| word.text.len() + word.places.capacity());
         let groups = self.groups.values().map(|words| 40 + words.capacity() * size_of::<u32>());
@@ -166,7 +165,7 @@ impl Dictionary {
     }
 }
 
-/// The groups of three letters of a word, its ends marked, each once; none of a script that is taken in pairs.
+/// The distinct trigrams of a word with its ends marked; none for scripts that are indexed in pairs.
 fn groups(word: &str) -> Vec<u64> {
     if words::is_dense(word) {
         return Vec::new();

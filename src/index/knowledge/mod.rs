@@ -1,12 +1,11 @@
-//! Finding the notes that answer a question in words, the best first.
+//! Ranked word search: an inverted index over the chunks of all notes.
 //!
-//! Built at the first question by reading every note, beside what is asked: until that is over a question is
-//! answered from what was read, and says how much was not. From then on the change feed says which notes to read
-//! again. Kept is, for each word, in which chunk of which note it stands (`table`); what a question finds is
-//! computed from that for its asker (`rank`), so that hidden notes change nothing of it: neither how rare a word is
-//! nor which words are like it.
+//! The first search builds the index in the background by reading every note. Until that ends, searches use the
+//! notes read so far and report how many are missing. From then on the change feed names the notes to read again.
+//! The index stores for each word the chunks that contain it (`table`). Statistics such as a word's rarity and the
+//! similar words are computed per caller (`rank`), so that hidden notes do not affect any answer.
 //!
-//! In reading order: [`words`], `dictionary` (which words are like a word), `table`, `saved`, `rank`, this page.
+//! In reading order: [`words`], `dictionary` (similar words), `table`, `saved`, `rank`, this file.
 
 mod dictionary;
 mod rank;
@@ -32,103 +31,102 @@ use crate::vault::{Cancel, Vault, View};
 use rank::{Ranking, Scored, WEIGHTS};
 use table::{Note, Table};
 
-/// How long a question waits for the first reading of all notes before it is answered from what was read.
+/// The longest wait of a search for the first build; then it is answered from the notes read so far.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The best notes whose order the links to them change.
+/// The number of top notes that backlinks can reorder.
 const LINKS_COUNT: usize = 200;
 
-/// How much they do.
+/// The weight of backlinks.
 const OF_LINKS: f64 = 0.02;
 
-/// Chunks of a note that are named.
+/// Chunks per found note.
 const CHUNKS: usize = 3;
 
-/// What is looked for.
+/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Words, in any spelling ([`words::of`]): the more of them and the rarer, the better.
+    /// Words to rank by, in any spelling ([`words::of`]).
     pub words: Vec<String>,
-    /// What a note must be like, whatever words it has.
+    /// The condition for a note, whatever its words.
     pub filter: Filter,
-    /// Whether it must have one of the words, or of those like them.
+    /// Whether a note must have at least one of the words or a similar one.
     pub needs_word: bool,
 }
 
-/// Who asks, and for which notes.
+/// The caller and scope of a search.
 pub struct Asking<'a> {
-    /// What the asker may see.
+    /// The files that the caller may see.
     pub view: &'a View,
     pub cancel: &'a Cancel,
-    /// Whether a note is asked for, by its path and the time of its last change in nanoseconds since 1970.
+    /// Whether a note is in scope, by its path and modification time in nanoseconds since 1970.
     pub wants: &'a dyn Fn(&VaultPath, i64) -> bool,
-    /// How many notes link to a note, as far as the asker may see.
+    /// The number of visible notes that link to a note.
     pub links: &'a dyn Fn(&VaultPath) -> usize,
-    /// Notes passed over, and those given after them.
+    /// The range of results to return.
     pub page: std::ops::Range<usize>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// The page that was asked for, the best first.
+    /// The requested page, best first.
     pub notes: Vec<FoundNote>,
-    /// How many notes there are.
+    /// The number of matching notes.
     pub total: usize,
-    /// Notes that were not read yet.
+    /// Visible notes that are not indexed yet.
     pub unread: usize,
-    /// Words left out since there were too many.
+    /// Words that were dropped since the query had too many.
     pub words_left_out: usize,
-    /// The words that were looked for, those like them included, in one spelling, and how much each counts.
+    /// The normalised words of the search and the similar ones, with their weights.
     pub marks: HashMap<String, f64>,
 }
 
-/// A note that answers.
+/// A matching note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundNote {
     pub path: VaultPath,
-    /// From 0 to 1, that of the best note for this question; 0 where no words were asked for.
+    /// From 0 to 1, relative to the best note of this search; 0 for a search without words.
     pub score: f64,
-    /// Whether its name or an alias has one of the words.
+    /// Whether its name or an alias contains one of the words.
     pub is_called: bool,
-    /// Whether one of the words stands in its text.
+    /// Whether its text contains one of the words.
     pub is_in_text: bool,
-    /// Its best chunks by their number from 0, the best first; up to three.
+    /// The indices of its best chunks, best first; at most three.
     pub chunks: Vec<usize>,
 }
 
-/// The words of a vault's notes. A cheap clone over shared state.
+/// The word index of a vault. Clones share it.
 #[derive(Clone)]
 pub struct Knowledge(Arc<Lasting<Table>>);
 
 impl Knowledge {
-    /// The words of `vault`; nothing is read yet.
+    /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
         Self(Arc::new(Lasting::new(vault, feed)))
     }
 
-    /// Goes by what an earlier run saved in `state`, the steward's folder for the vault.
+    /// Loads the index that an earlier run saved in `state`, the steward's folder for the vault.
     pub fn remember(&self, state: &Path) {
         self.0.remember(state);
     }
 
-    /// The same, and where nothing was saved yet, reads all notes on a thread of its own as soon as somebody
-    /// searches, and saves.
+    /// Loads a saved index; without one, builds and saves it on a background thread at the first search.
     pub fn start(&self, state: &Path) {
         if !self.0.remember(state) {
             self.0.read_beside(None);
         }
     }
 
-    /// Ends what [`Self::start`] began, and saves what has changed.
+    /// Stops the background thread of [`Self::start`] and saves changes.
     pub fn stop(&self) {
         self.0.stop();
     }
 
-    /// Finds the notes that answer, brought up to date.
+    /// Updates the index and runs a search.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read by then stays.
+    /// [`Withdrawn`]: the caller cancelled. Notes read by then stay in the index.
     pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<Found, Withdrawn> {
         let is_whole = !self.0.is_first(PATIENCE);
         if is_whole {
@@ -150,7 +148,7 @@ impl Knowledge {
         Ok(found)
     }
 
-    /// Bytes of memory held, the allocator's losses not counted.
+    /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
         self.0.fresh.kept().memory()
     }
@@ -162,7 +160,7 @@ impl std::fmt::Debug for Knowledge {
     }
 }
 
-/// What a table answers; `holds` looks whether the text of a note is what the filter asks for.
+/// Runs a search on a table; `holds` applies the filter to the text of a note.
 fn answer(
     table: &Table,
     query: &Query,
@@ -187,7 +185,7 @@ fn answer(
     });
     let mut scored: Vec<(Scored, &Note)> =
         scored.into_iter().filter_map(|it| Some((it, note(it.note)?))).collect();
-    // Never by chance: equal ones by time, then by path.
+    // Deterministic: equal scores are ordered by time, then by path.
     let order = |(a, of): &(Scored, &Note), (b, other): &(Scored, &Note)| {
         b.score.total_cmp(&a.score).then_with(|| {
             (Reverse(of.stamp.1), &of.path).cmp(&(Reverse(other.stamp.1), &other.path))
@@ -217,7 +215,7 @@ fn answer(
     Found { notes, total: scored.len(), unread: 0, words_left_out, marks }
 }
 
-/// Whether a note, as it is now, is what a filter asks for; one that cannot be read is not.
+/// Whether a note matches a filter in its present state. An unreadable note does not.
 fn holds(vault: &Vault, path: &VaultPath, filter: &Filter) -> bool {
     let Ok(content) = vault.read(path) else { return false };
     let text = Text::decode(&content.bytes, path.name());

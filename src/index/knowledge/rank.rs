@@ -1,7 +1,7 @@
-//! How well each note answers a question: BM25 over its chunks and over the whole of it, half and half.
+//! Scores notes by BM25: half by their best chunk, half as a whole.
 //!
-//! Everything is counted over the notes that the asker may see, so that an answer is the same as if there
-//! were no others.
+//! All statistics cover only the notes that the caller may see, so that an answer is the same as if there were no
+//! others.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use std::rc::Rc;
 use super::table::{ALIAS, BODY, FOLDER, HEADING, Note, PROPERTY, TITLE, Table};
 use super::words;
 
-/// Words of a question that are looked for; of more, the rarest.
+/// The most words of a query that are used: the rarest.
 pub(super) const MOST_WORDS: usize = 32;
 
-/// How the places where a word stands count, against the body of the text.
+/// Weights of the fields, relative to the body of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weights {
     pub title: f64,
@@ -21,11 +21,11 @@ pub(super) struct Weights {
     pub heading: f64,
     pub folder: f64,
     pub property: f64,
-    /// How soon more of the same word stops to count.
+    /// BM25's k1: saturation of repeated words.
     pub saturation: f64,
-    /// How much longer texts count less, from 0 to 1.
+    /// BM25's b: normalisation by length, from 0 to 1.
     pub length: f64,
-    /// The part that the best chunk has in the score; the whole note has the rest.
+    /// The share of the best chunk in the score; the whole note has the rest.
     pub chunk: f64,
 }
 
@@ -40,11 +40,11 @@ pub(super) const WEIGHTS: Weights = Weights {
     chunk: 0.5,
 };
 
-/// Where a word stands, as far as the asker may see.
+/// The visible occurrences of a word.
 struct Hits {
-    /// Note, counts of what it is called, and where its chunks end in `chunks`.
+    /// The note, counts in its names, and the end of its chunks in `chunks`.
     notes: Vec<(u32, u8, usize)>,
-    /// Chunk in the note, and counts.
+    /// The chunk's index in the note, and counts.
     chunks: Vec<(u16, u8)>,
 }
 
@@ -59,44 +59,44 @@ impl Hits {
     }
 }
 
-/// A word of a question.
+/// A word of a query.
 pub(super) struct Term {
-    /// The words it stands for, and how much each counts.
+    /// The word and similar ones, with their weights.
     pub like: Vec<(u32, f64)>,
 }
 
-/// A note that answers.
+/// A matching note.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
     pub note: u32,
     pub score: f64,
-    /// Whether it is called by one of the words.
+    /// Whether one of its names contains one of the words.
     pub is_called: bool,
-    /// Whether one of the words stands in its text.
+    /// Whether its text contains one of the words.
     pub is_in_text: bool,
 }
 
 impl Scored {
-    /// A note of which no words are asked for.
+    /// A note of a search without words.
     pub fn without_words(note: u32) -> Self {
         Self { note, score: 0.0, is_called: false, is_in_text: false }
     }
 }
 
-/// How a note answers.
+/// The score of a note under construction.
 #[derive(Debug, Clone, Copy, Default)]
 struct How {
     is_called: bool,
     is_in_text: bool,
 }
 
-/// What one term adds to the score of each note and chunk: that of the best of the words it stands for.
+/// The contribution of one term to each note and chunk: that of the best of its similar words.
 struct Parts {
     notes: Vec<f64>,
     chunks: Vec<f64>,
 }
 
-/// The notes of a table as one asker sees them.
+/// The notes of a table that one caller may see.
 pub(super) struct Ranking<'t> {
     table: &'t Table,
     seen: Vec<bool>,
@@ -125,20 +125,20 @@ impl<'t> Ranking<'t> {
         Self { table, seen, notes, chunks, words, weights, hits: RefCell::default(), of_chunks }
     }
 
-    /// The notes that the asker sees.
+    /// The visible notes.
     pub fn seen(&self) -> impl Iterator<Item = (u32, &'t Note)> {
         let notes = (0..).zip(&self.table.notes).zip(&self.seen);
         notes.filter_map(|((number, note), seen)| Some((number, note.as_ref().filter(|_| *seen)?)))
     }
 
-    /// The notes in which this very word stands.
+    /// The number of visible notes that contain exactly this word.
     pub fn with(&self, word: &str) -> Vec<u32> {
         let hits = self.table.dictionary.find(word).map(|word| self.hits(word));
         hits.iter().flat_map(|hits| &hits.notes).map(|(note, ..)| *note).collect()
     }
 
-    /// The words of a question, each once, with what they stand for: without those that say nothing where two
-    /// others remain. Also how many were left out since there were too many.
+    /// The distinct words of a query with similar words, without stop words if two others remain. Also returns how many
+    /// were dropped since there were too many.
     pub fn terms(&self, asked: &[String]) -> (Vec<Term>, usize) {
         let mut terms: Vec<&String> = Vec::new();
         for word in asked {
@@ -165,7 +165,7 @@ impl<'t> Ranking<'t> {
         (terms.into_iter().map(term).collect(), left_out)
     }
 
-    /// The notes in which any of the words stands, in no order.
+    /// Scores the notes that contain any of the words, in no order.
     pub fn rank(&mut self, terms: &[Term]) -> Vec<Scored> {
         let size = self.table.notes.len();
         let mut of_notes = vec![0.0; size];
@@ -193,7 +193,7 @@ impl<'t> Ranking<'t> {
         scored.map(score).collect()
     }
 
-    /// The chunks of a note that answer best, the best first.
+    /// The best chunks of a note, best first.
     pub fn best_chunks(&self, note: &Note, most: usize) -> Vec<usize> {
         let scores = self.chunk_scores(note);
         let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
@@ -207,7 +207,7 @@ impl<'t> Ranking<'t> {
         &self.of_chunks[first..first + note.lengths.len()]
     }
 
-    /// Adds what one word tells of the notes and chunks in which it stands.
+    /// Adds the contribution of one word to the notes and chunks that contain it.
     fn add(&self, word: u32, weight: f64, parts: &mut Parts, how: &mut [How]) {
         let hits = self.hits(word);
         let weights = &self.weights;

@@ -1,4 +1,4 @@
-//! The words of the notes as they are saved.
+//! The file format of the saved index.
 
 use super::table::{Read, Table};
 use crate::index::fresh::Keeper as _;
@@ -8,7 +8,7 @@ use crate::note::path::VaultPath;
 
 impl Saved for Table {
     const NAME: &'static str = "knowledge";
-    /// Another number also where other words are made of a text, or other chunks.
+    /// Increment it also when words or chunks are made differently.
     const HEADER: &'static [u8] =
         concat!("steward knowledge 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 

@@ -1,11 +1,11 @@
-//! The notes, and which words stand in which chunk of each.
+//! The notes and the postings of their words.
 //!
-//! A note gets a new number whenever it is read, and its old one is passed over from then on; so what is known
-//! of a word is only ever added to. When many numbers are passed over, all is written anew.
+//! A note gets a new number whenever it is read, and its old number becomes stale; so postings are only appended to.
+//! When many numbers are stale, the table is compacted.
 //!
-//! Of each note in which a word stands are written, all but the counts as numbers of variable length: the
-//! note's number less the one before; in how many places it stands there; and for each place its number less the
-//! one before and a byte of counts. Place 0 is what the note is called, place 1 its first chunk.
+//! The postings of a word are, for each note: the difference of the note's number to the previous one, the number of
+//! places, and for each place the difference of its number to the previous one and a byte of counts. All but the
+//! counts are variable-length integers. Place 0 is the note's names, place 1 its first chunk.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -25,33 +25,33 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::vault::{Vault, VaultError};
 
-/// Numbers of notes passed over before all is written anew, and of how many of those in use.
+/// The table is compacted at this many stale numbers, if they are this share of those in use.
 const MOST_GONE: usize = 1_000;
 const GONE_SHARE: usize = 4;
 
-/// Words of one note that are put in; more are those of no text.
+/// The most distinct words of a note that are indexed; prose never has more.
 const MOST_WORDS: usize = 100_000;
 
-/// Where the counts of place 0 begin: two bits each.
+/// Bit offsets of the counts of place 0, two bits each.
 pub(super) const TITLE: u32 = 0;
 pub(super) const ALIAS: u32 = 2;
 pub(super) const FOLDER: u32 = 4;
 pub(super) const PROPERTY: u32 = 6;
 
-/// Where those of a chunk do: four bits each.
+/// Bit offsets of the counts of a chunk, four bits each.
 pub(super) const BODY: u32 = 0;
 pub(super) const HEADING: u32 = 4;
 
-/// A note that was read.
+/// An indexed note.
 #[derive(Debug)]
 pub(super) struct Note {
     pub path: VaultPath,
     pub stamp: Stamp,
-    /// Which file it was on its disk.
+    /// The file's id on its disk.
     pub identity: u64,
-    /// Its next change may carry the same stamp.
+    /// Whether its next change may have the same stamp.
     pub unsure: bool,
-    /// The number of its first chunk among those of all notes.
+    /// The number of its first chunk among the chunks of all notes.
     pub first_chunk: u32,
     /// Words in each chunk.
     pub lengths: Box<[u16]>,
@@ -64,25 +64,25 @@ impl Note {
     }
 }
 
-/// A note as it was read.
+/// The indexed content of a note.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub stamp: Stamp,
     pub identity: u64,
     pub unsure: bool,
     pub lengths: Vec<u16>,
-    /// Each word, and where it stands.
+    /// Each word with its places.
     pub words: Vec<(Box<str>, Vec<u8>)>,
 }
 
 /// All notes.
 #[derive(Default)]
 pub(super) struct Table {
-    /// By number; none where it is passed over.
+    /// By number; `None` if stale.
     pub notes: Vec<Option<Note>>,
     numbers: HashMap<VaultPath, u32>,
     unsure: BTreeSet<VaultPath>,
-    /// Numbers of chunks that were given.
+    /// The number of the next chunk.
     pub chunks: u32,
     pub dictionary: Dictionary,
 }
@@ -98,8 +98,8 @@ impl Table {
         self.numbers.len()
     }
 
-    /// Calls `found` for each note in which a word stands: the note's number, the counts of what it is called,
-    /// and its chunks from 0 with their counts. Notes that are passed over are among them.
+    /// Calls `found` for each note that contains a word: the note's number, the counts in its names, and its chunks
+    /// from 0 with their counts. Includes stale numbers.
     pub fn places(&self, word: u32, mut found: impl FnMut(u32, u8, &[(u16, u8)])) {
         let mut chunks = Vec::new();
         let mut note = 0;
@@ -120,7 +120,7 @@ impl Table {
         }
     }
 
-    /// Puts in a note after all others.
+    /// Appends a note.
     pub fn add(&mut self, path: VaultPath, read: Read) {
         let number = self.notes.len() as u32;
         for (word, places) in &read.words {
@@ -139,7 +139,7 @@ impl Table {
         self.notes.push(Some(Note { path, stamp, identity, unsure, first_chunk, lengths }));
     }
 
-    /// All but the notes that are passed over, or not `wanted`.
+    /// A copy without stale and unwanted notes.
     pub fn closed_up(&self, wanted: impl Fn(&Note) -> bool) -> Self {
         let mut table = Self::default();
         let mut renumbered = vec![None; self.notes.len()];
@@ -168,7 +168,7 @@ impl Table {
         table
     }
 
-    /// Whether every word stands in chunks that there are.
+    /// Whether all postings refer to existing chunks.
     pub fn is_sound(&self) -> bool {
         (0..).zip(self.dictionary.words()).all(|(number, word)| {
             let (mut stands, mut is_sound) = (false, true);
@@ -182,7 +182,7 @@ impl Table {
         })
     }
 
-    /// Bytes of memory held, the allocator's losses not counted.
+    /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
         let notes = self.notes.iter().flatten();
         // A path has two counts before its text.
@@ -217,7 +217,7 @@ impl Keeper for Table {
     }
 
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
-        // Taken before the content: what changes while it is read is later than this.
+        // Read before the content, so that a change during the reading is later than this.
         let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
         match vault.read(path) {
             Ok(content) => {
@@ -270,7 +270,7 @@ impl Keeper for Table {
     }
 }
 
-/// The words of a note that are still being counted.
+/// Counts the words of a note.
 #[derive(Default)]
 struct Counting(HashMap<String, (u8, Vec<(u16, u8)>)>);
 
@@ -313,7 +313,7 @@ impl Counting {
     }
 }
 
-/// What is kept of a note with this text.
+/// Indexes the text of a note.
 pub(super) fn of_note(path: &VaultPath, text: &str) -> Read {
     let document = markdown::read(text);
     let mut counting = Counting::default();
@@ -358,7 +358,7 @@ fn headings_of(chunk: &Chunk, document: &Document) -> Vec<usize> {
     own.chain(inside).collect()
 }
 
-/// Hands out the texts and numbers in the value of a property.
+/// Visits the texts and numbers in the value of a property.
 fn properties(value: &Value, found: &mut impl FnMut(&str)) {
     match value {
         Value::String(text) => found(text),
@@ -369,7 +369,7 @@ fn properties(value: &Value, found: &mut impl FnMut(&str)) {
     }
 }
 
-/// The addresses of images, which are no words of the text; in their order.
+/// The ranges of image addresses, which are not indexed, in order.
 fn images(text: &str, document: &Document) -> Vec<Range<usize>> {
     const ENDINGS: [&str; 8] = [".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".avif"];
     let is_image = |address: &str| {
@@ -384,7 +384,7 @@ fn images(text: &str, document: &Document) -> Vec<Range<usize>> {
     links.map(|link| link.path.clone()).collect()
 }
 
-/// The parts of a range that are in none of the `holes`, which are in order.
+/// Subtracts the sorted ranges `holes` from a range.
 fn without(range: &Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
     let first = holes.partition_point(|hole| hole.end <= range.start);
     let mut parts = Vec::new();

@@ -1,8 +1,7 @@
-//! A text as words in one spelling: lower case, without accents, full width as half width.
+//! Splits text into normalised words: lower case, without accents, full width as half width.
 //!
-//! What is written without blanks between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) is
-//! taken in overlapping pairs of characters, so that no dictionary of those languages is wanted. An emoji is a
-//! word.
+//! Scripts without blanks between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are indexed in
+//! overlapping pairs of characters, so that they need no dictionary. An emoji is a word.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,34 +10,34 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Characters of a word that count; the rest of a longer one is ignored.
+/// Significant characters of a word; the rest of a longer one is ignored.
 const LONGEST: usize = 40;
 
-/// Words that say nothing of what a text is about, of some twenty languages, a language a line.
+/// Stop words of some twenty languages, one language a line.
 static STOP_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut words = HashSet::new();
     each(include_str!("stop_words.txt"), |_, word| _ = words.insert(word.to_owned()));
     words
 });
 
-/// Whether a word, in its one spelling, says nothing of what a text is about.
+/// Whether a normalised word is a stop word.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(word)
 }
 
-/// Whether a word, in its one spelling, is of a script without blanks between words.
+/// Whether a normalised word is of a script without blanks between words.
 pub(super) fn is_dense(word: &str) -> bool {
     word.chars().next().is_some_and(is_dense_letter)
 }
 
-/// The words of `text` in their order, in their one spelling.
+/// The normalised words of `text` in order.
 pub fn of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each(text, |_, word| words.push(word.to_owned()));
     words
 }
 
-/// Calls `found` with every word of `text`: its bytes, and its one spelling.
+/// Calls `found` with the byte range and the normalised form of every word of `text`.
 pub fn each(text: &str, mut found: impl FnMut(Range<usize>, &str)) {
     let mut word = String::new();
     let mut at = 0;
@@ -87,12 +86,12 @@ fn pairs(
     }
 }
 
-/// Where the characters from `start` on that are such ones end.
+/// The end of the run of such characters from `start` on.
 fn end(text: &str, start: usize, is_such: impl Fn(char) -> bool) -> usize {
     text[start..].find(|c| !is_such(c)).map_or(text.len(), |length| start + length)
 }
 
-/// Puts the one spelling of a word in `to`.
+/// Writes the normalised form of a word to `to`.
 fn spell(word: &str, to: &mut String) {
     to.clear();
     if word.is_ascii() {
@@ -121,12 +120,12 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c) || is_unseen(c)
 }
 
-/// Stands in words and is not seen: hyphens that may show, joiners, marks of direction.
+/// Invisible characters within words: soft hyphens, joiners, direction marks.
 fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// What a word is often written without: accents, vowel points of Hebrew and Arabic.
+/// Marks that are often left out: accents, vowel points of Hebrew and Arabic.
 fn is_accent(c: char) -> bool {
     is_unseen(c)
         || matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{652}' | '\u{670}')

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{Comparison, Filter, Pattern, Place, Text};
 
-/// What stands behind "with": `"meeting" and not "work"`.
+/// The phrase after "with": `"meeting" and not "work"`.
 impl Display for Filter {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -40,7 +40,7 @@ impl Display for Filter {
 }
 
 impl Filter {
-    /// The whole in plain English: `files with "meeting" and not "work"`.
+    /// The filter in plain English: `files with "meeting" and not "work"`.
     pub fn sentence(&self) -> String {
         match self {
             Self::Not(filter) => format!("files without {}", Inner(filter)),

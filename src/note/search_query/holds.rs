@@ -1,5 +1,4 @@
-//! Whether a file is what a filter asks for. The cost is that of reading the text once for each part
-//! of the filter.
+//! Applies a filter to a file. The text is scanned once for each part of the filter.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -15,7 +14,7 @@ use crate::note::markdown::{self, Block, Document};
 use crate::note::path::VaultPath;
 use crate::note::tag;
 
-/// A file that filters are asked about. Its text is parsed when the first of them needs it.
+/// A file to which filters are applied. Its text is parsed when a filter first needs it.
 pub struct SearchedFile<'n> {
     path: &'n VaultPath,
     text: &'n str,
@@ -25,7 +24,7 @@ pub struct SearchedFile<'n> {
     sections: OnceCell<Vec<Range<usize>>>,
 }
 
-/// What a filter is held against.
+/// The subject of a filter.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     /// Path and text.
@@ -41,7 +40,7 @@ enum Part<'a> {
 }
 
 impl Filter {
-    /// Whether this file is what is asked for.
+    /// Whether a file meets the filter.
     pub fn holds(&self, file: &SearchedFile<'_>) -> bool {
         self.holds_in(file, Part::File)
     }
@@ -87,8 +86,8 @@ impl Filter {
 }
 
 impl<'n> SearchedFile<'n> {
-    /// A file with its text without byte-order mark. The text is empty where there is none, and for a
-    /// canvas that of its cards.
+    /// Creates a file from its text without byte-order mark: empty for an attachment, the text of the
+    /// cards for a canvas.
     pub fn new(path: &'n VaultPath, text: &'n str) -> Self {
         Self {
             path,
@@ -127,7 +126,7 @@ impl<'n> SearchedFile<'n> {
         }
     }
 
-    /// Whether it holds for a place of this kind within a part of the file.
+    /// Whether the filter holds for any place of this kind within a part of the file.
     fn any_part(&self, place: Place, part: Part<'_>, holds: &dyn Fn(Part<'_>) -> bool) -> bool {
         let whole = self.whole();
         let within = match part {
@@ -172,7 +171,7 @@ impl<'n> SearchedFile<'n> {
         }
     }
 
-    /// The blocks that reach into a range.
+    /// The blocks that overlap a range.
     fn blocks<'a>(&'a self, within: &'a Range<usize>) -> impl Iterator<Item = &'a Block> {
         let blocks = &self.document().block_ranges;
         let first = blocks.partition_point(|block| block.range.end <= within.start);
@@ -233,7 +232,7 @@ fn written(value: &Value) -> Cow<'_, str> {
 }
 
 impl Text {
-    /// The form of a text in which it is compared with the key.
+    /// Normalises a text for comparison with the key.
     fn form<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.match_case {
             true => fold::normal(text),

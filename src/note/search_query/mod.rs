@@ -1,13 +1,12 @@
-//! Obsidian's search language: what a person types into the search field, as a value, and whether a
-//! file is what it asks for.
+//! Obsidian's search language: queries as values, and whether a file matches one.
 //!
-//! No text is an error. What cannot be read is searched for as it stands, and [`Query::ignored`]
-//! says so. The meaning is that of Obsidian's manual ("Search"). Where that is silent:
-//! - A word is met anywhere in the text or the path of a file, within longer words too.
-//! - A word of a property's value is met within the value; a phrase in quotes is the whole value. A
-//!   number or a checkbox is compared as a whole. The name of a property is always a whole name.
-//! - A pattern is one of the crate `regex`, as in `search_files`: `^` and `$` are at the ends of
-//!   lines, nothing looks around or refers back.
+//! No text is an error. Malformed parts are searched for literally, and [`Query::ignored`] says so.
+//! The meaning is that of Obsidian's manual ("Search"). Where the manual is silent:
+//! - A word matches anywhere in the text or path of a file, within longer words too.
+//! - A word matches within a property's value, a quoted phrase matches the whole value. Numbers and
+//!   checkboxes are compared as a whole. A property's name is always matched as a whole.
+//! - Patterns are those of the crate `regex`, as in `search_files`: `^` and `$` match at the ends of
+//!   lines; there is no look-around and there are no back references.
 //!
 //! In reading order: this file, `parse`, `holds`, `explain`.
 
@@ -20,24 +19,24 @@ use regex::Regex;
 pub use holds::SearchedFile;
 pub use parse::{MAX_PATTERNS, MAX_TERMS, parse};
 
-/// A query as it was read.
+/// A parsed query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The words and the words of the phrases that are searched for in text and path alike, outside
-    /// of negations. They are as they were typed, in their order, and may repeat.
+    /// The words, and the words of phrases, that are searched for in text and path and are not negated.
+    /// As typed, in order; they may repeat.
     pub words: Vec<String>,
-    /// What a file must be like, all the words included. The empty query asks for nothing.
+    /// The condition for a file, including all words. That of an empty query is empty.
     pub filter: Filter,
     /// The whole query in plain English.
     pub understood: String,
-    /// What was not read as it may have been meant, with the reason, in sentences.
+    /// Parts that were probably meant otherwise, with the reason, as sentences.
     pub ignored: Vec<String>,
 }
 
-/// What a file, or a part of it, must be like.
+/// A condition for a file or a part of it.
 #[derive(Debug, Clone)]
 pub enum Filter {
-    /// All of these; none asks for nothing.
+    /// All of these; true if there are none.
     All(Vec<Filter>),
     /// One of these at least.
     Any(Vec<Filter>),
@@ -50,17 +49,17 @@ pub enum Filter {
     Compared(Comparison),
     /// A property without a value.
     Null,
-    /// This in a certain place.
+    /// A condition for a place in the file.
     Within(Place, Box<Filter>),
     Property {
-        /// What its name must be.
+        /// The condition for the property's name.
         name: Box<Filter>,
-        /// What its value must be, or one item of a list; `None` if it does not matter.
+        /// The condition for its value or an item of its list; `None` for any value.
         value: Option<Box<Filter>>,
     },
 }
 
-/// Where something is searched for.
+/// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// `file:`, the name with its extension.
@@ -90,7 +89,7 @@ pub enum Place {
 pub struct Text {
     /// As typed, without quotes.
     text: String,
-    /// The form in which it is compared.
+    /// The normalised form for comparison.
     key: String,
     match_case: bool,
     is_quoted: bool,
@@ -113,14 +112,14 @@ pub struct Comparison {
 }
 
 impl Default for Filter {
-    /// Asks for nothing.
+    /// A condition that every file meets.
     fn default() -> Self {
         Self::All(Vec::new())
     }
 }
 
 impl Filter {
-    /// Whether all of it asks for bare words, besides what else it asks for.
+    /// Whether the filter requires bare words at its top level.
     pub fn has_bare_words(&self) -> bool {
         match self {
             Self::All(parts) => parts.iter().any(Self::has_bare_words),
@@ -128,8 +127,8 @@ impl Filter {
         }
     }
 
-    /// What is left where bare words only rank: the same without the words, and the groups of
-    /// nothing but words, that all of it asks for. Phrases stay.
+    /// The filter without required bare words and groups of bare words, for searches that only rank by
+    /// them. Phrases stay.
     pub fn without_words(&self) -> Filter {
         match self {
             Self::All(parts) => {
@@ -142,7 +141,7 @@ impl Filter {
         }
     }
 
-    /// Whether it asks for nothing.
+    /// Whether every file meets the filter.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::All(parts) if parts.iter().all(Self::is_empty))
     }

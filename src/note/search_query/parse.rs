@@ -1,18 +1,17 @@
-//! Reads a query. One pass; where something turns out not to be what it looked like, its text is
-//! taken as words.
+//! Parses a query in one pass. Malformed parts are read as words.
 
 use regex::RegexBuilder;
 
 use super::{Comparison, Filter, Pattern, Place, Query, Text};
 use crate::note::fold;
 
-/// The most words, phrases, patterns and properties that are read; what comes after is left out.
+/// The most words, phrases, patterns and properties of a query; the rest is ignored.
 pub const MAX_TERMS: usize = 256;
 
 /// The most regular expressions in one query.
 pub const MAX_PATTERNS: usize = 16;
 
-/// Groups and operators within each other.
+/// The deepest nesting of groups and operators.
 const MAX_DEPTH: usize = 32;
 
 /// Characters of the longest regular expression.
@@ -21,7 +20,7 @@ const MAX_PATTERN: usize = 1_000;
 /// Bytes of the largest compiled regular expression.
 const MAX_COMPILED: usize = 2 << 20;
 
-/// Groups within each other in a regular expression.
+/// The deepest nesting of groups in a regular expression.
 const PATTERN_NESTING: u32 = 64;
 
 /// The operators. `None` are those that say whether case counts.
@@ -40,7 +39,7 @@ const OPERATORS: [(&str, Option<Place>); 12] = [
     ("ignore-case:", None),
 ];
 
-/// Reads a query. Case does not count unless an operator says so.
+/// Parses a query. Case does not matter unless an operator says so.
 pub fn parse(text: &str) -> Query {
     let mut reader = Reader { text, at: 0, depth: 0, terms: 0, patterns: 0, ignored: Vec::new() };
     let around = Around { level: Level::File, match_case: false, stops: "" };
@@ -51,7 +50,7 @@ pub fn parse(text: &str) -> Query {
     Query { words, filter, understood, ignored: reader.ignored }
 }
 
-/// What can stand somewhere.
+/// The syntax allowed in a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     /// Everything.
@@ -64,7 +63,7 @@ enum Level {
     Value,
 }
 
-/// What surrounds an expression.
+/// The context of an expression.
 #[derive(Clone, Copy)]
 struct Around {
     level: Level,
@@ -130,7 +129,7 @@ impl<'t> Reader<'t> {
         joined(any, Filter::Any)
     }
 
-    /// Reads an `OR` with something behind it.
+    /// Parses an `OR` that an operand follows.
     fn or(&mut self, around: Around) -> bool {
         let Some(after) = self.rest().strip_prefix("OR") else { return false };
         let behind = after.trim_start();
@@ -324,7 +323,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Reads up to the next blank or stop. Brackets that open within are closed within.
+    /// Reads to the next blank or stop character outside brackets.
     fn word(&mut self, around: Around) -> Filter {
         let rest = self.rest();
         let (mut round, mut square) = (0_usize, 0_usize);
@@ -359,7 +358,7 @@ impl<'t> Reader<'t> {
         self.text(word.to_owned(), false, around)
     }
 
-    /// A bound with a number or date, which may stand behind a blank.
+    /// Parses a bound: a comparison with a number or date, blanks allowed.
     fn comparison(&mut self, word: &str, around: Around) -> Option<Comparison> {
         let after = word.strip_prefix(['<', '>'])?;
         let bound = after.strip_prefix('=').unwrap_or(after);
@@ -410,7 +409,7 @@ fn joined(mut parts: Vec<Filter>, together: fn(Vec<Filter>) -> Filter) -> Filter
     }
 }
 
-/// Where the `/` is that closes the pattern at the beginning of `text`.
+/// The offset of the `/` that closes the pattern at the start of `text`.
 fn pattern_end(text: &str) -> Option<usize> {
     let mut in_class = false;
     let mut bytes = text.bytes().enumerate().skip(1);

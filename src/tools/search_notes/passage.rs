@@ -1,4 +1,4 @@
-//! The passages of a note that are shown: what stands around the words, and the heading to cite them by.
+//! Passages of a found note: snippets around the words, and the headings to cite them by.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -7,31 +7,31 @@ use crate::index::knowledge::words;
 use crate::note::chunks::{self, Chunk};
 use crate::note::markdown::{self, Document};
 
-/// Characters of a snippet, the marks of what is left out included.
+/// The most characters of a snippet, including ellipses.
 const SNIPPET: usize = 300;
 
-/// Characters shown before the first word that is looked for.
+/// Characters of context before the first matching word.
 const BEFORE: usize = 60;
 
-/// A passage as it is shown.
+/// A passage of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Passage {
     /// The headings above it, the top one first.
     pub headings: Vec<String>,
-    /// `#heading`; empty where it is below none.
+    /// `#heading`; empty above the first heading.
     pub subpath: String,
     pub first_line: usize,
     pub last_line: usize,
     pub snippet: String,
 }
 
-/// The passages of these chunks of `text`, without those that have none of the words, if there are others.
-/// `marks` is how much each word counts.
+/// The passages of these chunks of `text`, without those that have none of the words if others do. `marks` has the
+/// weight of each word.
 pub(super) fn of(text: &str, numbers: &[usize], marks: &HashMap<String, f64>) -> Vec<Passage> {
     let document = markdown::read(text);
     let chunks = chunks::cut(text, &document);
     let mut passages = Vec::new();
-    // A chunk that is gone since the note was read is left out.
+    // The note may have fewer chunks than when it was indexed.
     for chunk in numbers.iter().filter_map(|number| chunks.get(*number)) {
         let met = met(text, chunk, marks);
         if !met.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn of(text: &str, numbers: &[usize], marks: &HashMap<String, f64>) ->
     passages
 }
 
-/// A word that was looked for: where it is, which, and how much it counts.
+/// An occurrence of a word of the search: its place, the word, and its weight.
 type Met = (Range<usize>, String, f64);
 
 fn met(text: &str, chunk: &Chunk, marks: &HashMap<String, f64>) -> Vec<Met> {
@@ -72,7 +72,7 @@ fn passage(text: &str, document: &Document, chunk: &Chunk, met: &[Met]) -> Passa
     }
 }
 
-/// What of a chunk stands below the last of these headings, which is shown for itself; all of it where nothing does.
+/// The text of a chunk below its last heading, which is shown separately; the whole chunk if nothing is below.
 fn below(text: &str, document: &Document, chunk: &Chunk, above: &[usize]) -> Range<usize> {
     let range = chunk.range.clone();
     let heading = above.last().map(|number| document.headings[*number].text.end);
@@ -83,12 +83,12 @@ fn below(text: &str, document: &Document, chunk: &Chunk, above: &[usize]) -> Ran
     }
 }
 
-/// The word from which on a snippet has the most that was looked for, each different word once.
+/// The occurrence at which a snippet has the greatest total weight of distinct words.
 fn best(met: &[Met]) -> Option<usize> {
     let mut best = (None, 0.0);
     for (at, (first, ..)) in met.iter().enumerate() {
         let mut seen = HashSet::new();
-        // In bytes: near enough, and never more than fits.
+        // In bytes: a lower bound of the characters that fit.
         let inside =
             met[at..].iter().take_while(|(it, ..)| it.end - first.start <= SNIPPET - BEFORE);
         let sum: f64 =
@@ -100,7 +100,7 @@ fn best(met: &[Met]) -> Option<usize> {
     best.0
 }
 
-/// The text around `at` in one line, whole words, with an ellipsis where it goes on.
+/// The text around `at` as one line of whole words, with ellipses where it is cut.
 fn snippet(text: &str, range: Range<usize>, at: usize) -> String {
     let before = &text[range.start..at.max(range.start)];
     let start = match before.char_indices().rev().nth(BEFORE) {
@@ -136,7 +136,7 @@ fn snippet(text: &str, range: Range<usize>, at: usize) -> String {
     format!("{begin}{shown}{end}")
 }
 
-/// The part of a link that leads to the last of these headings; with those above it where another has its name.
+/// The subpath of a link to the last of these headings, with parent headings if its name is not unique.
 fn subpath(text: &str, document: &Document, above: &[usize]) -> String {
     let name = |number: &usize| linked(&text[document.headings[*number].text.clone()]);
     let Some(last) = above.last().map(name).filter(|name| !name.is_empty()) else {
@@ -151,7 +151,7 @@ fn subpath(text: &str, document: &Document, above: &[usize]) -> String {
     names.iter().map(|name| format!("#{name}")).collect()
 }
 
-/// A heading as a link names it: without what has a meaning in links.
+/// A heading as written in a link: without characters that have a meaning there.
 fn linked(heading: &str) -> String {
     let plain = heading.replace("%%", " ").replace(['#', '|', '^', '[', ']', '\\'], " ");
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
