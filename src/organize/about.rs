@@ -1,4 +1,4 @@
-//! What a note says of itself beside its name: its title, its first heading, its dates.
+//! Metadata of a note besides its name: title, first heading, dates.
 
 use chrono::{NaiveDate, NaiveTime};
 
@@ -9,10 +9,10 @@ use crate::index::properties::Moment;
 use crate::note::fold::fold_key;
 use crate::note::markdown::{self, Heading};
 
-/// Properties that say what day a note is of, the most telling first; any other date property comes behind.
+/// Properties with the date of a note, most specific first; other date properties follow.
 const DATED: [&str; 5] = ["date", "day", "created", "published", "start"];
 
-/// The property `title`, where it is a text or a number.
+/// The property `title`, if it is a text or a number.
 pub fn title(moment: &Moment<'_>, file: FileId) -> Option<String> {
     let column = moment.column("title")?;
     match moment.property(file, column) {
@@ -22,10 +22,10 @@ pub fn title(moment: &Moment<'_>, file: FileId) -> Option<String> {
     }
 }
 
-/// The heading that a text without frontmatter begins with, or else its first one of the first level: what comes
-/// further down is a part of it.
+/// The heading at the start of a text without frontmatter, else its first one of level 1. Lower headings name parts of
+/// the note.
 pub fn heading(text: &str) -> Option<String> {
-    // Most notes without one are told by their having no `#`, and no underlined line.
+    // A quick check excludes most notes without one: no `#` and no underlined line.
     if !text.contains(['#', '=', '-']) {
         return None;
     }
@@ -38,7 +38,7 @@ pub fn heading(text: &str) -> Option<String> {
     Some(text[first.text.clone()].trim().to_owned()).filter(|heading| !heading.is_empty())
 }
 
-/// The dates of a note's properties, the most telling first: the property, the day, and the time if it has one.
+/// The dates in a note's properties, most specific first: property, day, and time if given.
 pub fn dates(
     moment: &Moment<'_>,
     times: &Times<'_>,

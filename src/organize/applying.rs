@@ -1,4 +1,4 @@
-//! From a plan to the changes that the journal applies.
+//! Converts the items of a plan into changes for the journal.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use crate::journal::Change;
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Catalogue, FileContent, Kind, Vault, hidden_name, is_temp_path};
 
-/// An item that does not fit the vault any more.
+/// An item whose preconditions no longer hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
     /// The item's id.
     pub item: u32,
     pub path: String,
-    /// A sentence for people: its text is another, it is gone, its new path is taken.
+    /// The reason as a sentence: the text changed, the file is gone, the target is occupied.
     pub reason: String,
 }
 
-/// The changes that do what these items say, in an order in which no move meets another's source: chains from their
-/// end, circles over one hidden name each. Texts are read and edited here, on the revisions that the items name.
+/// The changes of these items, ordered so that each target is free: chains from their end, cycles over one hidden name
+/// each. Reads and edits texts at the revisions that the items name.
 ///
 /// # Errors
-/// The items that do not fit the vault any more, all of them.
+/// All items whose preconditions no longer hold.
 pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>> {
     let mut stale = Vec::new();
     let (mut writes, mut moves, mut deletions) = (Vec::new(), Vec::new(), Vec::new());
@@ -121,14 +121,14 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
     Ok(writes)
 }
 
-/// Why files cannot change places in this vault, if that is so: a circle that a crash cuts short is told apart by file
-/// numbers, and only some file systems keep those.
+/// Why files cannot be exchanged in this vault, if so: after a crash, a cycle is recognised by file ids, which not all
+/// file systems keep.
 pub(super) fn no_circles(vault: &Vault) -> Option<String> {
     let system = vault.remote_file_system()?;
     Some(format!("files cannot safely change places on {system}; move one elsewhere first"))
 }
 
-/// What the file of an item holds, where its text matters: it is to be changed, or must be what it was.
+/// The content of an item's file if it will be changed or must be unchanged.
 fn read(vault: &Vault, item: &Item, path: &VaultPath) -> Result<Option<FileContent>, String> {
     let there = vault.catalogue().get(path.as_str()).map(|entry| entry.kind);
     match there {
@@ -149,7 +149,7 @@ fn read(vault: &Vault, item: &Item, path: &VaultPath) -> Result<Option<FileConte
     }
 }
 
-/// Whether something has this path, or another spelling of it, that does not leave.
+/// Whether a file that stays has this path or another spelling of it.
 pub(super) fn is_taken(catalogue: &Catalogue, path: &VaultPath, leaving: &HashSet<&str>) -> bool {
     let there = catalogue.folded(&path.fold_key());
     there.iter().any(|entry| !leaving.contains(entry.path().as_str()))

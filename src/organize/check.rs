@@ -1,4 +1,4 @@
-//! What is probably not meant in rules that can be read: held against the vault, without running them.
+//! Checks parsed rules against the vault for probable mistakes, without running them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::bases::value::FileId;
 use crate::bases::view::{self, Page};
 use crate::note::path::VaultPath;
 
-/// Rules held against a vault.
+/// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
-    /// By rule, then by place; errors are those of paths where nothing may be put.
+    /// Diagnostics by rule, then by place. Errors concern targets that are not allowed.
     pub found: Vec<Diagnostic>,
-    /// How many files each rule fits now, in the order of the file, whatever the rules before it do.
+    /// The number of files that each rule matches now, in the order of the file, regardless of earlier rules.
     pub fits: Vec<usize>,
 }
 
-/// Holds rules against the vault that `scope` reads. `refuses` says why nothing may be put into a folder, if that is so.
+/// Checks rules against the vault of `scope`. `refuses` gives the reason why a folder is not an allowed target.
 ///
-/// What is found: properties, tags, folders and templates that nothing has; conditions that fit no file, over half of the
-/// files, or end in an error; files that an earlier rule always takes; rules that do nothing.
+/// It finds unknown properties, tags, folders and templates; conditions that match no file or over half of the files, or
+/// that fail; rules all of whose files an earlier rule takes; rules without effect.
 pub fn check(
     file: &RuleFile,
     scope: Scope<'_>,
@@ -51,7 +51,7 @@ pub fn check(
         fitting.push(files);
     }
     checked.found.extend(forestalled(file, &fitting));
-    // Blocks of one note have texts of their own, with the note's lines.
+    // Each block of a note has its own text, with the note's line numbers.
     checked.found.sort_by_key(|found| (found.line, found.column));
     checked
 }
@@ -71,7 +71,7 @@ fn mentioned(
 ) -> Vec<Diagnostic> {
     let text = &written.text;
     let asks = |method: &str, name: &str| {
-        // The checker knows what nothing has by the functions that ask for it.
+        // The checker finds unknown names by the functions that use them.
         let name = name.replace('\\', "\\\\").replace('"', "\\\"");
         let parsed = parse::parse(&format!("file.{method}(\"{name}\")"), Options::default());
         let found = parsed.map(|expression| checker.check(&expression)).unwrap_or_default();
@@ -111,7 +111,7 @@ fn mentioned(
     }
 }
 
-/// The files that a rule fits now, and what is odd about how many they are.
+/// Counts the files that a rule matches, and warns of suspicious counts.
 fn fits(
     rule: &Rule,
     written: &Written,
@@ -152,7 +152,7 @@ fn fits(
     (files, Some(warning.hint(hint)))
 }
 
-/// Rules all of whose files are taken by one before them.
+/// Finds rules all of whose files an earlier rule takes.
 fn forestalled(file: &RuleFile, fitting: &[HashSet<FileId>]) -> Vec<Diagnostic> {
     let mut order: Vec<usize> = (0..file.rules.len()).collect();
     order.sort_by_key(|number| std::cmp::Reverse(file.rules[*number].priority));
@@ -184,7 +184,7 @@ fn forestalled(file: &RuleFile, fitting: &[HashSet<FileId>]) -> Vec<Diagnostic> 
     found
 }
 
-/// Whether anything of it keeps the rules from running.
+/// Whether any diagnostic is an error.
 pub fn has_errors(found: &[Diagnostic]) -> bool {
     found.iter().any(|found| found.severity == Severity::Error)
 }

@@ -1,4 +1,4 @@
-//! The text that a note has once its item is applied: the one place that makes it, for the job and for the preview.
+//! Computes the text of a note after its item is applied, for both the job and the preview.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
 use crate::note::tag;
 use crate::note::text::{Eol, Text};
 
-/// Why an item's text cannot be made; to follow the note's path and a colon.
+/// Why an item's text cannot be computed; printed after the note's path and a colon.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
-    /// Only notes have properties, tags and text that an item changes.
+    /// The file is not a note, so it has no properties, tags or text to change.
     #[error("it is no note, so it has no properties, tags or text to change")]
     NotANote,
-    /// Its bytes are no text.
+    /// The file is not text.
     #[error("{0}")]
     NotText(String),
     /// It is UTF-16.
@@ -24,18 +24,18 @@ pub enum ContentError {
     /// Its properties cannot be changed.
     #[error("{0}")]
     Property(#[from] PropertyError),
-    /// The new text is larger than what is read whole.
+    /// The new text exceeds the limit of files that are read whole.
     #[error("it would have {size} bytes; the limit is {limit}")]
     TooLarge {
-        /// Bytes it would have.
+        /// Size of the new text in bytes.
         size: usize,
-        /// Bytes it may have.
+        /// The limit in bytes.
         limit: u64,
     },
 }
 
-/// All bytes of a file of at most `limit` bytes, with the item's properties, tags and text. `old` is what it holds
-/// now; nothing for a note that is created. `name` is its path or name.
+/// The new content of a file of at most `limit` bytes, with the item's properties, tags and text. `old` is the current
+/// content, empty for a new note; `name` is its path or name.
 ///
 /// # Errors
 /// [`ContentError`].
@@ -72,7 +72,7 @@ pub fn changed(item: &Item, name: &str, old: &[u8], limit: u64) -> Result<Vec<u8
     }
 }
 
-/// Adds a text with the note's own line endings, and one behind it where more follows or a line was ended before it.
+/// Appends a text with the note's line endings, and a line ending after it if more follows or a line ended before it.
 fn push(body: &mut String, text: &str, eol: Eol, ends_line: bool) {
     match eol {
         Eol::Lf => body.push_str(text),
@@ -83,8 +83,8 @@ fn push(body: &mut String, text: &str, eol: Eol, ends_line: bool) {
     }
 }
 
-/// The properties that an item changes, its tags among them: what is new comes first, so that a block that loses all
-/// its old properties stays where it is.
+/// The property changes of an item, including tags. Additions come first, so that a block that loses all its old
+/// properties keeps its place.
 fn property_changes(item: &Item, body: &str) -> Vec<PropertyChange> {
     let set = item.set.iter().map(|(name, value)| (name, Some(value.clone())));
     let removed = item.remove.iter().map(|name| (name, None));
@@ -95,7 +95,7 @@ fn property_changes(item: &Item, body: &str) -> Vec<PropertyChange> {
     if item.tag.is_empty() && item.untag.is_empty() {
         return changes;
     }
-    // Tags come on top of what the item sets `tags` to.
+    // Tags are added to the value that the item sets for `tags`.
     let own = changes.iter().position(|change| fold_key(&change.name) == "tags");
     let own = own.map(|at| changes.remove(at));
     let found = frontmatter::find(body, 0);
@@ -120,7 +120,7 @@ fn property_changes(item: &Item, body: &str) -> Vec<PropertyChange> {
     changes
 }
 
-/// The entries of a `tags` property, those that are no tags too: an edit refuses them and loses none.
+/// The entries of a `tags` property, including invalid tags, which an edit rejects instead of losing them.
 fn listed(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(entries) => entries.clone(),

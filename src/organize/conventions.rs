@@ -1,6 +1,6 @@
-//! How the names of a folder are written: the patterns that most of them fit.
+//! The naming conventions of a folder: the patterns that most of its names fit.
 //!
-//! Linear in the number of names: each is read once, and only the few commonest patterns are compared.
+//! Linear in the number of names: each is read once, and only the few most frequent patterns are compared.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use super::shapes::parts::{Kind, cut};
 use super::shapes::pattern::{Pattern, Reading, Slot, readings};
 use super::shapes::style::{Style, Vocabulary};
 
-/// How many conventions are told.
+/// The most conventions of a folder.
 const TOLD: usize = 3;
 
-/// Patterns that are looked at closely, the commonest.
+/// The number of most frequent patterns that are compared.
 const CANDIDATES: usize = 48;
 
-/// Share of a looser pattern's names, in percent, from which the more exact one says it all.
+/// The share of a looser pattern's names, in percent, from which the more exact pattern replaces it.
 const ENOUGH: usize = 80;
 
-/// Names from which on a folder can have a convention that others break.
+/// The least number of names for a convention with exceptions.
 const MIN_NAMES: usize = 8;
 
-/// Names from which on words that they share count as part of the pattern.
+/// The least number of names for which shared words are part of the pattern.
 const MIN_SHARED: usize = 5;
 
-/// What is suggested where the names themselves say too little.
+/// Default suggestions for folders without a clear convention.
 const COMMON: [(&str, &str); 6] = [
     ("{Title Words}", "Garden Plan"),
     ("{YYYY-MM-DD} {Title Words}", "2026-11-21 Garden Plan"),
@@ -33,32 +33,32 @@ const COMMON: [(&str, &str); 6] = [
     ("{snake_words}", "garden_plan"),
 ];
 
-/// A way in which names are written.
+/// A naming convention.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
     pub pattern: Pattern,
-    /// A name that fits it: one of the folder's where any does.
+    /// An example, from the folder if possible.
     pub example: String,
-    /// How many of the names fit.
+    /// The number of names that fit.
     pub matching: usize,
-    /// The lower bound of the share that fits, 0 to 1, with 95 % certainty (Wilson's): three names of three say less
-    /// than thirty of thirty.
+    /// The lower bound of Wilson's 95 % interval for the share of names that fit, from 0 to 1: three names of three are
+    /// less certain than thirty of thirty.
     pub confidence: f64,
 }
 
 impl Convention {
-    /// A pattern that no name of a folder has yet.
+    /// A convention that no name follows yet.
     pub fn unused(pattern: Pattern, example: &str) -> Self {
         Self { pattern, example: example.to_owned(), matching: 0, confidence: 0.0 }
     }
 
-    /// Whether enough names fit that the others are exceptions: four of five, of at least eight.
+    /// Whether the other names are exceptions: four of five names fit, of at least eight.
     pub fn is_kept(&self, names: usize) -> bool {
         names >= MIN_NAMES && self.matching * 100 >= names * ENOUGH
     }
 }
 
-/// The conventions that people know, for names that have none.
+/// Well-known conventions.
 pub fn common() -> impl Iterator<Item = Convention> {
     COMMON.into_iter().filter_map(|(pattern, example)| {
         Pattern::parse(pattern).ok().map(|pattern| Convention::unused(pattern, example))
@@ -76,8 +76,7 @@ fn confidence(matching: usize, names: usize) -> f64 {
     ((share + Z * Z / (2.0 * n) - spread) / (1.0 + Z * Z / n)).max(0.0)
 }
 
-/// The three conventions that say most of these names (stems), the surest first; common ones that no name has where
-/// the names give fewer.
+/// The three conventions that describe most of these stems, most certain first, filled up with well-known ones.
 pub fn of(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
     let mut tally = Tally::default();
     let shared = Shared::of(names);
@@ -96,7 +95,7 @@ pub fn of(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
     found
 }
 
-/// Words with which nearly all names of a folder begin or end.
+/// Words at the start or end of nearly all names of a folder.
 #[derive(Debug, Default, PartialEq)]
 struct Shared {
     before: String,
@@ -131,7 +130,7 @@ impl Shared {
         self.before.is_empty() && self.behind.is_empty()
     }
 
-    /// What of a name varies.
+    /// The variable part of a name.
     fn inside<'n>(&self, name: &'n str) -> Option<&'n str> {
         let inside = name.strip_prefix(self.before.as_str())?.strip_suffix(self.behind.as_str())?;
         (!inside.is_empty()).then_some(inside)
@@ -143,7 +142,7 @@ impl Shared {
     }
 }
 
-/// The text that enough names share, part by part.
+/// The longest common text of enough names, part by part.
 fn grown<'n>(
     names: &[&'n str],
     next: impl Fn(&'n str, &str) -> Option<&'n str>,
@@ -165,7 +164,7 @@ fn grown<'n>(
     }
 }
 
-/// The word a name begins with and the signs behind it, where something follows; of `SRD-0042` the letters.
+/// The first word of a name with the signs after it, if more follows; the letters of `SRD-0042`.
 fn first_part(name: &str) -> Option<&str> {
     let parts = cut(name);
     let first = parts.first()?;
@@ -177,7 +176,7 @@ fn first_part(name: &str) -> Option<&str> {
     (end < name.len()).then(|| &name[..end])
 }
 
-/// The word a name ends with and the signs around it, where something comes before.
+/// The last word of a name with the signs around it, if more precedes.
 fn last_part(name: &str) -> Option<&str> {
     let parts = cut(name);
     let parts = match &*parts {
@@ -189,7 +188,7 @@ fn last_part(name: &str) -> Option<&str> {
     fits.then(|| &name[sign.range.start..])
 }
 
-/// How many names fit each pattern.
+/// Counts the names of each pattern.
 #[derive(Default)]
 struct Tally<'n> {
     counts: HashMap<Vec<Slot>, Counted<'n>>,
@@ -199,7 +198,7 @@ struct Tally<'n> {
 #[derive(Clone, Copy)]
 struct Named<'n> {
     matching: usize,
-    /// How many of them are an example of the style.
+    /// The number of names that are evidence for the style.
     shown: usize,
     example: &'n str,
     is_example: bool,
@@ -208,7 +207,7 @@ struct Named<'n> {
 #[derive(Default)]
 struct Counted<'n> {
     styles: [Option<Named<'n>>; Style::ALL.len()],
-    /// Looser patterns that its names fit too.
+    /// Looser patterns that its names also fit.
     looser: Vec<Vec<Slot>>,
     is_shared: bool,
 }
@@ -235,7 +234,7 @@ impl<'n> Tally<'n> {
                 let named = counted.styles[style as usize].get_or_insert(unseen);
                 named.matching += 1;
                 named.shown += usize::from(reading.shown.has(style));
-                // One that is an example of the style, and a short one; files come in any order.
+                // Prefer evidence for the style, then a short name, independent of the order of files.
                 let is_better = match (reading.shown.has(style), named.is_example) {
                     (is_shown, is_example) if is_shown == is_example => {
                         (name.len(), name) < (named.example.len(), named.example)
@@ -270,7 +269,7 @@ impl<'n> Tally<'n> {
             let styles = Style::ALL.into_iter().zip(counted.styles);
             for (style, found) in styles {
                 let Some(Named { matching, shown, example, .. }) = found else { continue };
-                // Words in any way are no convention, and a pattern without words has no style.
+                // Words without a style are no convention, and a pattern without words has no style.
                 if (style == Style::Any && is_words) || (style != Style::Any && !has_words) {
                     continue;
                 }
@@ -291,7 +290,7 @@ impl<'n> Tally<'n> {
                 exact.is_kind_of(loose) && exact.matching * 100 >= loose.matching * ENOUGH
             })
         };
-        // One word fits many styles; those of which no name is an example say nothing more.
+        // A single word fits many styles; drop those without evidence.
         let is_shown = |at: usize, one: &Candidate<'_>| {
             let is_better = |better: &Candidate<'_>| {
                 better.slots == one.slots && !one.style.is_kind_of(better.style)
@@ -324,7 +323,7 @@ struct Candidate<'c> {
 }
 
 impl Candidate<'_> {
-    /// Whether all its names fit the other too, which says less.
+    /// Whether the other pattern is looser and fits all its names.
     fn is_kind_of(&self, other: &Candidate<'_>) -> bool {
         let is_same = self.slots == other.slots;
         let is_looser = || self.counted.looser.iter().any(|slots| slots == other.slots);

@@ -1,4 +1,4 @@
-//! An item on its way: what is to become of a file, before it is known which path it gets.
+//! An item under construction, before its path is assigned.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::note::text::Text;
 use crate::note::{markdown, tag};
 use crate::vault::{Catalogue, Vault};
 
-/// Who wants it; earlier ones get their paths first.
+/// The origin of an item. Earlier origins get their paths first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     JoinedPlan,
@@ -21,13 +21,13 @@ pub enum By {
     Rule,
 }
 
-/// An item on its way.
+/// An item under construction.
 #[derive(Debug, Clone)]
 pub struct Draft {
     pub item: Item,
-    /// Where the file is; of one that is created, where it will be.
+    /// The file's path; the intended path of a new file.
     pub path: VaultPath,
-    /// The path that it wants, if that is another.
+    /// The wanted path, if it differs.
     pub wish: Option<VaultPath>,
     pub on_conflict: OnConflict,
     pub by: By,

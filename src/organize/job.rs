@@ -1,4 +1,4 @@
-//! How a plan is applied: which items go together, in which pieces, and what is left to do after some of them.
+//! Jobs: how the items of a plan are divided into pieces, and what is left after some of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,22 +6,22 @@ use super::plan::Item;
 use crate::journal::{Action, ListedChange};
 use crate::note::path::VaultPath;
 
-/// Items of a piece of a job that is too long to be applied all or not at all.
+/// Items per piece of a job that is too long to be atomic.
 pub const PIECE: usize = 500;
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Running,
     Completed,
-    /// It could not be applied, and nothing of it was done.
+    /// Failed without any change.
     Failed,
-    /// It ended between two pieces, since the program ended, time ran out or the next piece could not be applied.
+    /// Stopped between two pieces: the program ended, time ran out, or the next piece failed.
     Interrupted,
-    /// Somebody stopped it between two pieces.
+    /// Cancelled between two pieces.
     Cancelled,
     Undone,
-    /// Some of what it did was taken back.
+    /// Partly undone.
     PartlyUndone,
 }
 
@@ -37,7 +37,7 @@ impl State {
         Self::PartlyUndone,
     ];
 
-    /// The word for it: `running`, `partly_undone`.
+    /// The state as a word: `running`, `partly_undone`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// The state of this word.
+    /// Parses a state.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.word() == word)
     }
@@ -60,7 +60,7 @@ fn key(path: &str) -> String {
     VaultPath::from_disk(path).map_or_else(|| path.to_owned(), |path| path.fold_key())
 }
 
-/// For each item, by its place in `items`, the one that has to leave first, since the item goes where that one is.
+/// For each item, by index, the item that must move first, since it occupies the target.
 fn waits_for(items: &[&Item]) -> Vec<Option<usize>> {
     let sources: HashMap<String, usize> =
         items.iter().enumerate().map(|(at, item)| (key(&item.path), at)).collect();
@@ -71,8 +71,7 @@ fn waits_for(items: &[&Item]) -> Vec<Option<usize>> {
     items.iter().enumerate().map(blocker).collect()
 }
 
-/// The items of these numbers with those that they depend on: an item whose new path is another's old one takes that
-/// one along. All of them by number.
+/// Adds the items on which these depend: the item that occupies the target of another. Sorted by number.
 pub fn with_dependencies(items: &[&Item], chosen: &[u32]) -> Vec<u32> {
     let waits = waits_for(items);
     let at: HashMap<u32, usize> =
@@ -89,7 +88,7 @@ pub fn with_dependencies(items: &[&Item], chosen: &[u32]) -> Vec<u32> {
     found.into_iter().collect()
 }
 
-/// The items of these numbers with those that went where these have to go back to. All of them by number.
+/// Adds the items that now occupy the old paths of these. Sorted by number.
 pub fn with_dependents(items: &[&Item], chosen: &[u32]) -> Vec<u32> {
     let mut followers: HashMap<u32, Vec<u32>> = HashMap::new();
     for (at, other) in waits_for(items).into_iter().enumerate() {
@@ -107,8 +106,8 @@ pub fn with_dependents(items: &[&Item], chosen: &[u32]) -> Vec<u32> {
     found.into_iter().collect()
 }
 
-/// The numbers of the items in pieces of at most `most`, in which no item waits for one of a later piece. A chain or
-/// circle of items that is longer is a piece of its own.
+/// Divides items into pieces of at most `most`, so that none depends on a later piece. A longer chain or cycle is a
+/// piece of its own.
 pub fn pieces(items: &[&Item], most: usize) -> Vec<Vec<u32>> {
     let waits = waits_for(items);
     let mut group: Vec<usize> = (0..items.len()).collect();
@@ -139,7 +138,7 @@ pub fn pieces(items: &[&Item], most: usize) -> Vec<Vec<u32>> {
     pieces
 }
 
-/// Gives items the revisions that earlier pieces of the same job left their notes with, when links in them followed.
+/// Updates the revisions of items whose notes earlier pieces of the same job changed by updating links.
 pub fn follow_own_changes(items: &mut [Item], done: &[Vec<ListedChange>]) {
     let mut by_path: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -156,8 +155,8 @@ pub fn follow_own_changes(items: &mut [Item], done: &[Vec<ListedChange>]) {
     }
 }
 
-/// For each of these items, in their order, the changes of an operation that are its own, in the order in which they
-/// were done: not the links in other files that followed it.
+/// For each item, in order, its own changes in an operation, in the order of execution. Excludes updated links in
+/// other files.
 pub fn changes_of<'c>(
     items: &[&Item],
     operation: &'c [ListedChange],

@@ -1,4 +1,4 @@
-//! What a plan does to links: those that follow, those that cannot, and those that new names would capture.
+//! The effects of a plan on links: those that are updated, those that cannot be, and those that new names would capture.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use crate::index::links::rewrite;
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, hidden_name};
 
-/// The change of names that these items are together.
+/// The combined name changes of items.
 fn name_change<'i>(vault: &Vault, items: impl Iterator<Item = &'i Item>) -> NameChange {
     let mut names = NameChange::default();
     let mut moves = Vec::new();
@@ -34,7 +34,7 @@ fn name_change<'i>(vault: &Vault, items: impl Iterator<Item = &'i Item>) -> Name
     names
 }
 
-/// The texts that items write, by path.
+/// The new texts of items by path.
 fn written<'i>(
     vault: &Vault,
     items: impl Iterator<Item = &'i Item>,
@@ -50,21 +50,21 @@ fn written<'i>(
     }
 }
 
-/// A file that has another text, or none, once a plan is applied.
+/// A file whose content a plan changes or removes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedText {
-    /// Its path before; of one that is created, its path then.
+    /// The path before; the new path of a created file.
     pub path: String,
-    /// What it holds now; `None` for one that is created.
+    /// The current content; `None` for a created file.
     pub before: Option<Vec<u8>>,
-    /// What it will hold.
+    /// The new content.
     pub after: Vec<u8>,
 }
 
-/// The texts that a plan changes, links that follow included, by path: those that its job writes, byte for byte.
+/// The texts that a plan changes by path, including updated links: byte for byte those that its job writes.
 ///
 /// # Errors
-/// The caller withdrew.
+/// The caller cancelled.
 pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanError> {
     let vault = world.vault;
     let names = name_change(vault, plan.applicable());
@@ -94,8 +94,8 @@ pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanErr
     Ok(found.into_values().collect())
 }
 
-/// Finds what becomes of links, and adds the problems to the drafts that cause them. Gives the links that follow, and
-/// whether a draft was blocked, so that paths have to be given out again.
+/// Computes link updates and adds problems to the drafts that cause them. Returns the updated links, and whether a
+/// draft was blocked, so that paths must be assigned again.
 ///
 /// # Errors
 /// The caller withdrew.
@@ -155,7 +155,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         let (Some(at), Some(first)) = (causes.arriving.get(target.as_str()), links.first()) else {
             continue;
         };
-        // Links to a note that is not there yet wait for it.
+        // Links to a note that does not exist yet are intended for it.
         if drafts[*at].item.create {
             continue;
         }
@@ -171,7 +171,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         found.push((*at, Problem::told(ProblemKind::CapturesLinks, message)));
     }
     let is_blocked = found.iter().any(|(_, problem)| problem.blocks);
-    // What is told is found again once those that are blocked stay.
+    // Warnings are computed again after blocked drafts stay.
     found.retain(|(_, problem)| problem.blocks || !is_blocked);
     for (at, problem) in found {
         drafts[at].add(problem);
@@ -179,13 +179,13 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
     Ok((following, is_blocked))
 }
 
-/// Which draft turns a link.
+/// Finds the draft that changes a link's target.
 struct Causes {
-    /// By the path that a file leaves.
+    /// By a file's old path.
     leaving: HashMap<String, usize>,
-    /// By the path that a file gets.
+    /// By a file's new path.
     arriving: HashMap<String, usize>,
-    /// By the names that links call them by, before and after.
+    /// By the names that links use, before and after.
     called: HashMap<String, Vec<usize>>,
 }
 
@@ -219,8 +219,8 @@ impl Causes {
         self.called.entry(name).or_default().push(at);
     }
 
-    /// The drafts for which these links of a file turn: that of the file itself, those of the files to which they
-    /// lead, else those whose names they say.
+    /// The drafts that change the targets of a file's links: that of the file itself, those of the target files, else
+    /// those with the names in the links.
     fn of<'l>(
         &self,
         source: &VaultPath,

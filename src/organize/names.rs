@@ -1,4 +1,4 @@
-//! Paths given out on the picture after all moves, so that swaps, chains and collisions end the same way each time.
+//! Assigns target paths on the state after all moves, so that swaps, chains and collisions have deterministic results.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,45 +8,45 @@ use crate::note::names::{NameFault, check_new_name};
 use crate::note::path::{MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
 use crate::vault::{Catalogue, Kind, View};
 
-/// What stands in a suffix for the number.
+/// The placeholder for the number in a suffix.
 const NUMBER: &str = "{n}";
 
-/// A file that wants a path.
+/// A request for a path.
 #[derive(Debug, Clone)]
 pub struct Wish {
-    /// Where it is; `None` for one that is created.
+    /// The current path; `None` for a new file.
     pub from: Option<VaultPath>,
     pub to: VaultPath,
     pub on_conflict: OnConflict,
 }
 
-/// What came of a wish.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     To(VaultPath),
-    /// It has its path already, or the numbered form of it.
+    /// The file already has the path, or its numbered form.
     Same,
-    /// It does not get another path, and why.
+    /// The request was refused, with the reason.
     Stays(Obstacle),
 }
 
-/// Why a file does not get the path that it wants.
+/// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// Something else has the path, or gets it.
+    /// Another file has or gets the path.
     #[error("`{path}` is taken{}", by.as_ref().map_or(String::new(), |by| format!(" by `{by}`")))]
     Taken {
         path: VaultPath,
         /// What has it by now, where that is spelt otherwise, or gets it.
         by: Option<VaultPath>,
     },
-    /// A file lies where a folder is needed.
+    /// A file occupies the path of a needed folder.
     #[error("`{path}` is a file, so that nothing can lie in it")]
     FileInTheWay { path: VaultPath },
-    /// A new name that Obsidian or a desktop system could not hold.
+    /// A new name that Obsidian or a desktop system cannot store.
     #[error(transparent)]
     Name(#[from] NameFault),
-    /// The caller may not look there, and is not told what is there.
+    /// The path is outside the caller's view, whose content is not revealed.
     #[error("`{path}` lies where this caller may not look")]
     Unseen { path: VaultPath },
     /// Deeper or longer than paths can be.
@@ -54,11 +54,11 @@ pub enum Obstacle {
     TooLong { to: String },
 }
 
-/// Gives each wish its path, earlier ones first. No two get one path, by fold key, and none gets that of a file that
-/// stays. Nothing is given where `view` does not look.
+/// Assigns a path to each request, earlier ones first. Paths are distinct by fold key, and never those of files that
+/// stay. Paths outside `view` are refused.
 ///
 /// # Errors
-/// The first that does not get its path although its rule says that there is no plan then.
+/// The first refused request whose policy is to fail the plan.
 pub fn give_out(
     catalogue: &Catalogue,
     view: &View,
@@ -101,7 +101,7 @@ pub fn give_out(
     for at in staying {
         names.stays(&wishes[at]);
     }
-    // `x_1` that wants to be `x` keeps its name as long as `x` is another's.
+    // `x_1` that wants to be `x` keeps its name while another file has `x`.
     for (at, wish) in wishes.iter().enumerate() {
         if given[at].is_none()
             && wish.on_conflict == OnConflict::Number
@@ -134,7 +134,7 @@ pub fn give_out(
             Given::To(path) => {
                 names.arriving.insert(path.fold_key(), at);
             }
-            // Whoever was to get its path has to look for another.
+            // The file to which its path was assigned needs another one.
             Given::Same | Given::Stays(_) => {
                 if let Some(other) = names.stays(wish) {
                     given[other] = None;
@@ -153,18 +153,18 @@ struct Names<'a> {
     suffix: &'a str,
     /// Files that leave their paths.
     leaving: HashSet<&'a str>,
-    /// By fold key, who gets a path.
+    /// Assigned paths by fold key.
     arriving: HashMap<String, usize>,
-    /// By fold key of a wish, the last number that was tried.
+    /// The last number tried, by fold key of the request.
     numbers: HashMap<String, u32>,
-    /// Folders that were looked up, as they are spelt.
+    /// Cached folders in their spelling on disk.
     folders: HashMap<String, Result<VaultPath, Obstacle>>,
-    /// By fold key, folders that will be made, as they are spelt first.
+    /// New folders by fold key, in their first spelling.
     new_folders: HashMap<String, VaultPath>,
 }
 
 impl<'a> Names<'a> {
-    /// The path that is wished for, its folders spelt as they are on the disk.
+    /// The requested path, with folders in their spelling on disk.
     fn spelt(&mut self, wish: &Wish) -> Result<VaultPath, Obstacle> {
         let folder = wish.to.parent().unwrap_or_else(VaultPath::root);
         let known = self.folders.get(folder.as_str()).cloned();
@@ -177,7 +177,7 @@ impl<'a> Names<'a> {
             }
         }?;
         let name = wish.to.name();
-        // A name that is there already is tolerated as it is.
+        // An existing name is allowed as it is.
         if wish.from.as_ref().is_none_or(|from| from.name() != name) {
             check_new_name(name)?;
         }
@@ -216,21 +216,21 @@ impl<'a> Names<'a> {
         Ok(here)
     }
 
-    /// This file keeps its path. Whoever was to get it is given back.
+    /// Lets a file keep its path. Returns the request to which the path was assigned.
     fn stays(&mut self, wish: &Wish) -> Option<usize> {
         let from = wish.from.as_ref()?;
         self.leaving.remove(from.as_str());
         self.arriving.remove(&from.fold_key())
     }
 
-    /// The file or folder that has this path and keeps it.
+    /// The file or folder that stays at this path.
     fn occupant(&self, path: &VaultPath) -> Option<VaultPath> {
         let there = self.catalogue.folded(&path.fold_key()).into_iter();
         let mut staying = there.filter(|entry| !self.leaving.contains(entry.path().as_str()));
         staying.next().map(|entry| entry.path().to_path())
     }
 
-    /// What stands in the way of this path.
+    /// The obstacle at this path.
     fn obstacle(&self, path: &VaultPath) -> Option<Obstacle> {
         let taken = |by: Option<VaultPath>| {
             Some(Obstacle::Taken { path: path.clone(), by: by.filter(|by| by != path) })
@@ -243,7 +243,7 @@ impl<'a> Names<'a> {
         if is_taken { taken(None) } else { None }
     }
 
-    /// The first path that is free with a number behind its name.
+    /// The first free path with a number after its name.
     fn numbered(&mut self, target: &VaultPath) -> Option<VaultPath> {
         let key = target.fold_key();
         let mut number = self.numbers.get(&key).copied().unwrap_or_default();
@@ -280,7 +280,7 @@ pub fn is_numbered(path: &VaultPath, plain: &VaultPath, suffix: &str) -> bool {
         })
 }
 
-/// A path without the ending of its name, and that with its dot.
+/// Splits a path before the extension's dot.
 fn parted(path: &str) -> (&str, &str) {
     let name = path.rfind('/').map_or(0, |slash| slash + 1);
     match path[name..].rfind('.') {
@@ -289,7 +289,7 @@ fn parted(path: &str) -> (&str, &str) {
     }
 }
 
-/// A path with a number behind its name; the name is cut where it would be too long.
+/// A path with a number after its name, which is shortened if it would be too long.
 fn with_number(path: &VaultPath, suffix: &str, number: u32) -> Option<VaultPath> {
     let suffix = match suffix.contains(NUMBER) {
         true => suffix.replace(NUMBER, &number.to_string()),

@@ -1,8 +1,7 @@
-//! What is wrong with the names of a vault: those that break somewhere, that mislead, or that differ from what their
-//! folder does.
+//! Checks the names of a vault: those that break on some system, mislead, or differ from their folder's convention.
 //!
-//! What differs is told only where the folder does otherwise nearly always (four of five, of at least eight), so that
-//! a vault that is named as it comes has nothing told.
+//! A deviation is reported only if nearly all names of the folder agree (four of five, of at least eight), so that a
+//! vault without conventions has none.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,16 +19,16 @@ use crate::note::fold::{fold_key, normal};
 use crate::note::names::{NameReason, check_new_name};
 use crate::note::path::{PathRef, VaultPath};
 
-/// Bytes from which on a name is long: what sync programs and encrypted disks may refuse.
+/// The length in bytes from which sync programs and encrypted disks may reject a name.
 const LONG_NAME: usize = 143;
 
-/// Characters from which on a path is long: Windows takes 259 with the folder of the vault itself.
+/// The length in characters from which a path is long: Windows allows 259 including the vault's folder.
 const LONG_PATH: usize = 200;
 
-/// Files that begin alike from which on they are no exceptions.
+/// The number of files with a common start from which they are not exceptions.
 const MIN_ALIKE: usize = 4;
 
-/// What one file says of itself beside its name.
+/// Metadata of a file besides its name.
 #[derive(Debug, Clone)]
 pub struct Said {
     pub path: VaultPath,
@@ -39,20 +38,20 @@ pub struct Said {
     pub title: Option<String>,
     /// The days of its date properties.
     pub dates: Vec<(String, NaiveDate)>,
-    /// The file that it is a conflict copy of, by its name.
+    /// The original, if the name is that of a conflict copy.
     pub conflict_of: Option<VaultPath>,
 }
 
-/// Something wrong with a name.
+/// A finding about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub path: VaultPath,
     pub kind: FindingKind,
     /// A sentence for people, without the path.
     pub message: String,
-    /// A name that would do, with its extension.
+    /// A suggested name with its extension.
     pub suggestion: Option<String>,
-    /// Other files that it is about.
+    /// Other files involved.
     pub others: Vec<VaultPath>,
 }
 
@@ -60,24 +59,24 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// A system or a sync program cannot hold it.
+    /// A system or sync program cannot store it.
     Forbidden,
-    /// It means something in a link.
+    /// It has characters with a meaning in links.
     BreaksLinks,
     Long,
-    /// Another name beside it differs in case or accents' form alone.
+    /// Another name in the folder differs only in case or Unicode form.
     Twin,
-    /// It is written in pieces, letters and accents apart (Unicode NFD).
+    /// It is decomposed (Unicode NFD).
     Decomposed,
     ConflictCopy,
     Untitled,
     /// Another folder has a note of this name.
     SameName,
-    /// It does not fit its folder's convention.
+    /// It deviates from its folder's convention.
     Convention,
-    /// The first heading says another name.
+    /// The first heading is a different name.
     Heading,
-    /// A property says another day.
+    /// A property has a different day.
     Date,
 }
 
@@ -100,8 +99,8 @@ impl FindingKind {
     }
 }
 
-/// All files that the moment's caller may see; reads every note for its heading. `conflict_of` says what a file is a
-/// conflict copy of. Where the moment is withdrawn, what comes of it is worth nothing.
+/// Collects the metadata of all files that the snapshot's caller may see; reads every note for its heading.
+/// `conflict_of` gives the original of a conflict copy. The result of a cancelled call is invalid.
 pub fn read(
     moment: &Moment<'_>,
     times: &Times<'_>,
@@ -126,8 +125,8 @@ pub fn read(
     files
 }
 
-/// What is wrong with the names of `files` at and below `within`, by path; all files of the vault are given, since a
-/// name can be that of a file elsewhere.
+/// Checks the names in and below `within`; findings by path. `files` are all files of the vault, since a name may also
+/// exist elsewhere.
 pub fn check(files: &[Said], within: &VaultPath) -> Vec<Finding> {
     let mut vocabulary = Vocabulary::default();
     let mut folders: BTreeMap<&str, Vec<&Said>> = BTreeMap::new();
@@ -151,7 +150,7 @@ pub fn check(files: &[Said], within: &VaultPath) -> Vec<Finding> {
         if !files.iter().any(|file| file.path.is_within(within)) {
             continue;
         }
-        // Two in one folder are twins.
+        // Two in the same folder are reported as similar names.
         let elsewhere: Vec<VaultPath> = others
             .iter()
             .filter(|other| other.path.parent() != first.path.parent())
@@ -179,7 +178,7 @@ fn finding(file: &Said, kind: FindingKind, message: String) -> Finding {
     Finding { path: file.path.clone(), kind, message, suggestion: None, others: Vec::new() }
 }
 
-/// What is wrong with names in one folder.
+/// Checks the names of one folder.
 fn of_folder(files: &[&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
     let mut twins: HashMap<String, Vec<&Said>> = HashMap::new();
     for file in files {
@@ -263,7 +262,7 @@ fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec
     let is_odd = |file: &Said| {
         let name = file.path.stem();
         let is_told_otherwise = is_untitled(name) || file.conflict_of.is_some();
-        // A name of which the pattern makes the same is as good as it gets.
+        // The pattern cannot improve a name that it leaves unchanged.
         !is_told_otherwise
             && !pattern.fits(name, vocabulary)
             && !makes_the_same(name, &pattern, vocabulary)
@@ -275,7 +274,7 @@ fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec
     }
     for file in odd {
         let name = file.path.stem();
-        // Several that begin alike have a convention of their own.
+        // Several names with a common start have their own convention.
         if beginnings[beginning(name)] >= MIN_ALIKE {
             continue;
         }
@@ -306,7 +305,7 @@ fn with_extension(file: &Said, stem: &str) -> String {
     }
 }
 
-/// Letters and digits of a text, by which a heading and a name are compared: names cannot hold all signs.
+/// The letters and digits of a text, for comparing headings with names, which cannot contain all signs.
 fn letters(text: &str) -> String {
     fold_key(text).chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -1,5 +1,5 @@
-//! Notes that a rule nearly takes: all parts of its condition but one hold. A person who reads a draft sees by them
-//! what the condition leaves out.
+//! Near misses of a rule: notes for which all parts of its condition but one hold. They show the reader of a draft
+//! what the condition excludes.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::bases::source::Source as _;
 use crate::bases::view::PreparedFilter;
 use crate::bases::{Evaluator, Scope};
 
-/// A note that a rule nearly takes.
+/// A near miss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NearMiss {
     pub path: String,
     /// The rule, by name.
     pub rule: String,
-    /// The part that does not hold, with what it read: `file.hasTag("meeting")  false: tags are call, work`.
+    /// The failing part with the values it read: `file.hasTag("meeting")  false: tags are call, work`.
     pub part: String,
 }
 
-/// The first notes, by path, that each rule nearly takes, at most `most` a rule. A rule whose condition has a single
-/// part has none.
+/// The first near misses of each rule by path, at most `most` a rule. A rule whose condition is a single part has
+/// none.
 ///
 /// # Errors
 /// [`PlanError::Withdrawn`].
@@ -86,7 +86,7 @@ fn of_rule(
     Ok(())
 }
 
-/// The parts that all have to hold.
+/// The conjuncts of a condition.
 fn conjuncts(filter: &Filter, parts: &mut Vec<Filter>) {
     match filter {
         Filter::And(all) => all.iter().for_each(|one| conjuncts(one, parts)),

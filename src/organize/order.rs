@@ -1,14 +1,14 @@
-//! The order of moves: none meets a file that has yet to leave, and circles go over a hidden name.
+//! The order of moves: each target is free when its move runs, and cycles use a temporary hidden name.
 
 use std::collections::HashMap;
 
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
-/// Moves in an order in which each target is free by then, as the file system takes names for one: by fold key.
-/// `hidden` gives a free name for the first file of a circle, beside where it lies.
+/// Orders moves so that each target is free when its move runs. Paths with the same fold key count as one.
+/// `hidden` gives a free name for the first file of a cycle, in its folder.
 ///
-/// No two targets may have one fold key. Takes time in proportion to the moves.
+/// All targets must have distinct fold keys. Runs in linear time.
 pub fn ordered(
     moves: &[(VaultPath, VaultPath)],
     mut hidden: impl FnMut(&VaultPath) -> VaultPath,
@@ -44,7 +44,7 @@ pub fn ordered(
                     states[other] = State::Waiting;
                     stack.push((other, 0));
                 }
-                // A circle: this file makes room.
+                // A cycle: this file moves out of the way first.
                 State::Waiting if other != at && !aside.contains_key(&other) => {
                     let from = &moves[other].0;
                     let beside = hidden(from);
@@ -58,8 +58,8 @@ pub fn ordered(
     steps
 }
 
-/// The places in `moves` of those that go round: each goes where another of them lies, and none could go first without a
-/// hidden name. No two targets may have one fold key.
+/// The indices in `moves` of cycles: each target is the source of another member, and none can go first without a
+/// hidden name. All targets must have distinct fold keys.
 pub fn circling(moves: &[(VaultPath, VaultPath)]) -> Vec<usize> {
     let by_source: HashMap<String, usize> =
         moves.iter().enumerate().map(|(at, (from, _))| (from.fold_key(), at)).collect();
@@ -72,7 +72,7 @@ pub fn circling(moves: &[(VaultPath, VaultPath)]) -> Vec<usize> {
             met_from[at] = Some(first);
             here = next(at);
         }
-        // The way came back to where it had been itself: a circle begins there.
+        // The path returned to one of its own nodes: a cycle begins there.
         let Some(begin) = here.filter(|at| met_from[*at] == Some(first)) else { continue };
         circling.push(begin);
         let mut at = next(begin);
@@ -88,7 +88,7 @@ pub fn circling(moves: &[(VaultPath, VaultPath)]) -> Vec<usize> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// On its way: those that it waits for come first.
+    /// On the stack: waiting for others.
     Waiting,
     Done,
 }

@@ -1,4 +1,4 @@
-//! From rules, or from items given by hand, to a plan.
+//! Makes a plan from rules or from given items.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,25 +17,25 @@ use crate::bases::Source as _;
 use crate::note::path::VaultPath;
 use crate::vault::catalogue::tree_order;
 
-/// How often paths are given out anew because a file turns out to stay.
+/// The most rounds of assigning paths, since each blocked file changes the others.
 const MOST_ROUNDS: usize = 8;
 
-/// What is asked for.
+/// A request for a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted<'a> {
-    /// Rules that speak of all files.
+    /// The rules to evaluate.
     pub rules: &'a [Rule],
-    /// Items by hand: each with its path and what is to become of it; ids, revisions, risks and problems are found.
+    /// Given items, each with its path and changes; ids, revisions, risks and problems are computed.
     pub items: Vec<Item>,
     /// Only files here and below.
     pub within: Option<VaultPath>,
     /// Only these files.
     pub only: Option<&'a HashSet<VaultPath>>,
-    /// A plan that is joined: files that it has keep their item.
+    /// A plan to join: its files keep their items.
     pub joins: Option<Plan>,
 }
 
-/// Makes a plan; nothing is changed.
+/// Makes a plan without changing anything.
 ///
 /// # Errors
 /// [`PlanError`].
@@ -88,7 +88,7 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
     })
 }
 
-/// What each rule says of a note, in the order in which they are asked, whether anything happens to it or not.
+/// The trace of each rule for a note, in order of evaluation, whether or not anything happens to it.
 ///
 /// # Errors
 /// [`PlanError::Withdrawn`].
@@ -102,8 +102,7 @@ pub fn why(
     Asking::new(world, &shadow, rules).about(file, Asks::Why).map(|answer| Some(answer.asked))
 }
 
-/// A plan without some items, and with other paths for some: paths, links and problems are found anew, and the ids are
-/// others.
+/// Revises a plan by removing items or changing paths. Paths, links and problems are computed again, and ids change.
 ///
 /// # Errors
 /// [`PlanError`].
@@ -124,8 +123,7 @@ pub fn edited(
     self::plan(world, Wanted { joins: Some(joins), ..Wanted::default() })
 }
 
-/// Asks the rules about all files that have no item yet, and adds those to which something is to happen. Gives how
-/// many files were looked at.
+/// Evaluates the rules for all files without an item, and adds items. Returns the number of files examined.
 fn ask(
     world: &World<'_>,
     asking: &mut Asking<'_>,
@@ -160,7 +158,7 @@ fn ask(
     })
 }
 
-/// Takes an item that a person or a joined plan gives.
+/// Adds a given item or one of a joined plan.
 fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item, is_joined: bool) {
     let on_conflict = world.settings.on_conflict;
     let mut draft = match VaultPath::from_disk(&given.path) {
@@ -176,7 +174,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item,
     let (path, to) = (given.path.clone(), given.to.clone());
     let mut problems = std::mem::take(&mut draft.item.problems);
     if is_joined {
-        // What rules said of it is not found again.
+        // Traces are not computed again.
         problems.extend(given.problems.iter().filter(|problem| stays(problem)).cloned());
         if given.problems.iter().any(|problem| problem.kind == ProblemKind::Taken && problem.blocks)
         {
@@ -214,7 +212,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item,
     drafts.insert(draft.item.path.clone(), draft);
 }
 
-/// Whether a problem of a joined plan's item is one that rules have found.
+/// Whether a problem of a joined plan's item came from rules.
 fn stays(problem: &Problem) -> bool {
     match problem.kind {
         ProblemKind::NothingToInsert
@@ -226,7 +224,7 @@ fn stays(problem: &Problem) -> bool {
     }
 }
 
-/// Refuses more items than a plan holds.
+/// Checks the limit of items.
 fn limit(world: &World<'_>, drafts: &[Draft]) -> Result<(), PlanError> {
     let (count, most) = (drafts.len(), world.settings.max_items);
     if count <= most {
@@ -247,7 +245,7 @@ fn withdrawn(world: &World<'_>) -> Result<(), PlanError> {
     if world.cancel.is_cancelled() { Err(PlanError::Withdrawn) } else { Ok(()) }
 }
 
-/// Gives out paths and finds what becomes of links, again where a file turns out to stay.
+/// Assigns paths and computes link updates, again while files turn out to be blocked.
 fn place(world: &World<'_>, drafts: &mut [Draft]) -> Result<Following, PlanError> {
     let mut following = Following::default();
     for _ in 0..MOST_ROUNDS {
@@ -276,7 +274,7 @@ fn place(world: &World<'_>, drafts: &mut [Draft]) -> Result<Following, PlanError
     Ok(following)
 }
 
-/// The places of the items that would change places with each other.
+/// The indices of items in cycles.
 fn circling(drafts: &[Draft]) -> Vec<usize> {
     let moves = |(at, draft): (usize, &Draft)| {
         let to = draft.item.to.as_deref().filter(|_| !draft.item.is_blocked())?;
@@ -287,7 +285,7 @@ fn circling(drafts: &[Draft]) -> Vec<usize> {
 }
 
 fn give_out(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
-    // Those of a joined plan, or by hand, come before those of rules; then by path.
+    // Given items and those of a joined plan precede those of rules; then by path.
     let mut asking: Vec<(usize, names::Wish)> =
         drafts.iter().enumerate().filter_map(|(at, draft)| Some((at, draft.asks()?))).collect();
     asking.sort_by_key(|(at, _)| drafts[*at].by);
@@ -308,12 +306,12 @@ fn give_out(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The items of a plan: those to which something happens or that have a problem, numbered by path.
+/// The items of a plan: drafts with an effect or a problem, numbered by path.
 fn finish(drafts: Vec<Draft>) -> Vec<Item> {
     let mut items: Vec<Item> = drafts
         .into_iter()
         .filter(|draft| draft.item.does_anything() || !draft.item.problems.is_empty())
-        // A rule creates nothing where something is by then.
+        // A rule does not create a note where a file will be.
         .filter(|draft| draft.by != By::Rule || !draft.item.create || !draft.item.is_blocked())
         .map(|draft| Item { risk: draft.risk(), ..draft.item })
         .collect();

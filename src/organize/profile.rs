@@ -1,7 +1,6 @@
-//! What a vault looks like: its folders with their names, tags and properties, so that somebody who has never seen
-//! it knows where things are and how they are written.
+//! A profile of a vault: its folders with their names, tags and properties, for readers who have never seen it.
 //!
-//! One pass over the files that the caller may see; folders of one shape are told once.
+//! One pass over the files that the caller may see; folders of the same shape are described once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,30 +14,30 @@ use crate::bases::value::{Text, Value};
 use crate::index::properties::Moment;
 use crate::note::path::{PathRef, VaultPath};
 
-/// Distinct values of a property that are counted.
+/// The most distinct values of a property that are counted.
 const MAX_VALUES: usize = 200;
 
-/// Letters of a value that is worth telling.
+/// The longest value that is listed, in characters.
 const MAX_VALUE_LETTERS: usize = 48;
 
-/// Folders of one shape that are told as one, from so many on; fewer where they are named by dates or numbers.
+/// The least number of folders of the same shape that are described as one; fewer if dates or numbers name them.
 const ALIKE: usize = 4;
 const ALIKE_NUMBERED: usize = 3;
 
-/// Files that differ in their digits alone are told as one from so many on.
+/// The least number of files that differ only in digits and are listed as one.
 const MIN_NUMBERED: usize = 5;
 
-/// What a vault, or a folder of it, looks like.
+/// The profile of a vault or folder.
 #[derive(Debug)]
 pub struct Profile {
     pub total: Counts,
-    /// Of all notes at and below the place.
+    /// The notes in the folder and below it.
     pub conventions: Vec<Convention>,
-    /// The commonest first, with how many notes have each.
+    /// Most frequent first, with the number of notes.
     pub tags: Vec<(Text, usize)>,
-    /// The commonest first.
+    /// Most frequent first.
     pub properties: Vec<Property>,
-    /// The place itself and the folders below it, each followed by those in it.
+    /// The folder and those below it, in depth-first order.
     pub folders: Vec<Folder>,
 }
 
@@ -47,7 +46,7 @@ pub struct Profile {
 pub struct Counts {
     pub notes: usize,
     pub others: usize,
-    /// When the file that was changed first was changed last, in milliseconds since 1970.
+    /// The oldest modification time, in milliseconds since 1970.
     pub oldest: Option<i64>,
     pub newest: Option<i64>,
 }
@@ -75,15 +74,15 @@ impl Counts {
 #[derive(Debug)]
 pub struct Property {
     pub name: Text,
-    /// How many have it, empty or not.
+    /// The number of notes with the property, empty or not.
     pub notes: usize,
-    /// What its values are, the commonest first: `text`, `date`, `list of links`.
+    /// Types of its values, most frequent first: `text`, `date`, `list of links`.
     pub types: Vec<(String, usize)>,
-    /// Texts, links, numbers and booleans, the commonest first; elements of lists one by one.
+    /// Texts, links, numbers and booleans, most frequent first; lists count by element.
     pub values: Vec<(String, usize)>,
-    /// Whether there are more values than were counted.
+    /// Whether it has more values than were counted.
     pub has_more_values: bool,
-    /// The smallest and the largest number, or the first and the last date, as text.
+    /// The smallest and largest number, or the first and last date, as text.
     pub range: Option<(String, String)>,
 }
 
@@ -91,26 +90,26 @@ pub struct Property {
 #[derive(Debug)]
 pub struct Folder {
     pub path: VaultPath,
-    /// Below the place that was asked about, which is 0.
+    /// Depth below the profiled folder, which is 0.
     pub depth: usize,
-    /// What lies in it directly.
+    /// The files directly in it.
     pub own: Counts,
-    /// The same with what lies below it; of folders that are told as one, all of them together.
+    /// The files in it and below; for folders described as one, their sum.
     pub all: Counts,
-    /// Other folders beside it that look the same, by name; they are not told again.
+    /// Names of sibling folders of the same shape, which are not described again.
     pub alike: Vec<String>,
-    /// How its notes are named, or its other files where it has no notes; the surest first.
+    /// The naming conventions of its notes, or of its other files if it has no notes; most certain first.
     pub conventions: Vec<Convention>,
-    /// Files that differ in their digits alone, and how many.
+    /// Groups of files that differ only in digits, with their size.
     pub numbered: Vec<(String, usize)>,
-    /// Extensions of files that are no notes, the commonest first.
+    /// Extensions of files other than notes, most frequent first.
     pub endings: Vec<(String, usize)>,
-    /// Tags and properties of its notes, the commonest first.
+    /// Tags and properties of its notes, most frequent first.
     pub tags: Vec<(Text, usize)>,
     pub properties: Vec<(Text, usize)>,
 }
 
-/// Looks at all files at and below `place` that the moment's caller may see; `empty` are folders without files.
+/// Profiles the files in and below `place` that the snapshot's caller may see; `empty` are folders without files.
 pub fn of(
     moment: &Moment<'_>,
     place: &VaultPath,
@@ -164,13 +163,13 @@ pub fn of(
 
 #[derive(Default)]
 struct Seen<'p> {
-    /// By path, the root's as the empty text.
+    /// By path; the root is the empty text.
     folders: BTreeMap<String, Own<'p>>,
     tags: HashMap<Text, usize>,
     properties: HashMap<Text, Values>,
 }
 
-/// What lies directly in a folder.
+/// The direct content of a folder.
 #[derive(Default)]
 struct Own<'p> {
     counts: Counts,
@@ -314,7 +313,7 @@ fn commonest<T: Ord>(counts: HashMap<T, usize>) -> Vec<(T, usize)> {
     counts
 }
 
-/// A folder on the way to what is told of it.
+/// A folder under construction.
 struct Node<'s> {
     name: &'s str,
     own: Option<&'s Own<'s>>,
@@ -337,7 +336,7 @@ fn told(
         };
         let mut node = &mut root;
         for name in below.split('/').filter(|name| !name.is_empty()) {
-            // The map has paths in order, so that a folder's own follow each other.
+            // The map is sorted by path, so that subfolders are adjacent.
             let at = node.children.iter().rposition(|child| child.name == name);
             let at = at.unwrap_or_else(|| {
                 node.children.push(Node { name, own: None, children: Vec::new() });
@@ -353,13 +352,13 @@ fn told(
     folders
 }
 
-/// A folder with what it looks like.
+/// A folder with its shape.
 struct Shaped {
     folder: Folder,
     children: Vec<Shaped>,
 }
 
-/// Works out what a folder looks like, and a number that is the same for folders that look the same.
+/// Computes the description of a folder, and a number that is equal for folders of the same shape.
 fn shaped(node: Node<'_>, path: VaultPath, depth: usize, vocabulary: &Vocabulary) -> (Shaped, u64) {
     let nothing = Own::default();
     let own = node.own.unwrap_or(&nothing);
@@ -394,7 +393,7 @@ fn shaped(node: Node<'_>, path: VaultPath, depth: usize, vocabulary: &Vocabulary
         shapes.hash(&mut hasher);
         hasher.finish()
     };
-    // Which of its folders look the same, numbered ones apart from the rest.
+    // Groups subfolders of the same shape, with numbered names apart.
     let mut groups: HashMap<(u64, bool), Vec<usize>> = HashMap::new();
     for (at, (child, shape)) in children.iter().enumerate() {
         groups.entry((*shape, is_numbered(child.folder.path.name()))).or_default().push(at);

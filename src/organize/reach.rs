@@ -1,12 +1,11 @@
-//! What a rule can touch, by its text alone: what a person agrees to who has it run by itself.
+//! The scope of a rule, derived from its text: what a person agrees to by enabling it.
 
 use super::rule::{Action, Rule};
 use super::settings::Settings;
 use crate::bases::template::{Part, Template};
 use crate::note::path::VaultPath;
 
-/// The folders in which a rule can change anything: those where it looks, and those where it puts files. The top is
-/// everywhere.
+/// The folders in which a rule can change anything: its own, and its targets. The root stands for the whole vault.
 pub fn folders(rule: &Rule, settings: &Settings) -> Vec<VaultPath> {
     let mut folders = rule.within.clone();
     if folders.is_empty() {
@@ -29,7 +28,7 @@ pub fn folders(rule: &Rule, settings: &Settings) -> Vec<VaultPath> {
     folders
 }
 
-/// What a rule does, a word for each action.
+/// The actions of a rule, one word each.
 pub fn actions(rule: &Rule) -> Vec<&'static str> {
     let word = |action: &Action| match action {
         Action::Move(_) => "move",
@@ -54,7 +53,7 @@ pub fn actions(rule: &Rule) -> Vec<&'static str> {
     words
 }
 
-/// The deepest folder in which a path lies whatever its expressions give. With `is_file` the last part is a name.
+/// The deepest folder that contains a path for all values of its expressions. With `is_file` the last part is a name.
 fn beginning(template: &Template, is_file: bool) -> VaultPath {
     let mut text = String::new();
     let mut is_whole = true;

@@ -1,4 +1,4 @@
-//! What a rule says: which notes it takes, and what is to become of them.
+//! Rules: which notes they take, and what they do to them.
 
 use std::sync::Arc;
 
@@ -16,56 +16,56 @@ use crate::note::path::VaultPath;
 pub struct Rule {
     /// Unique in its file.
     pub name: String,
-    /// BLAKE3, in hexadecimal, of all that the rule means: what a person enables, and what `once` remembers. Comments,
-    /// order of keys and layout of the YAML do not count.
+    /// The BLAKE3 hash of the rule's meaning, in hexadecimal. A person enables this hash, and `once` marks refer to it.
+    /// It does not depend on comments, order of keys and layout of the YAML.
     pub hash: String,
-    /// The folders where it looks; empty: everywhere.
+    /// The folders of the rule; empty: everywhere.
     pub within: Vec<VaultPath>,
-    /// Which notes; `None`: all that lie in its folders.
+    /// The condition; `None`: all notes in its folders.
     pub when: Option<Filter>,
-    /// The formulas that `when` may name, where it is a view of a base.
+    /// The formulas of the base, if `when` is a view of one.
     pub formulas: Vec<(Text, Arc<Expression>)>,
-    /// What `this` is in `when`: the base, where it is a view of one.
+    /// The value of `this` in `when`: the base, if `when` is a view of one.
     pub this: Option<VaultPath>,
-    /// What is done, in order.
+    /// The actions in order.
     pub actions: Vec<Action>,
-    /// Higher first; equal ones in the order of the file.
+    /// Higher priorities first; equal ones in the order of the file.
     pub priority: i64,
-    /// Whether later rules are asked about a note that this one took, and see it as it will be.
+    /// Whether later rules are evaluated for a note that this one took; they see it in its planned state.
     pub continues: bool,
-    /// Whether it takes each note a single time.
+    /// Whether it takes each note only once.
     pub once: bool,
     /// `None`: as the settings say.
     pub on_conflict: Option<OnConflict>,
     pub trigger: Trigger,
 }
 
-/// One thing that a rule does to a note.
+/// An action of a rule.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Into this folder.
+    /// Moves the note into this folder.
     Move(Template),
-    /// Into the archive folder of the settings, with the note's own folder below it.
+    /// Moves the note into the archive folder of the settings, below which its own folder is kept.
     Archive,
-    /// This name; the extension stays.
+    /// Renames the note; the extension stays.
     Rename(Template),
-    /// Properties and their values.
+    /// Sets properties.
     Set {
         values: Vec<(String, Assigned)>,
         if_present: IfPresent,
     },
-    /// Properties that go.
+    /// Removes properties.
     Remove(Vec<String>),
-    /// Tags in the frontmatter, without `#`.
+    /// Adds tags to the frontmatter, without `#`.
     Tag(Vec<Template>),
     Untag(Vec<String>),
-    /// Behind the text of the note.
+    /// Appends to the text of the note.
     Append(Template),
-    /// Before the text of the note, behind its frontmatter.
+    /// Inserts before the text of the note, after its frontmatter.
     Prepend(Template),
-    /// The text of this template of Obsidian, into a note without text.
+    /// Inserts an Obsidian template into a note without text.
     Fill(Template),
-    /// A note beside it; nothing if it exists.
+    /// Creates another note if it does not exist.
     Create {
         path: Template,
         template: Option<Template>,
@@ -73,43 +73,43 @@ pub enum Action {
     Trash,
 }
 
-/// The value that a property gets.
+/// The new value of a property.
 #[derive(Debug, Clone)]
 pub enum Assigned {
-    /// As the YAML has it.
+    /// A literal YAML value.
     Value(serde_json::Value),
-    /// One that is a single `{{expression}}` keeps the expression's type; any other gives a text.
+    /// A template. A single `{{expression}}` keeps the expression's type; any other template gives a text.
     Template(Template),
     /// A list, element by element.
     List(Vec<Assigned>),
 }
 
-/// What becomes of a property that the note has already.
+/// How a property is set that the note already has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfPresent {
     #[default]
     Replace,
     Keep,
-    /// Lists get what they lack; anything else is replaced.
+    /// Missing elements are added to lists; other values are replaced.
     Merge,
 }
 
-/// What happens where the new path is taken.
+/// The policy for an occupied target path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnConflict {
     /// `name_1`, `name_2`, …
     #[default]
     Number,
-    /// The note stays, with a problem.
+    /// The note stays, and the item has a problem.
     Skip,
     /// The item waits for a person to choose a path.
     Ask,
-    /// There is no plan.
+    /// Planning fails.
     Fail,
 }
 
-/// When a rule runs once a person has enabled it.
+/// When an enabled rule runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Trigger {
     /// Never by itself.
@@ -117,6 +117,6 @@ pub enum Trigger {
     Manual,
     /// Some seconds after a note has changed.
     Change,
-    /// So often; `at` is a time of day in the vault's zone, for periods of whole days.
+    /// Periodically; `at` is a time of day in the vault's time zone, for periods of whole days.
     Every { seconds: u64, at: Option<NaiveTime> },
 }

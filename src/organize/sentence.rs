@@ -1,4 +1,4 @@
-//! What a rule does, in plain English, made from its tree: what a person reads before agreeing to it.
+//! Describes a rule in plain English from its syntax tree, for a person to read before agreeing to it.
 
 use super::rule::{Action, Assigned, IfPresent, OnConflict, Rule, Trigger};
 use crate::bases::ast::{Classic, Expr, Expression, Node, Op};
@@ -6,7 +6,7 @@ use crate::bases::duration::Duration;
 use crate::bases::query::Filter;
 use crate::bases::template::{Part, Template};
 
-/// The most characters that are shown of a text that a rule adds.
+/// The most characters shown of an inserted text.
 const SHOWN: usize = 60;
 
 /// What a rule does and when it runs: `When a note in Inbox has the tag #meeting and `done` is not set: set `status` to
@@ -29,7 +29,7 @@ pub fn sentence(rule: &Rule) -> String {
     text
 }
 
-/// What lets a rule run by itself.
+/// Describes the trigger of a rule.
 const ENABLED: &str = "once you have enabled it";
 
 fn runs(trigger: Trigger) -> String {
@@ -72,7 +72,7 @@ fn later(rule: &Rule) -> Vec<String> {
     found
 }
 
-/// Which files: `When a note in Inbox has the tag #meeting`.
+/// Describes which files a rule takes: `When a note in Inbox has the tag #meeting`.
 fn condition(rule: &Rule) -> String {
     let is_note = rule.when.as_ref().is_some_and(names_notes);
     let what = if is_note { "note" } else { "file" };
@@ -89,7 +89,7 @@ fn condition(rule: &Rule) -> String {
     }
 }
 
-/// Whether only notes can fit.
+/// Whether only notes can match.
 fn names_notes(filter: &Filter) -> bool {
     match filter {
         Filter::Is(expression) => of_notes(&expression.root),
@@ -106,7 +106,7 @@ fn of_notes(part: &Expr) -> bool {
         Node::Property(_) => true,
         Node::Method { of, name, .. } => match &of.node {
             Node::File => matches!(&**name, "hasTag" | "hasProperty"),
-            // What is missing is null, which holds nothing.
+            // A missing property is null and contains nothing.
             Node::Property(_) => &**name != "isEmpty",
             _ => false,
         },
@@ -127,10 +127,10 @@ fn of_notes(part: &Expr) -> bool {
     }
 }
 
-/// A part of a condition.
+/// A clause of a sentence.
 struct Clause {
     text: String,
-    /// Whether it is said of the file and its subject left out: `has the tag #a`.
+    /// Whether its subject is the file and omitted: `has the tag #a`.
     of_it: bool,
 }
 
@@ -144,7 +144,7 @@ impl Clause {
     }
 }
 
-/// `is_first` says whether the subject stands before it.
+/// `is_first`: whether the subject precedes it.
 fn of_filter(filter: &Filter, is_first: bool) -> Clause {
     match filter {
         Filter::Is(expression) => Sentence { of: expression }.clause(&expression.root, true),
@@ -168,7 +168,7 @@ fn of_filter(filter: &Filter, is_first: bool) -> Clause {
     }
 }
 
-/// Clauses joined by a word, between brackets where they are part of another clause.
+/// Joins clauses with a word, in brackets if they are part of another clause.
 fn joined(parts: impl Iterator<Item = Clause>, word: &str, is_inner: bool) -> Clause {
     let mut parts: Vec<Clause> = parts.collect();
     if parts.len() == 1
@@ -186,13 +186,13 @@ fn joined(parts: impl Iterator<Item = Clause>, word: &str, is_inner: bool) -> Cl
     Clause { text, of_it }
 }
 
-/// Says parts of one expression.
+/// Describes parts of an expression.
 struct Sentence<'e> {
     of: &'e Expression,
 }
 
 impl Sentence<'_> {
-    /// A condition that holds, or one that does not.
+    /// Describes a condition or its negation.
     fn clause(&self, part: &Expr, holds: bool) -> Clause {
         self.inner(part, holds, false)
     }
@@ -206,7 +206,7 @@ impl Sentence<'_> {
                 let mut parts = Vec::new();
                 flatten(part, is_and, &mut parts);
                 let clauses = parts.into_iter().map(|part| self.inner(part, holds, true));
-                // Not both is one of them not.
+                // De Morgan.
                 joined(clauses, if is_and == holds { "and" } else { "or" }, is_inner)
             }
             Node::Property(_) => Clause::whole(format!("{} is {not}set", self.value(part))),
@@ -223,7 +223,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// Anything that has no words of its own.
+    /// The fallback: the expression as code.
     fn other(&self, part: &Expr, holds: bool) -> Clause {
         let is = if holds { "holds" } else { "does not hold" };
         Clause::whole(format!("`{}` {is}", self.of.print(part)))
@@ -302,7 +302,7 @@ impl Sentence<'_> {
             (Op::Greater, true, false) => "is more than",
             (Op::GreaterOrEqual, true, true) => "is no earlier than",
             (Op::GreaterOrEqual, true, false) => "is at least",
-            // Where there is nothing to compare, the opposite does not hold either.
+            // Without a value to compare, the negation is also false.
             (Op::Less | Op::LessOrEqual | Op::Greater | Op::GreaterOrEqual, false, _) => {
                 let text = self.comparison(part, op, left, right, true).text;
                 return Clause::whole(format!("it is not so that {text}"));
@@ -330,7 +330,7 @@ impl Sentence<'_> {
         Clause::whole(if holds { text } else { format!("it is not so that {text}") })
     }
 
-    /// A value: `status`, its name, 30 days ago.
+    /// Describes a value: `status`, its name, 30 days ago.
     fn value(&self, part: &Expr) -> String {
         match &part.node {
             Node::Property(number) => {
@@ -375,7 +375,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// What a template puts in: `year of creation`.
+    /// Describes the expression of a template: `year of creation`.
     fn inserted(&self, part: &Expr) -> String {
         let value = |part: &Expr| match &part.node {
             Node::Field { of, name, .. } if matches!(of.node, Node::File) => match &**name {
@@ -431,7 +431,7 @@ fn flatten<'e>(part: &'e Expr, is_and: bool, parts: &mut Vec<&'e Expr>) {
     }
 }
 
-/// Whether a value is a point in time, as far as that is known without running it.
+/// Whether a value is statically known to be a point in time.
 fn is_time(part: &Expr) -> bool {
     match &part.node {
         Node::Call { name, .. } => matches!(&**name, "now" | "today" | "date"),
@@ -445,7 +445,7 @@ fn is_time(part: &Expr) -> bool {
     }
 }
 
-/// A length of time that is written out: `30 days`.
+/// Describes a duration: `30 days`.
 fn length(part: &Expr) -> Option<String> {
     let text = match &part.node {
         Node::Text(text) => text,
@@ -523,7 +523,7 @@ fn assigned(value: &Assigned) -> String {
     }
 }
 
-/// A template, with what is put in between braces.
+/// Describes a template, with its expressions in braces.
 fn filled(template: &Template) -> String {
     let mut text = String::new();
     for part in &template.parts {

@@ -1,4 +1,4 @@
-//! How plans are made and applied; a section of the configuration file.
+//! The settings section `[organize]`.
 
 use serde::{Deserialize, Serialize};
 

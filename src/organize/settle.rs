@@ -1,4 +1,4 @@
-//! Whether a plan's result stays as it is: the rules are asked again about what they made.
+//! Checks that a plan's result is stable by evaluating the rules on it again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,13 +11,13 @@ use super::wishes::Asking;
 use super::world::{PlanError, World};
 use crate::note::path::VaultPath;
 
-/// How often the rules are asked again before it is said that there is no end.
+/// The most evaluations before a plan counts as endless.
 const MOST_STEPS: usize = 8;
 
-/// Adds `unsettled` to the drafts that the rules would change once more on their own result.
+/// Adds the problem `unsettled` to drafts whose result the rules would change again.
 ///
 /// # Errors
-/// The caller withdrew.
+/// The caller cancelled.
 pub fn check(
     world: &World<'_>,
     asking: &mut Asking<'_>,
@@ -99,12 +99,12 @@ fn wished(draft: &Draft) -> VaultPath {
     draft.wish.clone().unwrap_or_else(|| draft.path.clone())
 }
 
-/// The rules that took a file since.
+/// The rules that took a file in later evaluations.
 fn last_rules(before: &Draft, after: &Draft) -> Vec<String> {
     after.item.rules[before.item.rules.len().min(after.item.rules.len())..].to_vec()
 }
 
-/// One move, with the rules that want it: `Inbox → Work`.
+/// A move with the rules that want it: `Inbox → Work`.
 fn step(draft: &Draft, from: &VaultPath, to: &VaultPath) -> String {
     let (from_folder, to_folder) = (
         from.parent().unwrap_or_else(VaultPath::root),

@@ -1,4 +1,4 @@
-//! Names for a file, from what it says of itself and how its folder names files.
+//! Suggests names for a file from its metadata and its folder's conventions.
 
 use chrono::{NaiveDate, NaiveTime};
 
@@ -7,13 +7,13 @@ use super::shapes::pattern::{Pattern, Slot};
 use super::shapes::style::{Style, Vocabulary};
 use crate::note::names::check_new_name;
 
-/// Bytes that a suggested name may have, its extension not counted.
+/// The longest suggested name in bytes, without its extension.
 const MAX_BYTES: usize = 200;
 
-/// How many names are suggested for one file.
+/// The most suggestions for a file.
 const MOST: usize = 5;
 
-/// What a file says of itself.
+/// Metadata of a file.
 #[derive(Debug, Clone, Default)]
 pub struct About<'a> {
     /// Its name without the extension.
@@ -22,32 +22,32 @@ pub struct About<'a> {
     pub title: Option<String>,
     /// Its first heading.
     pub heading: Option<String>,
-    /// Dates of its properties, the most telling first: the name of the property, the day, and the time if it has one.
+    /// Dates of its properties, most specific first: property, day, and time if given.
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,
 }
 
-/// A name that a file could have.
+/// A suggested name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// Without the extension.
     pub name: String,
-    /// The pattern it was made by.
+    /// The pattern of the name.
     pub pattern: Pattern,
-    /// Where it comes from: `property title, date from property created`.
+    /// The sources of the name: `property title, date from property created`.
     pub reason: String,
 }
 
-/// Whether a name says nothing of what is in the file, so that a title or heading should take its place.
+/// Whether a name says nothing about the file's content, so that a title or heading should replace it.
 pub fn is_empty_name(name: &str) -> bool {
     is_untitled(name) || !cut(name).iter().any(|part| part.kind == Kind::Word)
 }
 
-/// Whether the pattern makes of a file's name that very name: it has more than the pattern says, and nothing else.
+/// Whether the pattern leaves a file's name unchanged.
 pub fn makes_the_same(name: &str, pattern: &Pattern, vocabulary: &Vocabulary) -> bool {
     pattern.fill(&pattern.material(name), vocabulary).as_deref() == Some(name)
 }
 
-/// Names for a file by these patterns, the best first, each once, its present name never.
+/// Distinct names for a file by these patterns, best first, without its current name.
 pub fn suggestions(
     about: &About<'_>,
     patterns: &[Pattern],
@@ -69,7 +69,7 @@ pub fn suggestions(
     found
 }
 
-/// Where the words of a new name come from, the best first: of a file that has a name, that name.
+/// Sources of the words of a new name, best first; for a file with a meaningful name, that name.
 fn sources(about: &About<'_>, pattern: &Pattern) -> Vec<(Option<String>, String)> {
     let title = about.title.clone().map(|title| (Some(title), "property `title`".to_owned()));
     let heading = about.heading.clone().map(|heading| (Some(heading), "first heading".to_owned()));
@@ -94,7 +94,7 @@ fn by(
     let mut material = pattern.material(about.name);
     let mut reasons = Vec::new();
     if let Some(words) = words {
-        // The title may have the date too.
+        // The title may also contain the date.
         let other = pattern.material(&plain(words));
         material.words = other.words;
         material.date = material.date.or(other.date);
@@ -120,7 +120,7 @@ fn by(
     Some(Suggestion { name, pattern: pattern.clone(), reason: reasons.join(", ") })
 }
 
-/// A title without the marks of Markdown: `**`, `` ` ``, brackets of links.
+/// Removes Markdown syntax from a title: `**`, `` ` ``, brackets of links.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -144,7 +144,7 @@ fn plain(text: &str) -> String {
     }
 }
 
-/// The name up to the last word that fits.
+/// Shortens a name at the last word that fits.
 fn shortened(name: &str) -> String {
     if name.len() <= MAX_BYTES {
         return name.to_owned();
@@ -155,14 +155,14 @@ fn shortened(name: &str) -> String {
     cut[..at_word].trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-/// The pattern of a single style, by its name or placeholder in any spelling: `kebab`, `Title Case`, `snake_case`.
+/// The pattern of a style by its name or placeholder in any spelling: `kebab`, `Title Case`, `snake_case`.
 pub fn style_named(text: &str) -> Option<Pattern> {
     let key = |text: &str| -> String {
         let letters: String =
             text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
         letters.trim_end_matches("case").trim_end_matches("words").to_owned()
     };
-    // `@Title+Words` is an id, and more than a style.
+    // `@Title+Words` is a pattern id with more than a style.
     if !text.chars().all(|c| c.is_alphabetic() || " -_+{}".contains(c)) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Why a rule took a note or did not: its condition's parts, with what they read.
+//! Explains why a rule took a note or not: the parts of its condition with the values they read.
 
 use super::draft::Draft;
 use super::plan::Asked;
@@ -8,23 +8,23 @@ use crate::bases::query::Filter;
 use crate::bases::trace::{self, Outcome};
 use crate::bases::value::{FileId, Text, Value};
 
-/// Parts told of one condition.
+/// The most parts shown of a condition.
 const MOST_PARTS: usize = 8;
 
-/// Characters told of one value.
+/// The most characters shown of a value.
 const MOST_OF_A_VALUE: usize = 80;
 
-/// That a rule was asked.
+/// The trace of a rule that was evaluated.
 pub fn asked(rule: &Rule, took: bool) -> Asked {
     Asked { rule: rule.name.clone(), took, stopped_by: None, parts: Vec::new() }
 }
 
-/// That a rule was not asked, since another stopped.
+/// The trace of a rule that was not evaluated since an earlier rule stopped.
 pub fn not_asked(rule: &Rule, by: &str) -> Asked {
     Asked { stopped_by: Some(by.to_owned()), ..asked(rule, false) }
 }
 
-/// That a rule does not look where the note lies.
+/// The trace of a rule whose folders do not contain the note.
 pub fn outside(rule: &Rule) -> Asked {
     let folders: Vec<String> = rule.within.iter().map(|folder| format!("`{folder}`")).collect();
     let part = match folders.is_empty() {
@@ -34,13 +34,13 @@ pub fn outside(rule: &Rule) -> Asked {
     Asked { parts: vec![part], ..asked(rule, false) }
 }
 
-/// That a rule takes each note once, and took this one.
+/// The trace of a `once` rule that already took this note.
 pub fn taken_once(rule: &Rule) -> Asked {
     let part = "it takes each note once, and has taken this one".to_owned();
     Asked { parts: vec![part], ..asked(rule, false) }
 }
 
-/// What a rule does to a note, each in a few words.
+/// Describes each action of a rule in a few words.
 pub fn effects(before: &Draft, after: &Draft) -> Vec<String> {
     let (was, is) = (&before.item, &after.item);
     let mut told = Vec::new();
@@ -76,12 +76,12 @@ pub fn effects(before: &Draft, after: &Draft) -> Vec<String> {
     told
 }
 
-/// The parts of a condition that were asked, each with its outcome and what it read.
+/// The evaluated parts of a condition, with outcomes and values.
 pub fn parts(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Vec<String> {
     let parts = trace::explain(filter, file, evaluator);
     let mut told = Vec::new();
     for (at, part) in parts.iter().enumerate() {
-        // What only joins the parts below it says nothing by itself.
+        // Groups add nothing to their parts.
         let is_joint = parts.get(at + 1).is_some_and(|next| next.depth > part.depth);
         let outcome = match &part.outcome {
             _ if is_joint => continue,

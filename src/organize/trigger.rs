@@ -1,5 +1,5 @@
-//! When rules run by themselves: files that have been left alone for a while, and times of schedules. Pure; the clock
-//! is the caller's, in milliseconds since the Unix epoch.
+//! Triggers of rules: files that have been quiet for a while, and schedules. Pure; the caller gives the time in
+//! milliseconds since the Unix epoch.
 
 use std::collections::BTreeMap;
 
@@ -9,52 +9,52 @@ use crate::bases::date::{Times, Zone};
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
-/// Milliseconds that nothing happens to a file that is open in Obsidian before a rule takes it.
+/// The quiet time in milliseconds for a file that is open in Obsidian.
 pub const OPEN_QUIET: i64 = 120_000;
 
-/// Matching changes within one quiet time; more look like a sync, and wait for a person.
+/// The most matching changes within one quiet time. More look like a sync and wait for a person.
 pub const BURST: usize = 25;
 
-/// How often in a day a rule touches one file; it stops instead of doing so more often.
+/// The most changes of one file by one rule in a day. At this number the rule stops.
 pub const MOST_A_DAY: usize = 2;
 
-/// Files that changed, each with when it last did.
+/// Changed files with the time of their last change.
 #[derive(Debug, Default)]
 pub struct Pending(BTreeMap<VaultPath, i64>);
 
 impl Pending {
-    /// A file changed.
+    /// Records a change.
     pub fn changed(&mut self, path: VaultPath, at: i64) {
         self.0.insert(path, at);
     }
 
-    /// A file is gone from this path.
+    /// Forgets a file that is gone.
     pub fn left(&mut self, path: &VaultPath) {
         self.0.remove(path);
     }
 
-    /// Forgets all.
+    /// Forgets all files.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// The files that changed and when each last did.
+    /// The changed files with the time of their last change.
     pub fn all(&self) -> &BTreeMap<VaultPath, i64> {
         &self.0
     }
 
-    /// The files that have been left alone for `quiet`; the one that is `open` for longer.
+    /// The files that have been quiet for `quiet`; the `open` one must be quiet for longer.
     pub fn due(&self, now: i64, quiet: i64, open: Option<&str>) -> Vec<VaultPath> {
         let is_due = |(path, at): &(&VaultPath, &i64)| due_at(path, **at, quiet, open) <= now;
         self.0.iter().filter(is_due).map(|(path, _)| path.clone()).collect()
     }
 
-    /// When the next file is due; `None` if nothing is pending.
+    /// The time when the next file is due, if any is pending.
     pub fn next(&self, quiet: i64, open: Option<&str>) -> Option<i64> {
         self.0.iter().map(|(path, at)| due_at(path, *at, quiet, open)).min()
     }
 
-    /// When the file changed that was changed first.
+    /// The time of the oldest change.
     pub fn first(&self) -> Option<i64> {
         self.0.values().copied().min()
     }
@@ -65,7 +65,7 @@ fn due_at(path: &VaultPath, at: i64, quiet: i64, open: Option<&str>) -> i64 {
     at.saturating_add(if is_open { quiet.max(OPEN_QUIET) } else { quiet })
 }
 
-/// The last time of a schedule up to `now` that is after `enabled`: `every` so many seconds, at a time of day for whole
+/// The last time of a schedule after `enabled` and up to `now`: every `every` seconds, at a time of day for whole
 /// days.
 pub fn last_time(
     every: u64,

@@ -1,4 +1,4 @@
-//! What rules want of files: each file is asked by each rule in turn, before it is known which path it gets.
+//! Evaluates rules: each rule in turn for each file, before paths are assigned.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -22,53 +22,53 @@ use crate::note::text::Text;
 use crate::note::{frontmatter, tag};
 use crate::vault::Want;
 
-/// All rules of a plan, ready to be asked.
+/// The prepared rules of a plan.
 pub struct Asking<'w> {
     world: &'w World<'w>,
     shadow: &'w Shadow<'w>,
     rules: Vec<Ready<'w>>,
-    /// By rule: how many files it took, and what went wrong.
+    /// By rule: the number of files it took, and its errors.
     took: Vec<usize>,
     faults: Vec<Option<RuleFault>>,
     created: BTreeMap<String, Draft>,
-    /// Templates of Obsidian that were read, by how they are named.
+    /// Cached Obsidian templates by name.
     read: HashMap<String, Result<String, String>>,
 }
 
-/// A rule whose properties were looked up.
+/// A rule with resolved properties.
 struct Ready<'w> {
     rule: &'w Rule,
     evaluator: Evaluator<'w>,
     filter: Option<PreparedFilter>,
     templates: Vec<(&'w Template, PreparedTemplate)>,
-    /// The files that its filter can hold for, and those that it looks at; `None`: all.
+    /// The files that its filter can accept, and those in its folders; `None`: all.
     candidates: Option<HashSet<FileId>>,
 }
 
-/// What came of asking about one file.
+/// The result of evaluating the rules for a file.
 #[derive(Default)]
 pub struct Answer {
-    /// What is to become of it; `None` where no rule took it.
+    /// The item; `None` if no rule took the file.
     pub draft: Option<Draft>,
-    /// By number, the rules that took it.
+    /// The numbers of the rules that took it.
     pub took: Vec<usize>,
-    /// Each rule with what it said, where that was wanted.
+    /// The trace of each rule, if wanted.
     pub asked: Vec<Asked>,
 }
 
-/// How much is wanted of an answer.
+/// The purpose of an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
-    /// What is to become of the file; what went wrong is counted.
+    /// To plan: counts errors.
     Wishes,
-    /// The same of a file that is planned already; nothing is counted.
+    /// To check a file that is already planned: counts nothing.
     Again,
-    /// Why, too; nothing is counted.
+    /// To explain: includes traces, counts nothing.
     Why,
 }
 
 impl<'w> Asking<'w> {
-    /// Rules in the order in which they are asked: by priority, then as given.
+    /// Prepares rules in the order of evaluation: by priority, then as given.
     pub fn new(world: &'w World<'w>, shadow: &'w Shadow<'w>, rules: &'w [Rule]) -> Self {
         let mut ordered: Vec<&Rule> = rules.iter().collect();
         ordered.sort_by_key(|rule| std::cmp::Reverse(rule.priority));
@@ -101,7 +101,7 @@ impl<'w> Asking<'w> {
         }
     }
 
-    /// The files that any rule can take, by path; below `within` alone, where it is given.
+    /// The files that any rule can take, by path; only in `within` if given.
     pub fn files(&mut self, within: Option<&VaultPath>) -> Vec<FileId> {
         let moment = self.world.moment;
         if let Some(within) = within.filter(|within| !within.is_root()) {
@@ -133,7 +133,7 @@ impl<'w> Asking<'w> {
         moment.files().filter(|file| is_any || can_be(file)).collect()
     }
 
-    /// Those of these files that there are, in their order.
+    /// The existing files among these, in their order.
     pub fn those(&self, only: &HashSet<VaultPath>) -> Vec<FileId> {
         let moment = self.world.moment;
         let mut files: Vec<FileId> = only.iter().filter_map(|path| moment.file(path)).collect();
@@ -267,7 +267,7 @@ impl<'w> Asking<'w> {
         Ok(answer)
     }
 
-    /// What the rules took, and what went wrong in them.
+    /// The counts and errors of the rules.
     pub fn told(&self) -> (Vec<PlannedRule>, Vec<RuleFault>) {
         let rules = self.rules.iter().zip(&self.took).map(|(ready, took)| PlannedRule {
             name: ready.rule.name.clone(),
@@ -295,7 +295,7 @@ impl<'w> Asking<'w> {
         }
     }
 
-    /// What becomes of a file that a rule takes. Where the rule has nothing to insert, none of its actions is done.
+    /// Applies the actions of a rule to a file. If a template gives no text, none of the actions is applied.
     fn taken(&mut self, at: usize, file: FileId, before: &Draft) -> Draft {
         let rule = self.rules[at].rule;
         let mut draft = before.clone();
@@ -369,7 +369,7 @@ impl<'w> Asking<'w> {
             }
             Action::Rename(template) => {
                 let name = self.named(at, template, draft)?.text;
-                // A name may be given with the extension that it keeps in any case.
+                // A name may include the extension, which stays anyway.
                 let has = |extension: &&str| {
                     let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
                     ending.is_some_and(|(_, own)| own.eq_ignore_ascii_case(extension))
@@ -466,7 +466,7 @@ impl<'w> Asking<'w> {
         Ok(named)
     }
 
-    /// Wishes for a path.
+    /// Sets the wanted path.
     fn put(&self, at: usize, draft: &mut Draft, folder: &str, name: &str) {
         let whole = format!("{folder}/{name}");
         match VaultPath::from_disk(whole.trim_start_matches('/')) {
@@ -539,7 +539,7 @@ impl<'w> Asking<'w> {
         }
     }
 
-    /// Puts a template of Obsidian into a note without text.
+    /// Inserts an Obsidian template into a note without text.
     fn fill(&mut self, file: FileId, draft: &mut Draft, name: &str, path: &VaultPath) {
         let is_empty = self.world.moment.text(file).is_none_or(|text| text.trim().is_empty());
         if !is_empty || !draft.item.append.is_empty() || !draft.item.prepend.is_empty() {
@@ -561,7 +561,7 @@ impl<'w> Asking<'w> {
         draft.item.append.push_str(&text[begin..]);
     }
 
-    /// A template's text for the note at this path.
+    /// The expanded template for the note at this path.
     fn filled(&mut self, name: &str, path: &VaultPath) -> Result<String, String> {
         let vault = self.world.vault;
         let settings = vault.daily_notes().map_err(|error| error.to_string())?;
@@ -589,7 +589,7 @@ impl<'w> Asking<'w> {
         Ok(template::fill(&template, &variables).text)
     }
 
-    /// A note that is created beside another; none if it is there.
+    /// The item of a note to create next to another; `None` if it exists.
     fn create(
         &mut self,
         at: usize,
@@ -623,7 +623,7 @@ impl<'w> Asking<'w> {
     }
 }
 
-/// Adds a text behind another, on a line of its own.
+/// Appends a text on a line of its own.
 fn append(text: &mut String, more: &str) {
     if !text.is_empty() && !text.ends_with('\n') && !more.is_empty() {
         text.push('\n');
@@ -631,7 +631,7 @@ fn append(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-/// The templates of a rule's actions.
+/// The templates in a rule's actions.
 fn templates(rule: &Rule) -> Vec<&Template> {
     fn of<'r>(assigned: &'r Assigned, found: &mut Vec<&'r Template>) {
         match assigned {

@@ -1,4 +1,4 @@
-//! What a plan is made over, and why there may be none.
+//! The environment of planning, and the errors of planning.
 
 use super::rule::{OnConflict, Rule};
 use super::settings::Settings;
@@ -8,47 +8,47 @@ use crate::index::properties::Moment;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 
-/// What a plan is made over.
+/// The environment of planning.
 pub struct World<'a> {
-    /// The vault, as the caller may see it: files beyond that are in no plan.
+    /// The vault within the caller's view: other files are in no plan.
     pub vault: &'a Vault,
     pub index: &'a Index,
-    /// The vault at the moment the plan is made at; the source of `scope`.
+    /// The snapshot for which the plan is made; the source of `scope`.
     pub moment: &'a Moment<'a>,
-    /// The clock and zone that expressions see.
+    /// The clock and time zone for expressions.
     pub scope: Scope<'a>,
     pub settings: &'a Settings,
-    /// Whether a rule with `once` has taken this note already: the rule's hash, and the note.
+    /// Whether a `once` rule, by its hash, has already taken a note.
     pub taken_once: &'a dyn Fn(&str, &VaultPath) -> bool,
     pub cancel: &'a Cancel,
 }
 
 impl World<'_> {
-    /// What happens where a path is taken that a rule wants.
+    /// The default policy for occupied target paths.
     pub(super) fn on_conflict(&self, rule: &Rule) -> OnConflict {
         rule.on_conflict.unwrap_or(self.settings.on_conflict)
     }
 }
 
-/// Why there is no plan.
+/// Why planning failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// More items than `max_items`.
+    /// The plan has more items than `max_items`.
     #[error("{count} files would change, and a plan holds {most}")]
     TooMany {
         count: usize,
         most: usize,
-        /// The folders with most of them, and how many each has.
+        /// The folders with the most items, and their counts.
         largest: Vec<(String, usize)>,
     },
-    /// A path is taken, and a rule says that there is no plan then.
+    /// A target path is occupied, and the rule's policy is to refuse the plan.
     #[error("`{path}` cannot get its path: {reason}")]
     Taken {
         path: String,
-        /// What stands in the way.
+        /// The occupant of the path.
         reason: String,
     },
-    /// The caller withdrew.
+    /// The caller cancelled.
     #[error("the call was cancelled")]
     Withdrawn,
 }

@@ -1,4 +1,4 @@
-//! What is done: the list `do` of a rule.
+//! The actions of a rule: the list `do`.
 
 use serde_json::Value as Json;
 
@@ -44,7 +44,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes the value of a key that says what is done, in the classic form.
+    /// Reads an action key of the classic form.
     pub(super) fn act(&mut self, name: &str, value: &Node, rule: &mut Rule) {
         rule.actions.extend(self.action(value, name, value, &[]));
     }
@@ -122,7 +122,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether an action that has no more to say is asked for.
+    /// Reads the value of an action without arguments.
     fn is_on(&mut self, value: &Node, name: &str) -> bool {
         let is_on = self.flag(value, name);
         if is_on == Some(false) {
@@ -132,7 +132,7 @@ impl Reader<'_> {
         is_on == Some(true)
     }
 
-    /// Where a path without expressions leads; of any other nothing can be said beforehand.
+    /// The target of a path without expressions; other targets are not known beforehand.
     fn destination(&mut self, node: &Node, template: &Template) {
         let literal = template.literal().map(str::to_owned);
         let Some(path) = literal.and_then(|literal| self.path(node, &literal)) else { return };
@@ -176,7 +176,7 @@ impl Reader<'_> {
                 Some(Assigned::List(items))
             }
             Content::Mapping(pairs) => {
-                // `key: {{title}}`, which YAML takes for a mapping in a mapping.
+                // YAML reads `key: {{title}}` as a mapping in a mapping.
                 if self.text[node.at.start..].starts_with("{{") {
                     let hint = "write it in quotes: `'{{…}}'`";
                     let message = format!("YAML takes the `{{` of `{name}` for keys with values");
@@ -256,7 +256,7 @@ impl Reader<'_> {
         Some(Action::Create { path: path?, template })
     }
 
-    /// Refuses what cannot both be done to one note.
+    /// Rejects actions that contradict each other.
     fn clashes(&mut self, key: &Node, action: &Action, before: &[Action]) {
         let kind = |action: &Action| match action {
             Action::Move(_) | Action::Archive => Some("where the note goes"),
@@ -279,7 +279,7 @@ impl Reader<'_> {
     }
 }
 
-/// The value, if there is no template in it.
+/// The value, if it contains no template.
 fn plain(assigned: Assigned) -> Option<Json> {
     match assigned {
         Assigned::Value(value) => Some(value),

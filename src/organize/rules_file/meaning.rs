@@ -1,4 +1,4 @@
-//! What a rule means, whatever the way it is written.
+//! The canonical meaning of a rule, independent of its spelling.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::bases::value::Text;
 use crate::bases::visit;
 use crate::organize::rule::{Action, Assigned, IfPresent, OnConflict, Rule, Trigger};
 
-/// BLAKE3, in hexadecimal, of all that a rule means.
+/// The BLAKE3 hash of a rule's meaning, in hexadecimal.
 pub(super) fn hash(rule: &Rule, is_classic: bool) -> String {
     let mut within: Vec<&str> = rule.within.iter().map(|folder| folder.as_str()).collect();
     within.sort_unstable();
@@ -100,7 +100,7 @@ fn template(template: &Template) -> Json {
     json!(template.parts.iter().map(part).collect::<Vec<_>>())
 }
 
-/// Whether a rule changes something that its condition reads, so that it may take a note a single time.
+/// Whether a rule changes something that its condition reads, so that it may take each note only once.
 pub(super) fn ends_itself(rule: &Rule) -> bool {
     let mut reads = BTreeSet::new();
     if !rule.within.is_empty() {
@@ -124,7 +124,7 @@ pub(super) fn ends_itself(rule: &Rule) -> bool {
     })
 }
 
-/// What an expression reads of a note, in groups that change together.
+/// The parts of a note that an expression reads, grouped by what changes together.
 fn read_by(expression: &Expression, reads: &mut BTreeSet<String>) {
     reads.extend(expression.properties.iter().map(|name| name.to_lowercase()));
     visit(&expression.root, &mut |part| {

@@ -1,4 +1,4 @@
-//! A rule file: from its YAML, or that of a note's fenced blocks `rules`, to rules.
+//! Parses rules from a YAML file or from the fenced blocks `rules` of a note.
 
 mod actions;
 mod classic;
@@ -41,75 +41,75 @@ const RULE_KEYS: [&str; 11] = [
     "description",
 ];
 
-/// Rules as a file has them.
+/// The rules of a file.
 #[derive(Debug, Clone, Default)]
 pub struct RuleFile {
-    /// In the order of the file.
+    /// The rules in the order of the file.
     pub rules: Vec<Rule>,
-    /// What probably is not meant, by the text alone; [`check`](super::check) has the rest.
+    /// Warnings from the text alone; [`check`](super::check) adds those that need the vault.
     pub warnings: Vec<Diagnostic>,
-    /// Where each rule is written.
+    /// The place of each rule.
     pub(super) written: Vec<Written>,
 }
 
-/// Where a rule is written, and what it names.
+/// The place of a rule, and the names in it.
 #[derive(Debug, Clone)]
 pub(super) struct Written {
-    /// The text in which these places are.
+    /// The text to which the places refer.
     pub text: Arc<str>,
     pub name: Span,
-    /// The condition; the name where there is none.
+    /// The condition; the rule's name if it has none.
     pub when: Span,
     pub mentions: Vec<Mention>,
 }
 
-/// Something that a rule names.
+/// A name in a rule.
 #[derive(Debug, Clone)]
 pub(super) struct Mention {
     pub at: Span,
     pub what: Mentioned,
 }
 
-/// What it names.
+/// The kind of a name.
 #[derive(Debug, Clone)]
 pub(super) enum Mentioned {
     Expression {
         expression: Arc<Expression>,
-        /// The scalar that holds it.
+        /// The scalar that contains it.
         node: Node,
-        /// Byte of the scalar's text at which the expression begins.
+        /// Byte offset of the expression in the scalar's text.
         offset: u32,
     },
-    /// A folder where it looks.
+    /// A folder of the rule.
     Folder(VaultPath),
-    /// A property that it takes away.
+    /// A property that the rule removes.
     Property(Text),
-    /// A tag that it takes away.
+    /// A tag that the rule removes.
     Tag(Text),
     /// A template of Obsidian.
     Template(VaultPath),
-    /// Where it puts notes; without the parts that are known only for a note.
+    /// A target folder, without the parts that depend on the note.
     Destination(VaultPath),
 }
 
-/// Finds a base that a condition names: its path, and the text of it.
+/// Finds the base that a condition names: its path and its text.
 ///
 /// # Errors
-/// A sentence that says why there is none.
+/// The reason as a sentence.
 pub type FindBase<'a> = dyn Fn(&str) -> Result<(VaultPath, String), String> + 'a;
 
 /// Reads a rule file.
 ///
 /// # Errors
-/// Everything that is wrong in it, by place: YAML that is none, keys and values that no rule has, expressions and
-/// templates that are none, paths that lead out of the vault, two rules of one name, no rules at all.
+/// All errors by place: invalid YAML, unknown keys and values, invalid expressions and templates, paths that lead out
+/// of the vault, duplicate names, no rules at all.
 pub fn read(text: &str, find_base: &FindBase<'_>) -> Result<RuleFile, Vec<Diagnostic>> {
     let mut file = RuleFile::default();
     read_into(&mut file, text, find_base)?;
     Ok(file)
 }
 
-/// Reads the rules of a note: of its fenced blocks `rules`. Places are those of the note.
+/// Reads the fenced blocks `rules` of a note. Places are those in the note.
 ///
 /// # Errors
 /// As [`read`], and the note has no such block.
@@ -141,7 +141,7 @@ fn read_into(
     let root = match yaml::read(text) {
         Ok(root) => root,
         Err(fault) => {
-            // JSON has escapes and blanks that YAML does not know. Its places are lost then.
+            // JSON has escapes and white space that YAML does not allow. Places are lost in that case.
             let json = serde_json::from_str::<serde_json::Value>(text).ok();
             let again = json.and_then(|json| serde_json::to_string_pretty(&json).ok());
             return match again {
@@ -166,7 +166,7 @@ struct Reader<'t> {
     is_classic: bool,
     /// The rule that is read.
     rule: String,
-    /// What it names.
+    /// The names in the rule.
     mentions: Vec<Mention>,
 }
 
@@ -193,7 +193,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands above the rules, and the rules.
+    /// Reads the file's header and its rules.
     fn head<'n>(&mut self, root: &Node, pairs: &'n [(Node, Node)]) -> &'n [Node] {
         let is_rule = |(key, _): &(Node, Node)| {
             let key = key.text().unwrap_or_default();
@@ -350,7 +350,7 @@ impl Reader<'_> {
             self.mention(item, Mentioned::Folder(folder.clone()));
             folders.push(folder);
         }
-        // The top is everywhere.
+        // The root contains everything.
         if folders.iter().any(VaultPath::is_root) { Vec::new() } else { folders }
     }
 
@@ -463,7 +463,7 @@ impl Reader<'_> {
         Trigger::Every { seconds, at }
     }
 
-    /// Refuses what would add its text again each time the rule runs.
+    /// Rejects actions that would add their text again in each run.
     fn repeats(&mut self, pairs: &[(Node, Node)], rule: &Rule) {
         let adds =
             rule.actions.iter().any(|it| matches!(it, Action::Append(_) | Action::Prepend(_)));

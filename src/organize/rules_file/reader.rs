@@ -1,4 +1,4 @@
-//! Values of a rule file, each with what is wrong with it.
+//! Reads values of a rule file and collects their errors.
 
 use std::ops::Range;
 
@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
         found.map(|(_, value)| value.clone())
     }
 
-    /// A template, with its expressions to be checked.
+    /// A template. Adds its expressions to those to check.
     pub fn template(&mut self, node: &Node, what: &str, purpose: Purpose) -> Option<Template> {
         let text = self.scalar(node, what)?;
         let parsed = match self.is_classic {
@@ -194,7 +194,7 @@ pub(super) fn get<'n>(pairs: &'n [(Node, Node)], name: &str) -> Option<(&'n Node
     pairs.iter().find(|(key, _)| key.text() == Some(name)).map(|(key, value)| (key, value))
 }
 
-/// So many seconds, said in the largest unit that gives a whole number.
+/// Seconds in the largest unit that gives a whole number.
 pub(in crate::organize) fn in_hours(seconds: u64) -> String {
     match seconds {
         _ if seconds.is_multiple_of(86_400) => format!("{} days", seconds / 86_400),

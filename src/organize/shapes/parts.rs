@@ -4,34 +4,34 @@ use std::ops::Range;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
-/// What a part of a name is.
+/// The kind of a part of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Date(DateForm),
-    /// A time of day behind a date.
+    /// A time of day after a date.
     Time(TimeForm),
     /// A date and time in 12 or 14 digits.
     Id(u8),
     /// `1.2`, `v3`.
     Version,
-    /// `0042`: the number is that of its places.
+    /// `0042`, with its number of digits.
     Digits(u8),
     /// Capitals and digits: `U41`, `ABC-123`.
     Code,
     Emoji,
     Word,
-    /// What stands between: blanks and punctuation.
+    /// Blanks and punctuation.
     Sign,
 }
 
-/// A part of a name and the bytes it takes.
+/// A part of a name with its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: Kind,
     pub range: Range<usize>,
 }
 
-/// The ways a date is written.
+/// Formats of dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateForm {
     Dashed,
@@ -58,7 +58,7 @@ impl DateForm {
         Self::Year,
     ];
 
-    /// As Moment writes it.
+    /// The format in Moment's syntax.
     pub fn format(self) -> &'static str {
         match self {
             Self::Dashed => "YYYY-MM-DD",
@@ -91,7 +91,7 @@ impl DateForm {
         day.format(format).to_string()
     }
 
-    /// The day, for forms that name one.
+    /// Parses the day; `None` for formats without one.
     pub(super) fn day(self, text: &str) -> Option<NaiveDate> {
         let format = match self {
             Self::Dashed => "%Y-%m-%d",
@@ -105,7 +105,7 @@ impl DateForm {
     }
 }
 
-/// The ways a time of day is written.
+/// Formats of times of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeForm {
     Compact,
@@ -150,7 +150,7 @@ impl TimeForm {
     }
 }
 
-/// Cuts a name into parts, which follow each other without a gap.
+/// Splits a name into contiguous parts.
 pub fn cut(name: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut at = 0;
@@ -167,12 +167,12 @@ pub fn cut(name: &str) -> Vec<Part> {
         if let Kind::Time(_) = kind
             && let Some(day) = parts.iter().rposition(|part| matches!(part.kind, Kind::Date(_)))
         {
-            // ` at ` is no word of the name.
+            // ` at ` belongs to the date, not to the words.
             parts.truncate(day + 1);
             parts.push(Part { kind: Kind::Sign, range: parts[day].range.end..at });
         }
         match parts.last_mut() {
-            // A letter that no special part begins with goes on the word before it, a sign likewise.
+            // A plain letter continues the word before it; so does a sign.
             Some(last)
                 if last.kind == kind && matches!(kind, Kind::Word | Kind::Sign | Kind::Emoji) =>
             {
@@ -185,7 +185,7 @@ pub fn cut(name: &str) -> Vec<Part> {
     parts
 }
 
-/// The date, id, version, number or code that begins here.
+/// The date, id, version, number or code at the start.
 fn special(name: &str, at: usize, before: &[Part]) -> Option<(Kind, usize)> {
     let rest = &name[at..];
     let ends = |length: usize| !rest[length..].starts_with(char::is_alphanumeric);
@@ -266,7 +266,7 @@ fn date(rest: &str, digits: usize) -> Option<DateForm> {
     }
 }
 
-/// The time that an id of 12 or 14 digits is.
+/// Parses an id of 12 or 14 digits as a date and time.
 fn id(digits: &str) -> Option<NaiveDateTime> {
     let year = digits.get(..4)?.parse::<u32>().ok().filter(|year| (1900..2100).contains(year));
     year?;
@@ -299,7 +299,7 @@ fn time_after_date(name: &str, at: usize, before: &[Part]) -> Option<TimeForm> {
     })
 }
 
-/// `1.2`, `10.0.3`; behind a `v` (`skip` is 1) also `v3`.
+/// `1.2`, `10.0.3`; after a `v` (`skip` is 1) also `v3`.
 fn version(rest: &str, skip: usize) -> Option<(Kind, usize)> {
     let bytes = rest.as_bytes();
     let mut at = skip;
@@ -365,11 +365,11 @@ fn joins_emoji(c: char) -> bool {
     matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{20e3}')
 }
 
-/// An accent of its own, as macOS and Indic scripts write them.
+/// A combining mark, as in decomposed names of macOS and in Indic scripts.
 pub(super) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
-/// The day and time that a name says, the first of each.
+/// The first day and the first time in a name.
 pub fn day_and_time(name: &str) -> (Option<NaiveDate>, Option<NaiveTime>) {
     let parts = cut(name);
     let date = parts.iter().find_map(|part| match part.kind {
@@ -386,7 +386,7 @@ pub fn day_and_time(name: &str) -> (Option<NaiveDate>, Option<NaiveTime>) {
     });
     (date, time)
 }
-/// What Obsidian and other editors call a note that nobody has named, in the languages that they speak.
+/// Default names of new notes in Obsidian and other editors, by language.
 const UNTITLED: [&str; 14] = [
     "untitled",
     "unbenannt",
@@ -404,14 +404,14 @@ const UNTITLED: [&str; 14] = [
     "new file",
 ];
 
-/// Whether a name is one that a program gave, with a number or without: `Untitled 3`.
+/// Whether a name is an editor's default, with or without a number: `Untitled 3`.
 pub fn is_untitled(name: &str) -> bool {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ').to_lowercase();
     UNTITLED.contains(&&*bare)
 }
 
-/// A name with each run of digits replaced, so that numbered names are alike: `IMG_{4 digits}`. `None` without digits,
-/// and for names that are digits and signs alone.
+/// Replaces each run of digits, so that numbered names become equal: `IMG_{4 digits}`. `None` for names without digits,
+/// and for names of digits and signs alone.
 pub fn numbered(name: &str) -> Option<String> {
     let mut text = String::new();
     let (mut digits, mut runs, mut letters) = (0_usize, 0_usize, false);

@@ -1,4 +1,4 @@
-//! Patterns of names: what a name can be read as, and names made by a pattern.
+//! Patterns of names: matching names with patterns, and creating names by a pattern.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,16 +8,16 @@ use chrono::{NaiveDate, NaiveTime};
 use super::parts::{DateForm, Kind, Part, TimeForm, cut, day_and_time, is_emoji};
 use super::style::{Style, Styles, Vocabulary, shown_by, styles_of, written};
 
-/// A place in a pattern.
+/// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Slot {
-    /// This very text.
+    /// Literal text.
     Text(String),
     Date(DateForm),
     Time(TimeForm),
     Id(u8),
     Version,
-    /// A number written in so many places.
+    /// A number with a fixed number of digits.
     Digits(u8),
     Number,
     Code,
@@ -26,7 +26,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// What stands between braces in a pattern.
+    /// The placeholder in braces.
     pub fn placeholder(&self, style: Style) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -43,7 +43,7 @@ impl Slot {
         }
     }
 
-    /// The slot that a placeholder stands for, and the style if it is for words.
+    /// Parses a placeholder: the slot, and the style if it is one of words.
     fn of(placeholder: &str) -> Option<(Self, Option<Style>)> {
         if let Some(style) = Style::ALL.into_iter().find(|style| style.placeholder() == placeholder)
         {
@@ -75,20 +75,20 @@ impl Slot {
     }
 }
 
-/// What a name can be read as.
+/// One interpretation of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     pub slots: Vec<Slot>,
-    /// The styles that all its words have; every one where it has no words.
+    /// The styles that fit all its words; all styles if it has no words.
     pub styles: Styles,
-    /// Those that the name is an example of: `garden` fits kebab-case and shows nothing of it.
+    /// The styles of which the name is evidence: `garden` fits kebab-case but is no evidence for it.
     pub shown: Styles,
 }
 
-/// How exact a reading is, from the most exact.
+/// The number of levels of exactness.
 const LEVELS: u8 = 5;
 
-/// All that a name can be read as, the most exact first, each once.
+/// All distinct readings of a name, most exact first.
 pub fn readings(name: &str, vocabulary: &Vocabulary) -> Vec<Reading> {
     let parts = cut(name);
     let mut found: Vec<Reading> = Vec::with_capacity(LEVELS.into());
@@ -102,8 +102,8 @@ pub fn readings(name: &str, vocabulary: &Vocabulary) -> Vec<Reading> {
     found
 }
 
-/// Reads the parts: at level 1 a year is four digits, at level 2 digits are a number, at level 3 numbers, codes and
-/// versions are words, at level 4 whatever stands between words is part of them.
+/// Reads the parts at a level: at 1 a year is four digits, at 2 digits are a number, at 3 numbers, codes and versions
+/// are words, at 4 everything between words is part of them.
 fn read(name: &str, parts: &[Part], level: u8, vocabulary: &Vocabulary) -> Option<Reading> {
     let has_words = parts.iter().any(|part| part.kind == Kind::Word);
     let last = parts.len().saturating_sub(1);
@@ -125,7 +125,7 @@ fn read(name: &str, parts: &[Part], level: u8, vocabulary: &Vocabulary) -> Optio
             Kind::Date(form) => Slot::Date(form),
             Kind::Time(form) => Slot::Time(form),
             Kind::Id(digits) => Slot::Id(digits),
-            // Elsewhere it is an ornament of the words.
+            // In the middle it belongs to the words.
             Kind::Emoji if at == 0 || at == last => Slot::Emoji,
             Kind::Word => Slot::Words,
             Kind::Emoji | Kind::Sign => return None,
@@ -136,7 +136,7 @@ fn read(name: &str, parts: &[Part], level: u8, vocabulary: &Vocabulary) -> Optio
     }
     let mut slots: Vec<Slot> = Vec::new();
     let (mut styles, mut shown) = (Styles::EVERY, Styles::default());
-    // The words that are open, and where the last slot ended.
+    // The range of the current words, and the end of the last slot.
     let (mut words, mut end): (Option<Range<usize>>, usize) = (None, 0);
     let mut close = |words: &mut Option<Range<usize>>, slots: &mut Vec<Slot>| {
         if let Some(range) = words.take() {
@@ -168,7 +168,7 @@ fn read(name: &str, parts: &[Part], level: u8, vocabulary: &Vocabulary) -> Optio
     }
     let is_open = words.is_some();
     close(&mut words, &mut slots);
-    // `What now?` ends with its words, `Log 2026 (draft)` with the bracket that closes one of the pattern.
+    // `What now?` ends with its words, `Log 2026 (draft)` with a bracket that belongs to the pattern.
     let is_in_bracket = slots.iter().rev().find_map(|slot| match slot {
         Slot::Text(text) => Some(text.ends_with(['(', '['])),
         _ => None,
@@ -190,22 +190,22 @@ fn push_text(slots: &mut Vec<Slot>, text: &str) {
     }
 }
 
-/// What stands before the first word, where that is a mark such as `@` and no bracket or quote.
+/// The text before the first word if it is a mark such as `@`; brackets and quotes belong to the words.
 fn leading(between: &str, is_first: bool) -> &str {
     let is_mark = between.starts_with(['@', '#', '+', '!', '$', '~', '=', '^', '_', '%', '&']);
     if is_first && !is_mark { "" } else { between }
 }
 
-/// Whether signs between two words part them: `Author - Title`.
+/// Whether the signs between two words separate them: `Author - Title`.
 fn divides(between: &str) -> bool {
     let spaced = [" - ", " – ", " — ", " | ", " ~ ", " · "];
     spaced.contains(&between) || between == "--" || between == "__"
 }
-/// A pattern: slots, and how the words in them are written.
+/// A pattern: slots, and the style of their words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pattern {
     pub slots: Vec<Slot>,
-    /// [`Style::Any`] where it has no words.
+    /// [`Style::Any`] for a pattern without words.
     pub style: Style,
 }
 
@@ -218,7 +218,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// A text that is no pattern.
+/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("a brace is not closed")]
@@ -232,7 +232,7 @@ pub enum PatternError {
 }
 
 impl Pattern {
-    /// Reads what [`Display`](fmt::Display) writes.
+    /// Parses the text that [`Display`](fmt::Display) writes.
     ///
     /// # Errors
     /// [`PatternError`].
@@ -270,7 +270,7 @@ impl Pattern {
         Ok(Self { slots, style: style.unwrap_or(Style::Any) })
     }
 
-    /// Whether a name fits it.
+    /// Whether a name fits the pattern.
     pub fn fits(&self, name: &str, vocabulary: &Vocabulary) -> bool {
         let (slots, inside) = match inside(&self.slots, name) {
             Some(inside) => inside,
@@ -283,7 +283,7 @@ impl Pattern {
             || (inside.len() < name.len() && readings(name, vocabulary).iter().any(whole))
     }
 
-    /// A sentence on how names look.
+    /// Describes the pattern in words.
     pub fn description(&self) -> String {
         let part = |slot: &Slot| match slot {
             Slot::Text(text) if text == " " => "a blank".to_owned(),
@@ -331,20 +331,20 @@ impl Pattern {
         parts.join(", ")
     }
 
-    /// The pattern without braces, blanks as `+`, so that it can be typed in a shell without quotes.
+    /// The pattern without braces and with `+` for blanks, so that it needs no quotes in a shell.
     pub fn id(&self) -> String {
         let slots = self.slots.iter().map(|slot| slot.placeholder(self.style));
         slots.collect::<String>().replace(' ', "+")
     }
 
-    /// Whether it has a place for words.
+    /// Whether it has a slot for words.
     pub fn has_words(&self) -> bool {
         self.slots.contains(&Slot::Words)
     }
 }
 
-/// What of a name stands between the words that the pattern begins and ends with, and the slots for it. `None` where
-/// the name does not have them.
+/// Strips the literal words at both ends of the pattern from the slots and from the name. `None` if the name does not
+/// have them.
 fn inside<'s, 'n>(slots: &'s [Slot], name: &'n str) -> Option<(&'s [Slot], &'n str)> {
     let is_word = |text: &str| text.contains(char::is_alphanumeric) || text.contains(is_emoji);
     let (mut slots, mut name) = (slots, name);
@@ -360,21 +360,21 @@ fn inside<'s, 'n>(slots: &'s [Slot], name: &'n str) -> Option<(&'s [Slot], &'n s
     }
     Some((slots, name))
 }
-/// What a new name is made from.
+/// The material for a new name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Material {
-    /// Its words, as they are written in a title or a name.
+    /// The words as written in a title or name.
     pub words: String,
     pub date: Option<NaiveDate>,
     pub time: Option<NaiveTime>,
-    /// Digits, code, version and emoji of the present name.
+    /// Digits, code, version and emoji of the current name.
     pub digits: Option<String>,
     pub code: Option<String>,
     pub version: Option<String>,
     pub emoji: Option<String>,
 }
 impl Pattern {
-    /// What the pattern takes of a name; whatever it has no place for stays among the words.
+    /// Extracts from a name the material for this pattern; everything without a slot stays part of the words.
     pub fn material(&self, name: &str) -> Material {
         let name = inside(&self.slots, name).map_or(name, |(_, inside)| inside);
         let wants = |wanted: fn(&Slot) -> bool| self.slots.iter().any(wanted);
@@ -401,7 +401,7 @@ impl Pattern {
                 }
                 Kind::Emoji if wants(|slot| *slot == Slot::Emoji) => Some(&mut material.emoji),
                 _ => {
-                    // What was taken out takes the signs behind it along.
+                    // An extracted part takes the signs after it along.
                     if !(gap && part.kind == Kind::Sign) {
                         rest.push_str(text);
                     }
@@ -424,7 +424,7 @@ impl Pattern {
         material
     }
 
-    /// The name that the pattern gives for this material; `None` where something that it wants is missing.
+    /// Creates a name from material; `None` if something that the pattern needs is missing.
     pub fn fill(&self, material: &Material, vocabulary: &Vocabulary) -> Option<String> {
         let mut name = String::new();
         let slots = self.slots.iter().filter(|slot| **slot == Slot::Words).count();

@@ -1,15 +1,15 @@
-//! How the words of a name are written: the styles, which of them a name has, and writing words in one.
+//! Styles of names: recognising them, and writing words in one.
 
 use std::collections::HashSet;
 
 use super::parts::is_mark;
 
-/// How the words of a name are written.
+/// The style of the words of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Style {
-    /// In no way that all names share.
+    /// No common style.
     Any,
-    /// With blanks, in any case.
+    /// Words with blanks, in any case.
     Spaced,
     Title,
     Sentence,
@@ -22,7 +22,7 @@ pub enum Style {
     TitleSnake,
     Camel,
     Pascal,
-    /// In a script without capitals.
+    /// Words in a script without capitals.
     Uncased,
 }
 
@@ -44,7 +44,7 @@ impl Style {
         Self::Uncased,
     ];
 
-    /// Words in this style, which stand for them in a pattern.
+    /// The placeholder for words of this style in a pattern.
     pub fn placeholder(self) -> &'static str {
         match self {
             Self::Any => "words",
@@ -64,7 +64,7 @@ impl Style {
         }
     }
 
-    /// What it is called.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Any => "words",
@@ -84,7 +84,7 @@ impl Style {
         }
     }
 
-    /// Whether every name of this style is one of the other.
+    /// Whether this style is a special case of the other.
     pub fn is_kind_of(self, other: Self) -> bool {
         let spaced = matches!(
             self,
@@ -98,14 +98,14 @@ impl Style {
     }
 }
 
-/// Several styles that a name has at once.
+/// A set of styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Styles(u16);
 
 impl Styles {
     pub(super) const EVERY: Self = Self(u16::MAX);
 
-    /// Whether this style is among them.
+    /// Whether the set contains a style.
     pub fn has(self, style: Style) -> bool {
         self.0 & style.bit() != 0
     }
@@ -126,24 +126,24 @@ impl Styles {
         fits.into_iter().filter(|(fits, _)| *fits).for_each(|(_, style)| self.add(style));
     }
 
-    /// Each of them, in the order of [`Style::ALL`].
+    /// The styles in the order of [`Style::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Style> {
         Style::ALL.into_iter().filter(move |style| self.has(*style))
     }
 }
-/// How a word is written.
+/// The case of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Case {
-    /// No letter that could be a capital.
+    /// No letter with case.
     Neutral,
     Lower,
-    /// A capital first, and none after.
+    /// Only the first letter is a capital.
     Capital,
-    /// Capitals alone.
+    /// Only capitals.
     Upper,
-    /// Begins with a capital: `OneNote`.
+    /// Mixed, with a capital first: `OneNote`.
     MixedCapital,
-    /// Begins without: `iPhone`.
+    /// Mixed, with a small letter first: `iPhone`.
     MixedLower,
 }
 
@@ -154,7 +154,7 @@ impl Case {
         let Some(first) = cased.next() else { return Self::Neutral };
         let (mut upper, mut lower) = (false, false);
         cased.for_each(|is_upper| if is_upper { upper = true } else { lower = true });
-        // `2nd` may begin either.
+        // `2nd` fits both at the start.
         let is_numeric = word.starts_with(char::is_numeric);
         match (first, upper, lower) {
             (false, false, _) if is_numeric => Self::Neutral,
@@ -172,7 +172,7 @@ impl Case {
     }
 }
 
-/// Words that titles write small.
+/// Words that are in lower case within titles.
 const MINOR: &[&str] = &[
     "a", "an", "the", "and", "but", "or", "nor", "for", "so", "yet", "as", "at", "by", "in", "of",
     "on", "per", "to", "via", "with", "from", "into", "over", "vs", "is", "it", "if", "than", "de",
@@ -185,7 +185,7 @@ fn is_minor(word: &str) -> bool {
     word.len() <= 5 && MINOR.contains(&word)
 }
 
-/// The styles of which these words could be an example.
+/// The styles of which these words are evidence.
 pub(super) fn shown_by(words: &str) -> Styles {
     let has = |sign: char| words.contains(sign);
     let shown: &[Style] = match (words.contains(char::is_whitespace), has('-'), has('_')) {
@@ -205,7 +205,7 @@ pub(super) fn shown_by(words: &str) -> Styles {
     styles
 }
 
-/// The styles of a row of words, blanks or signs between them.
+/// The styles that fit words with blanks or signs between them.
 pub(super) fn styles_of(words: &str, vocabulary: &Vocabulary) -> Styles {
     let mut styles = Styles::default();
     styles.add(Style::Any);
@@ -260,7 +260,7 @@ pub(super) fn styles_of(words: &str, vocabulary: &Vocabulary) -> Styles {
     styles
 }
 
-/// The words between blanks, without the signs around them.
+/// The words between blanks, without surrounding signs.
 fn spaced(words: &str) -> Vec<&str> {
     let bare = |word: &'_ str| -> bool { word.contains(char::is_alphanumeric) };
     words
@@ -284,7 +284,7 @@ fn add_spaced(styles: &mut Styles, words: &[&str], vocabulary: &Vocabulary) {
         return;
     }
     let Some((first, later)) = cases.split_first() else { return };
-    // `iPhone notes` may begin a title, `myNote` is none.
+    // `iPhone notes` may be a title, `myNote` is not.
     if !first.begins_with_capital() || (words.len() == 1 && *first == Case::MixedLower) {
         return;
     }
@@ -301,7 +301,7 @@ fn add_spaced(styles: &mut Styles, words: &[&str], vocabulary: &Vocabulary) {
     ]);
 }
 
-/// What the names of a vault say of words: which are written small within a name, and which never are.
+/// Words that the names of a vault write in lower case within a name, and words that they always capitalise.
 #[derive(Debug, Clone, Default)]
 pub struct Vocabulary {
     small: HashSet<String>,
@@ -309,7 +309,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Learns from a name that has words of both sorts.
+    /// Learns from a name that has both kinds of words.
     pub fn learn(&mut self, name: &str) {
         if !name.contains(char::is_whitespace) {
             return;
@@ -334,7 +334,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether a word is written with a capital wherever it stands.
+    /// Whether a word is always capitalised.
     fn is_proper(&self, word: &str) -> bool {
         self.capital.contains(word) && !self.is_small(word)
     }
@@ -343,11 +343,11 @@ impl Vocabulary {
         self.small.contains(&word.to_lowercase())
     }
 }
-/// Words in a style.
+/// Writes words in a style.
 pub fn written(text: &str, style: Style, vocabulary: &Vocabulary) -> String {
     let words = words_of(text);
     let recased = |word: &str| match Case::of(word) {
-        // What has capitals of its own keeps them.
+        // A word with inner capitals keeps them.
         Case::Lower | Case::Capital => word.to_lowercase(),
         _ => word.to_owned(),
     };
@@ -370,8 +370,8 @@ pub fn written(text: &str, style: Style, vocabulary: &Vocabulary) -> String {
             _ => word,
         }
     };
-    // Names without blanks hold letters, digits and one sign. Other signs go before the text is split, so that
-    // the result is split the same way.
+    // Names without blanks consist of letters, digits and one separator. Other signs are removed before the text is
+    // split, so that the result splits the same way.
     let bare = || {
         let is_sign = |c: char| !(c.is_alphanumeric() || is_mark(c));
         let plain: String = text.chars().filter(|c| !matches!(c, '\'' | '’')).collect();
@@ -416,7 +416,7 @@ fn capitalised(word: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// The words of a title or name: parted by blanks; where there are none, by signs; else by capitals.
+/// Splits a title or name into words: at blanks; if it has none, at separators; else at capitals.
 fn words_of(text: &str) -> Vec<String> {
     let text = text.trim();
     if text.contains(char::is_whitespace) {

@@ -62,7 +62,7 @@ impl<'p> View<'p> {
         tree::tree(self)
     }
 
-    /// A line an item, by group.
+    /// One line per item, by group.
     pub fn table(&self) -> String {
         let mut room = Room::new(self.room);
         room.line(&summary(self.plan));
@@ -78,7 +78,7 @@ impl<'p> View<'p> {
         room.finish()
     }
 
-    /// The texts that change, links that follow included, as unified diffs, and the paths.
+    /// Changed texts, including updated links, as unified diffs, and changed paths.
     pub fn diff(&self, texts: &[ChangedText]) -> String {
         text::diff(self, texts)
     }
@@ -120,7 +120,7 @@ impl<'p> View<'p> {
         })
     }
 
-    /// One HTML file, without scripts and without anything from elsewhere.
+    /// A single HTML file without scripts or external resources.
     pub fn html(&self) -> String {
         html::html(self)
     }
@@ -133,7 +133,7 @@ impl<'p> View<'p> {
         groups.into_iter().map(|((_, name), items)| Group { name, items }).collect()
     }
 
-    /// The place and the name of an item's group.
+    /// The order and name of an item's group.
     fn group(&self, item: &Item) -> (usize, String) {
         match self.group_by {
             GroupBy::Action => {
@@ -161,7 +161,7 @@ impl<'p> View<'p> {
     }
 }
 
-/// What happens to an item above all: where that is told, and its name.
+/// The main action of an item: its order in the view, and its name.
 fn action(item: &Item) -> (usize, &'static str) {
     match item {
         _ if item.is_blocked() => (5, "Left out"),
@@ -177,18 +177,18 @@ fn action(item: &Item) -> (usize, &'static str) {
     }
 }
 
-/// The folder of a path; `/` is the vault's top.
+/// The folder of a path; `/` is the vault's root.
 fn folder(path: &str) -> String {
     path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned()
 }
 
-/// These items, a line each and one for each problem.
+/// Lists items, one line each and one for each problem.
 pub fn lines(items: &[&Item]) -> String {
     let lines: Vec<String> = items.iter().flat_map(|item| text::item_lines(item)).collect();
     lines.join("\n")
 }
 
-/// What a plan does, in one sentence: `12 files: 9 moved, 2 changed, 1 left out; 30 links in 14 files follow`.
+/// Summarises a plan in a sentence: `12 files: 9 moved, 2 changed, 1 left out; 30 links in 14 files follow`.
 pub fn summary(plan: &Plan) -> String {
     if plan.items.is_empty() {
         return match plan.looked_at {

@@ -1,9 +1,9 @@
-//! Lines within a room of characters.
+//! Lines within a limit of characters.
 
-/// Characters kept for the line that says how much is missing.
+/// Characters reserved for the line that says how much is missing.
 const LAST_LINE: usize = 40;
 
-/// Lines that fit.
+/// Lines up to a limit.
 pub struct Room {
     lines: Vec<String>,
     left: usize,
@@ -11,12 +11,12 @@ pub struct Room {
 }
 
 impl Room {
-    /// Room for so many characters.
+    /// Creates an empty list with a limit in characters.
     pub fn new(characters: usize) -> Self {
         Self { lines: Vec::new(), left: characters.saturating_sub(LAST_LINE), missing: 0 }
     }
 
-    /// Adds a line, or counts it where it does not fit.
+    /// Adds a line, or counts it if it does not fit.
     pub fn line(&mut self, line: &str) {
         let length = line.chars().count() + 1;
         if self.missing > 0 || length > self.left {
@@ -27,19 +27,19 @@ impl Room {
         self.lines.push(line.to_owned());
     }
 
-    /// Says how many of a group are not shown.
+    /// Adds the number of items of a group that are not shown.
     pub fn more(&mut self, all: usize, shown: usize) {
         if all > shown {
             self.line(&format!("      … {} more", all - shown));
         }
     }
 
-    /// Whether nothing more fits.
+    /// Whether the limit is reached.
     pub fn is_full(&self) -> bool {
         self.missing > 0
     }
 
-    /// All lines that fit, and how many did not.
+    /// The lines that fit, and the number of the others.
     pub fn finish(mut self) -> String {
         if self.missing > 0 {
             self.lines.push(format!("[{} more lines]", self.missing));

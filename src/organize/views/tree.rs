@@ -1,4 +1,4 @@
-//! The folders before and after.
+//! The tree of folders before and after.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::room::Room;
 use super::text::{effects, shown};
 use super::{View, summary};
 
-/// A folder with what is told of it.
+/// A folder of the tree.
 #[derive(Default)]
 struct Folder {
     folders: BTreeMap<String, Folder>,
@@ -26,7 +26,7 @@ impl Folder {
     fn show(&self, depth: usize, per_group: usize, room: &mut Room) {
         let indent = "  ".repeat(depth);
         for (name, folder) in &self.folders {
-            // Folders with nothing but one folder in them are one line.
+            // A folder that contains only one folder shares its line.
             let (mut name, mut folder) = (shown(name), folder);
             while let (true, Some((inner, next)), 1) =
                 (folder.lines.is_empty(), folder.folders.iter().next(), folder.folders.len())

@@ -1,11 +1,10 @@
-//! Workflows: steps that call tools one after another, where later steps use what earlier ones gave.
+//! Workflows: steps that call tools, where later steps use the results of earlier ones.
 //!
-//! A definition is YAML or JSON. [`read()`] checks all of it that can be checked before the first step runs, and says
-//! what is wrong with line and column. It knows no tools: their names and arguments come through [`Tools`]. Running is
-//! the room `workflows`.
+//! A definition is YAML or JSON. [`read()`] checks everything that can be checked before the first step runs, and
+//! reports errors with line and column. Names and arguments of tools come through [`Tools`]. The room `workflows`
+//! runs definitions.
 //!
-//! In reading order: this page (what a definition says), `read`, `needs` (which step needs which), [`values`] (what
-//! its expressions give).
+//! In reading order: this file (the definition), `read`, `needs` (dependencies), [`values`] (values of expressions).
 
 mod needs;
 mod read;
@@ -25,23 +24,23 @@ use crate::bases::ast::Expression;
 use crate::bases::diagnostic::Diagnostic;
 use crate::bases::template::Template;
 
-/// What a workflow file says, checked.
+/// A checked workflow definition.
 #[derive(Debug, Clone)]
 pub struct Workflow {
     /// Its name.
     pub id: String,
     pub inputs: Vec<Input>,
-    /// In the order of the file.
+    /// The steps in the order of the file.
     pub steps: Vec<Step>,
-    /// What it has and probably does not mean.
+    /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A value that is given when the workflow is started.
+/// An input of the workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
     pub name: String,
-    /// `None`: it has to be given.
+    /// `None`: required.
     pub default: Option<Json>,
 }
 
@@ -51,25 +50,25 @@ pub struct Step {
     /// Letters, digits and `_`; unique in its workflow.
     pub id: String,
     pub does: Does,
-    /// Of a tool its arguments; of a model what it is given to read.
+    /// The arguments of a tool, or the data for a model.
     pub input: Slot,
-    /// The steps that must have ended before, by their number: those it names and those whose results it uses.
+    /// The numbers of the steps that must end before: those it names and those whose results it uses.
     pub depends_on: Vec<usize>,
-    /// Runs only where this holds; with `for_each`, asked for each element.
+    /// The condition for running; with `for_each`, evaluated for each element.
     pub when: Option<Arc<Expression>>,
     /// A list: the step runs once for each element, which is `item` in its expressions.
     pub for_each: Option<Slot>,
-    /// How long one run of it may take; of a tool, besides the limit that holds for all calls.
+    /// The time limit of one run, in addition to the limit of all tool calls.
     pub timeout: Option<Duration>,
     pub on_error: OnError,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone)]
 pub enum Does {
     Tool {
         name: String,
-        /// Whether it may change something: then it is not run in a dry run, but shown.
+        /// Whether it may change something. A dry run shows such steps without running them.
         changes: bool,
     },
     /// Asks a language model, which has no tools.
@@ -77,22 +76,22 @@ pub enum Does {
     /// Waits for a person's answer.
     Ask {
         question: Template,
-        /// The answers there are; empty for any text.
+        /// The possible answers; empty for free text.
         choices: Vec<String>,
     },
 }
 
-/// What becomes of the rest when a step fails.
+/// What happens to other steps when a step fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
     /// No other step begins.
     #[default]
     Stop,
-    /// The others run; its `data` is null, and `error` says why.
+    /// Other steps run; the failed step's `data` is null and its `error` has the reason.
     Continue,
 }
 
-/// A value with templates in it.
+/// A value that contains templates.
 #[derive(Debug, Clone)]
 pub enum Slot {
     Value(Json),
@@ -101,22 +100,22 @@ pub enum Slot {
     Object(Vec<(String, Slot)>),
 }
 
-/// The tools that steps may call.
+/// Access to the tools that steps may call.
 pub trait Tools {
     /// The tool of this name; `None` if there is none.
     fn find(&self, name: &str) -> Option<ToolFacts>;
     /// The names of all tools.
     fn names(&self) -> Vec<String>;
-    /// The tool that makes a plan from the argument `rules`; `None` if there is none.
+    /// The tool that creates a plan from the argument `rules`, if any.
     fn planner(&self) -> Option<String>;
     /// Checks the value of one argument.
     ///
     /// # Errors
-    /// What does not fit, as a sentence.
+    /// The mismatch, as a sentence.
     fn fits(&self, tool: &str, argument: &str, value: &Json) -> Result<(), String>;
 }
 
-/// What a check has to know of a tool.
+/// The properties of a tool that matter to the check.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFacts {
     /// Whether it may change something.
@@ -134,10 +133,10 @@ pub struct Argument {
 }
 
 impl Workflow {
-    /// The values of the inputs: those given, and the defaults of the others.
+    /// The values of the inputs: given ones, and defaults for the others.
     ///
     /// # Errors
-    /// One that is missing, or that the workflow does not have: its name, and a sentence.
+    /// A missing or unknown input: its name and a sentence.
     pub fn inputs(&self, given: &serde_json::Map<String, Json>) -> Result<Json, String> {
         if let Some(unknown) =
             given.keys().find(|name| !self.inputs.iter().any(|one| one.name == **name))
@@ -172,7 +171,7 @@ impl Does {
         matches!(self, Self::Tool { changes: true, .. })
     }
 
-    /// What it is, as one word.
+    /// The kind as a word.
     pub fn word(&self) -> &str {
         match self {
             Self::Tool { name, .. } => name,

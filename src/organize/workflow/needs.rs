@@ -23,11 +23,11 @@ pub(super) struct At<'a> {
     pub(super) has_item: bool,
 }
 
-/// The steps that an expression uses, with their places in it, and what is wrong with it.
+/// The steps that an expression uses with their places, and its errors.
 pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>, Vec<Diagnostic>) {
     let (mut used, mut found) = (Vec::new(), Vec::new());
     for diagnostic in Checker::new(None).check(expression) {
-        // A file is run more often than it is written, so what cannot work is refused at once.
+        // Reject early: a file is run more often than it is written.
         let is_wrong = matches!(diagnostic.kind, Kind::UnknownName | Kind::WrongArguments);
         found.push(match (is_wrong, diagnostic.severity) {
             (true, Severity::Warning) => {
@@ -50,7 +50,7 @@ pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>
         Node::Property(number) => expression.properties.get(*number).cloned(),
         _ => None,
     };
-    // The places of `inputs` and `steps` that are followed by the name of one.
+    // Occurrences of `inputs` and `steps` that a name follows.
     let mut named: Vec<Span> = Vec::new();
     visit(&expression.root, &mut |expr| {
         let mut refuse = |span: &Span, message: String, hint: String| {
@@ -141,7 +141,7 @@ fn input_hint(name: &str, inputs: &[Input]) -> String {
     }
 }
 
-/// For each step, the numbers of those that it needs; unknown ones and circles are refused.
+/// For each step, the numbers of its dependencies. Rejects unknown steps and cycles.
 pub(super) fn of_steps(
     text: &str,
     places: &[Place],
@@ -169,7 +169,7 @@ pub(super) fn of_steps(
     if let Some(circle) = circle(&needs) {
         let names: Vec<&str> = circle.iter().map(|&number| ids[number].as_str()).collect();
         let message = format!("steps need each other: {} → {}", names.join(" → "), names[0]);
-        // Where the first of them names the second.
+        // The place where the first names the second.
         let next = circle.get(1).unwrap_or(&circle[0]);
         let at = places.iter().find(|place| place.step == circle[0] && place.needs == ids[*next]);
         let at = at.map_or(0..0, |place| place.at.clone());
@@ -179,9 +179,9 @@ pub(super) fn of_steps(
     (needs, faults)
 }
 
-/// Steps that need each other in a circle, each the next one.
+/// A cycle of steps, each of which depends on the next.
 fn circle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
-    // What needs nothing that is left goes, until nothing goes any more.
+    // Remove steps without remaining dependencies until none is left to remove.
     let mut left: Vec<usize> = (0..needs.len()).collect();
     loop {
         let stays = |step: &usize| needs[*step].iter().any(|before| left.contains(before));
