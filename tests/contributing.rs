@@ -42,7 +42,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("src/protocol/mod.rs", "pub mod envelope;", "pub mod echo;"),
     (
         "src/protocol/mod.rs",
-        "    /// The tools that can be called, sorted by name.",
+        "    /// The available tools, sorted by name.",
         "    /// Says again what it is told.\n    \"_vault/echo\" { echo::EchoParams => echo::EchoResult },",
     ),
     ("src/methods/mod.rs", "pub mod events;", "pub mod echo;"),

@@ -109,7 +109,7 @@ fn a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_st
         json!({"name": "write_file", "arguments": {"path": "new.md", "content": "newer\n"}});
     let refused = served.call("tools/call", write.clone())["result"].take();
     let text = refused["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("start it again"), "{text}");
+    assert!(text.contains("restart the steward"), "{text}");
     daemon.kill();
     let daemon = home.serve(&vault);
     let mut served = client(&home, &vault, &daemon);

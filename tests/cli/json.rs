@@ -83,7 +83,7 @@ const TOOLS: [&[&str]; 30] = [
     &["call", "get_file_info", "/"],
 ];
 
-const COMMANDS_OF_OURS: [&[&str]; 60] = [
+const COMMANDS_OF_OURS: [&[&str]; 62] = [
     &["today"],
     &["links", "check"],
     &["names", "check"],
@@ -104,7 +104,9 @@ const COMMANDS_OF_OURS: [&[&str]; 60] = [
     &["organize", "rules", "enable", "often.yaml", "--yes"],
     &["organize", "rules", "list"],
     &["organize", "rules", "diff"],
+    &["organize", "rules", "marks", "often"],
     &["organize", "rules", "disable", "often"],
+    &["organize", "stop", "9"],
     &["workflow", "check", "flow.yaml"],
     &["workflow", "run", "flow.yaml", "--apply", "--yes"],
     &["workflow", "list"],
@@ -159,12 +161,13 @@ const SERVICE: [&[&str]; 0] = [];
 const WORDS: &str = "Nine grams. More?";
 
 /// There is nothing for them to do: what they print is an error.
-const FAILED: [&str; 8] = [
+const FAILED: [&str; 9] = [
     "organize resume 1",
     "journal adopt",
     "approvals allow 9",
     "approvals deny 9",
     "approvals revoke 9",
+    "organize stop 9",
     "workflow resume 1",
     "inbox retry 9",
     "key set work",

@@ -31,46 +31,44 @@ const MOST_IGNORED: usize = 20;
 /// Finds notes by words.
 pub struct SearchNotes;
 
-/// Finds the notes that answer a question or have some words, the best first, each with the passages that
-/// answer best and a link to cite them by. Words may be inflected or misspelt, in any language; notes with more of
-/// them, and with rarer ones, come first. Ask in the words that the notes would use. All else of Obsidian's search
-/// language filters exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:( )`,
-/// `block:( )`, `section:( )`, `task-todo:`, `[property:value]`. To find the lines that match a pattern, use
-/// search_files; to list notes by properties, query_notes.
+/// Finds the notes that answer a question or contain some words, best first, with passages and links to cite them by.
+/// Words may be inflected or misspelt, in any language; ask in words that the notes would use. Obsidian's search
+/// operators filter exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:( )`,
+/// `block:( )`, `section:( )`, `task-todo:`, `[property:value]`. For lines that match a pattern use search_files, for
+/// properties query_notes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The question, the words or the search: `how to descale the kettle`, `"green tea" -black tag:#drink`.
+    /// A question, words or a search: `how to descale the kettle`, `"green tea" -black tag:#drink`.
     query: String,
-    /// Only notes below this folder, or only this note. Left out: the whole vault.
+    /// Only notes in this folder, or only this note.
     #[serde(default)]
     path: Option<String>,
-    /// How many notes, up to 50.
+    /// At most so many notes, up to 50.
     #[serde(default = "ten")]
     limit: usize,
-    /// The first note shown, from 1: how to go on where an answer ended.
+    /// The first note to show, from 1, to continue a list.
     #[serde(default = "paging::first")]
     first_result: usize,
-    /// Which notes: `ranked` has those with any of the words, `all` only those that have all of them in that very
-    /// spelling, as Obsidian's search does.
+    /// `ranked`: notes with any of the words; `all`: only those with all words in that spelling, as in Obsidian.
     #[serde(default, rename = "match")]
     matching: Matching,
-    /// Only notes last changed then or later: `2026-11-20`, `3 days`, `yesterday`.
+    /// Only notes changed then or later: `2026-11-20`, `3 days`, `yesterday`.
     #[serde(default)]
     since: Option<String>,
-    /// Only notes last changed before then.
+    /// Only notes changed before then.
     #[serde(default)]
     until: Option<String>,
 }
 
-/// Which notes are found.
+/// Which notes match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Matching {
-    /// Those with any of the words.
+    /// Notes with any of the words.
     #[default]
     Ranked,
-    /// Those with all of them as they are written, within longer words too.
+    /// Notes with all words as typed, within longer words too.
     All,
 }
 
