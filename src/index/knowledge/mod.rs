@@ -15,6 +15,7 @@ mod table;
 mod tests;
 pub mod words;
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -133,13 +134,24 @@ impl Knowledge {
             self.0.refresh(asking.cancel)?;
         }
         let vault = &self.0.fresh.vault;
-        let table = self.0.fresh.kept();
-        let mut found = answer(&table, query, asking, |path| {
-            !asking.cancel.is_cancelled() && holds(vault, path, &query.filter)
-        });
-        if asking.cancel.is_cancelled() {
-            return Err(Withdrawn);
+        let mut passing = HashSet::new();
+        if !query.filter.is_empty() {
+            // The files are read without the lock: other searches need not wait for a slow disk.
+            let candidates = RefCell::new(Vec::new());
+            answer(&self.0.fresh.kept(), query, asking, |path| {
+                candidates.borrow_mut().push(path.clone());
+                false
+            });
+            let is_wanted = |path: &VaultPath| {
+                !asking.cancel.is_cancelled() && holds(vault, path, &query.filter)
+            };
+            passing.extend(candidates.into_inner().into_iter().filter(is_wanted));
+            if asking.cancel.is_cancelled() {
+                return Err(Withdrawn);
+            }
         }
+        let table = self.0.fresh.kept();
+        let mut found = answer(&table, query, asking, |path| passing.contains(path));
         if !is_whole {
             let catalogue = vault.catalogue();
             let notes = catalogue.files().filter(|it| Table::wants(*it) && asking.view.shows(*it));
@@ -160,7 +172,7 @@ impl std::fmt::Debug for Knowledge {
     }
 }
 
-/// Runs a search on a table; `holds` applies the filter to the text of a note.
+/// Runs a search on a table; `holds` tells whether a note passes the filter.
 fn answer(
     table: &Table,
     query: &Query,
