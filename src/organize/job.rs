@@ -21,7 +21,7 @@ pub enum State {
     /// Cancelled between two pieces.
     Cancelled,
     Undone,
-    /// Partly undone.
+    /// Some of the changes were undone.
     PartlyUndone,
 }
 

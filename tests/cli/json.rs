@@ -216,7 +216,7 @@ fn names_are_written_in_one_way_by_each_command() {
     let spoken =
         NewMessage { source: VOICE, message: "m", text: "add milk", body: None, received: 1 };
     Store::at(&place.home.state()).inbox.receive(&spoken).unwrap();
-    let often = rules.replace("name: x", "name: often, run: change");
+    let often = rules.replace("name: x", "name: often, once: true, run: change");
     let flow =
         "id: flow\nsteps:\n  - {id: one, tool: read_file, input: {path: Recipes/Bread.md}}\n";
     for (name, text) in [("tidy.yaml", rules), ("often.yaml", &often), ("flow.yaml", flow)] {

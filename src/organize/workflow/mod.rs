@@ -32,7 +32,7 @@ pub struct Workflow {
     pub inputs: Vec<Input>,
     /// The steps in the order of the file.
     pub steps: Vec<Step>,
-    /// Warnings.
+    /// Probable mistakes, which do not prevent running.
     pub warnings: Vec<Diagnostic>,
 }
 
