@@ -1,4 +1,4 @@
-//! The way from the agent to clients.
+//! Passes the agent's events to clients.
 
 use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use crate::policy::Scope;
 use crate::server::approvals::{Approvals, Patience};
 use crate::server::events::{Event, Events};
 
-/// Told of what happens in turns.
+/// A listener for events of turns.
 type Hearer = Box<dyn Fn(&TurnUpdate) + Send + Sync>;
 
-/// The way from the agent to clients; leads nowhere until the server is there.
+/// Passes events to clients once the server runs.
 #[derive(Default)]
 pub struct Doors {
     server: OnceLock<(Events, Approvals)>,
-    /// Who else is told all of it.
+    /// Other listeners.
     hearer: OnceLock<Hearer>,
     root: PathBuf,
 }
 
 impl Doors {
-    /// Of the vault at `root`.
+    /// Creates it for the vault at `root`.
     pub fn new(root: &Path) -> Self {
         Self { server: OnceLock::new(), hearer: OnceLock::new(), root: root.to_owned() }
     }
 
-    /// Has `hear` told of everything that happens in turns; it must be quick.
+    /// Adds a listener for all events of turns; it must not block.
     pub fn tell_too(&self, hear: Box<dyn Fn(&TurnUpdate) + Send + Sync>) {
         let _ = self.hearer.set(hear);
     }
 
-    /// Opens the way.
+    /// Sets the server.
     pub fn open(&self, events: Events, approvals: Approvals) {
         let _ = self.server.set((events, approvals));
     }
@@ -47,7 +47,7 @@ impl Person for Doors {
         let Some((_, approvals)) = self.server.get() else {
             return Box::pin(std::future::ready((Decision::Late, Answerer::default())));
         };
-        // Who speaks to a microphone may be on the way to the screen; nobody else would come for it.
+        // A person who spoke may be coming to the screen to answer; for other callers nobody would.
         let for_somebody = question.caller().scope == Scope::Voice;
         let patience = Patience { limit: None, for_somebody };
         Box::pin(approvals.ask_about(question, Some(call), patience))

@@ -1,4 +1,4 @@
-//! Why a daemon does not start.
+//! Errors of starting a daemon.
 
 use std::path::PathBuf;
 
@@ -17,13 +17,13 @@ pub enum StartError {
     /// Another process is starting on the vault, or making a direct change.
     #[error("another process is at work on this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
     Busy {
-        /// Its number, where it is known.
+        /// Its process id, if known.
         pid: Option<u32>,
     },
     /// The port is taken.
     #[error("port {port} on 127.0.0.1 is in use")]
     PortInUse { port: u16 },
-    /// No place for our own files.
+    /// The folders for the steward's files cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The vault cannot be opened.
@@ -34,7 +34,7 @@ pub enum StartError {
         /// What to do.
         hint: Option<String>,
     },
-    /// The journal cannot be used, so nothing could be recorded.
+    /// The journal cannot be used, so no change could be recorded.
     #[error("could not open the journal: {message}")]
     Journal {
         /// Why.
@@ -49,10 +49,10 @@ pub enum StartError {
     )]
     NotMounted {
         root: PathBuf,
-        /// What remembers that it was a vault.
+        /// The evidence that it was a vault.
         marker: PathBuf,
     },
-    /// Anything else.
+    /// Any other error.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
 }

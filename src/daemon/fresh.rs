@@ -1,9 +1,9 @@
-//! Notes that were made a moment ago, looked at once more.
+//! Checks new notes a second time.
 //!
 //! A sync program can replace a note that was made on two devices within minutes by the other
 //! one's, without a conflict copy: Obsidian Sync does. Then the text that the steward wrote is
-//! gone from the vault, and only the journal has it. Five minutes later it is looked whether that
-//! happened, and if so `status` and the log say how to have it back.
+//! gone from the vault, and only the journal has it. Five minutes later this is checked, and if it
+//! happened, `status` and the log say how to restore the text.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use crate::journal::{Action, ChangeId, Difference, Journal, ListedSet};
 use crate::note::path::VaultPath;
 use crate::vault::{Revision, Vault};
 
-/// How long after its making a note is looked at.
+/// The delay of the check after the creation of a note.
 const LATER: Duration = Duration::from_secs(300);
 
-/// Notes watched at once; further ones are not.
+/// The most notes that are checked; further ones are ignored.
 const MOST: usize = 200;
 
-/// The notes that are still to be looked at.
+/// The notes to check.
 #[derive(Debug, Default)]
 pub struct Fresh(Mutex<Vec<Made>>);
 
@@ -31,11 +31,11 @@ struct Made {
 }
 
 impl Fresh {
-    /// Takes in a change set that was applied at `now`.
+    /// Records a change set that was applied at `now`.
     pub fn hear(&self, set: &ListedSet, now: Instant) {
         let mut waiting = self.waiting();
         for change in &set.changes {
-            // What was changed, moved or deleted by us since is no business of others.
+            // Our own later changes explain a missing text.
             waiting.retain(|made| {
                 made.path != change.path && Some(&made.path) != change.from.as_ref()
             });
@@ -49,12 +49,12 @@ impl Fresh {
         }
     }
 
-    /// Whether one of them is to be looked at.
+    /// Whether a note is due.
     pub fn is_due(&self, now: Instant) -> bool {
         self.waiting().iter().any(|made| made.due <= now)
     }
 
-    /// Looks at those whose time has come; gives a sentence for each whose text is gone.
+    /// Checks the due notes, and returns a sentence for each whose text is gone.
     pub fn look(&self, vault: &Vault, journal: &Journal, now: Instant) -> Vec<String> {
         let due: Vec<Made> = self.waiting().extract_if(.., |made| made.due <= now).collect();
         due.iter().filter_map(|made| lost(vault, journal, made)).collect()
@@ -65,7 +65,7 @@ impl Fresh {
     }
 }
 
-/// What to say if nothing of the text is left. A note that was deleted or moved was so on purpose.
+/// The warning if nothing of the text is left. A deleted or moved note is intended.
 fn lost(vault: &Vault, journal: &Journal, made: &Made) -> Option<String> {
     let now = vault.read(&made.path).ok()?;
     if now.revision == made.revision {

@@ -1,4 +1,4 @@
-//! Gives memory back that is free and that the C library's allocator keeps.
+//! Returns memory to the system that the C library's allocator holds although it is free.
 //!
 //! It keeps what each thread has freed: after a start with a hundred thousand notes fifty megabytes. To bound
 //! that for every call would make threads wait for each other: with two arenas for all of them sixteen cores
@@ -11,10 +11,10 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::MissedTickBehavior;
 
-/// Processor time from which on something may have been freed that is worth a look.
+/// The processor time after which a trim may be worthwhile.
 const WORK: Duration = Duration::from_millis(50);
 
-/// Looks once a minute, as long as the daemon runs. Where nothing was done, nothing is given back.
+/// Checks once a minute while the daemon runs, and trims only after work.
 pub async fn give_back() {
     let mut minutes = tokio::time::interval(Duration::from_secs(60));
     minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -27,13 +27,13 @@ pub async fn give_back() {
     }
 }
 
-/// Processor time that this process has taken.
+/// The processor time of this process.
 fn worked() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
 fn trim() {
-    // SAFETY: malloc_trim takes how much to keep, and may be called by any thread at any time.
+    // SAFETY: malloc_trim takes the number of bytes to keep, and may be called by any thread at any time.
     unsafe { libc::malloc_trim(0) };
 }

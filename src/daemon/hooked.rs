@@ -1,4 +1,4 @@
-//! What hooks hear of conversations and turns.
+//! Reports conversations and turns to hooks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,22 +15,22 @@ use crate::conversation::{Conversation, ConversationId, TurnId, title};
 use crate::hooks::{Event, Hooks, Kind};
 use crate::journal::Query;
 
-/// Change sets that are looked through for those of a turn.
+/// The number of recent change sets that are searched for those of a turn.
 const LOOKED_THROUGH: usize = 200;
 
-/// Characters of a message that its title is made from.
+/// The most characters of a message that are used for its title.
 const MAX_TITLE: usize = 100;
 
-/// Whoever watches turns, and the hooks that hear of their ends.
+/// Reports the ends of turns to hooks.
 pub struct Hooked {
     doors: Arc<Doors>,
     calls: Calls,
-    /// What the turns at work were begun with.
+    /// The first messages of running turns.
     asked: Mutex<HashMap<TurnId, String>>,
 }
 
 impl Hooked {
-    /// Hears what `doors` are told.
+    /// Listens to the events of `doors`.
     pub fn new(doors: Arc<Doors>, calls: Calls) -> Self {
         Self { doors, calls, asked: Mutex::default() }
     }
@@ -48,7 +48,7 @@ impl Hooked {
             .text("title", asked.as_deref().and_then(titled))
             .text("message", asked)
             .text("words", Some(end.words.as_str()).filter(|words| !words.is_empty()));
-        // Looks into the database, and whoever tells does not wait.
+        // Reads the database, so it must not run on the caller's thread.
         let (calls, name) = (self.calls.clone(), turn_name(conversation, turn));
         tokio::task::spawn_blocking(move || {
             let sets = changed_in(&calls, &name);
@@ -73,7 +73,7 @@ impl UpdateSink for Hooked {
     }
 }
 
-/// A few words of what a turn was begun with.
+/// The title of a turn from its first message.
 fn titled(message: &str) -> Option<String> {
     let line = message.lines().find(|line| !line.trim().is_empty())?;
     title::title_of(&line.chars().take(MAX_TITLE).collect::<String>())
@@ -102,7 +102,7 @@ fn changed_in(calls: &Calls, turn: &str) -> Vec<(Value, Value)> {
     found
 }
 
-/// Tells the hooks of a conversation that began or ended.
+/// Reports the start or end of a conversation to hooks.
 pub fn hear(hooks: &Hooks, event: &ConversationEvent) {
     let told = |kind, conversation: &Conversation| {
         Event::new(kind)

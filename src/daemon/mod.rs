@@ -1,7 +1,7 @@
-//! The composition root: one daemon for one vault, from lock to last word.
+//! The composition root: runs one daemon for one vault, from the lock to the shutdown.
 //!
-//! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
-//! all the rooms at once. What it answers is in `methods`; [`confine`] holds the whole in.
+//! Everything that lives as long as the daemon is a local variable of [`run`]; no other place knows
+//! all rooms. Its methods are in `methods`; [`confine`] sandboxes the process.
 
 pub mod confine;
 pub mod doors;
@@ -68,65 +68,64 @@ use crate::tools::News as ToolNews;
 use crate::vault::{Vault, make_system_trash, system_trash};
 use crate::workflows::Workflows;
 
-/// How long a start waits for another process that is just finishing a change.
+/// The longest wait of a start for another process that is finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long blocking work may take after the server has stopped, which gives requests nine seconds:
-/// together below the ten after which service managers kill. Each change is whole or not there at
-/// any moment, so giving up on it loses nothing.
+/// The time limit of blocking work after the server has stopped, which gives requests nine seconds:
+/// together below the ten seconds after which service managers kill. Changes are atomic, so
+/// abandoning one loses nothing.
 const LAST_WORK: Duration = Duration::from_millis(500);
 
-/// How long hooks may still hear of what was done, where that leaves the whole end within its time.
+/// The time limit of hooks during the shutdown.
 const LAST_HOOKS: Duration = Duration::from_secs(4);
 const WHOLE_END: Duration = Duration::from_millis(9_600);
 
-/// How long after the start the journal's database is looked through, where nobody changes anything before: not
-/// among the first answers.
+/// The delay of the check of the journal's database after the start, unless a change comes before, so that it does not
+/// slow the first answers.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// How long after the start room is made for what is going to be written: not among the first calls.
+/// The delay of preallocation after the start, so that it does not slow the first calls.
 const ROOM: Duration = Duration::from_secs(5);
 
-/// How long after the start the journal is looked after for the first time, and how often then.
+/// The delay of the journal's first maintenance after the start, and its interval.
 const FIRST_CARE: Duration = Duration::from_secs(300);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// How long it is known that a message was heard, in milliseconds: a client that sends it again later
-/// is heard again.
+/// The time in milliseconds during which a repeated message is recognised; a later repetition counts as
+/// a new message.
 const RECEIPTS: i64 = 30 * 86_400_000;
 
-/// What a daemon is started with.
+/// Options of a daemon.
 pub struct Options<'a> {
     /// The vault's folder, canonical.
     pub root: &'a Path,
-    /// Where our own files lie.
+    /// The folders for the steward's files.
     pub folders: &'a Folders,
-    /// The settings, and those to come.
+    /// The settings and their changes.
     pub live: Arc<Live>,
-    /// Where keys of models may be.
+    /// The sources of model keys.
     pub environment: Environment,
-    /// What is asked in the place of the models that the settings name, and where the traffic with
-    /// models is recorded.
+    /// A replacement for the models of the settings, and the file for recorded model traffic.
     pub tape: Tape,
-    /// How long it serves nobody until it ends; `None` for ever.
+    /// The idle time after which the daemon ends; `None`: never.
     pub idle_exit: Option<Duration>,
-    /// Takes another level for the log; none is the usual one.
+    /// Sets the log level; `None` is the default level.
     pub log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
-    /// Told how many entries the first scan has seen.
+    /// Called with the number of entries seen by the first scan.
     pub progress: &'a (dyn Fn(usize) + Sync),
-    /// Told once, when clients can connect.
+    /// Called once when clients can connect.
     pub ready: &'a dyn Fn(&Ready),
 }
 
-/// What can be said once clients can connect.
+/// Facts about a daemon that clients can connect to.
 #[derive(Debug, Clone)]
 pub struct Ready {
     /// The vault's name.
     pub vault: String,
     pub path: String,
-    /// How many notes it holds.
+    /// The number of notes.
     pub notes: u64,
-    /// Where clients connect.
+    /// The address for clients.
     pub url: String,
     pub port: u16,
 }
@@ -135,7 +134,7 @@ pub struct Ready {
 /// closing or the system shutting down); returns within ten seconds of it.
 ///
 /// # Errors
-/// [`StartError`] when it cannot start; what is running is stopped by signals only.
+/// [`StartError`] if it cannot start. A running daemon stops only by signals.
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let Options { root, folders, live, environment, tape, idle_exit, log_level, progress, ready } =
         options;
@@ -144,7 +143,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
     let left_behind = folders.left_behind(root);
-    // While there is one thread: those to come are confined as it is.
+    // While there is a single thread: later threads inherit the sandbox.
     let confinement = held_in(root, &state, &folders.config, &live, tape.folder());
     let (mut context, prepared) = open_both(root, &state, &config, progress)?;
     tracing::debug!(since = ?begun.elapsed(), "the vault is open");
@@ -155,7 +154,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
              the vault"
         ));
     }
-    // Before there is anybody who searches: it has all until then.
+    // Started early, to be ready for the first search.
     let text = context.index.text.clone();
     text.set_resident(config.search.resident_megabytes);
     text.start(&state);
@@ -171,7 +170,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let host = Arc::new(HostDoor::default());
     context.host = Some(Arc::clone(&host) as _);
     let recovered = match context.journal.recover_prepared(prepared) {
-        // Reading needs no room. The store is made sound before anything is recorded again.
+        // Reading needs no space. The store is repaired before anything is recorded.
         Err(error) if error.code() == ErrorCode::StorageFull => {
             tracing::error!(%error, "nothing can be changed");
             Recovered::default()
@@ -180,10 +179,10 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     };
     settle_jobs(&context);
     let vault = context.vault.clone();
-    // Looks at the file system, so before there is a runtime whose threads that would hold up.
+    // Accesses the file system, so it runs before the runtime, whose threads it would block.
     let calls = calls(context, &state, &config);
     if let Err(error) = calls.begin() {
-        // Reading goes on; changes are refused for as long as nothing can be recorded.
+        // Reading continues; changes are refused while nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
     let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
@@ -209,7 +208,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     links.stop();
     knowledge.stop();
     calls.end();
-    // The last of the store's connections: the next start finds that this one ended in peace.
+    // The store's last connection: marks a clean shutdown.
     kept.database.end();
     calls.context().journal.store().database.end();
     // Work that took longer than that is still at it, so the vault stays ours until the process is
@@ -218,7 +217,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     served
 }
 
-/// Confines the process, unless the settings say not to.
+/// Sandboxes the process, unless the settings disable it.
 fn held_in(root: &Path, state: &Path, own: &Path, live: &Live, tape: Option<&Path>) -> Confinement {
     let config = &live.current().config;
     if !config.security.landlock {
@@ -234,8 +233,8 @@ fn held_in(root: &Path, state: &Path, own: &Path, live: &Live, tape: Option<&Pat
     confine::confine(&bounds)
 }
 
-/// Makes what the daemon may write to later, where it is missing: what is not there when it is
-/// confined cannot be made afterwards.
+/// Creates missing files and folders that the daemon may write to later, since they cannot be created
+/// inside the sandbox.
 pub fn prepare_places(root: &Path, settings: &Path) {
     if let Err(error) = folders::prepare_for(settings) {
         tracing::warn!(%error, "the settings cannot be written");
@@ -245,10 +244,10 @@ pub fn prepare_places(root: &Path, settings: &Path) {
     }
 }
 
-/// The agent, with what belongs to it.
+/// The agent and its parts.
 struct AgentParts {
     talk: Arc<Talk>,
-    /// What was received and not heard before this start.
+    /// Messages that were received before this start and not handled.
     left: Undelivered,
     models: ChosenModels,
     doors: Arc<Doors>,
@@ -257,7 +256,7 @@ struct AgentParts {
     voice: Arc<Voice>,
 }
 
-/// Puts the agent together, and makes whole what an earlier run left.
+/// Creates the agent, and recovers conversations of an earlier run.
 fn agent(
     calls: &Calls,
     conversations: Conversations,
@@ -281,7 +280,7 @@ fn agent(
     let agent = Agent::new(ports, config.agent.clone());
     agent.set_hooks(calls.hooks().clone());
     let left = agent.recover().unwrap_or_else(|error| {
-        // Tools go on; a message is refused for as long as it cannot be kept.
+        // Tools work; messages are refused while they cannot be stored.
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
         Undelivered::default()
     });
@@ -293,8 +292,8 @@ fn agent(
     AgentParts { talk, left, models, doors, host, surroundings, voice }
 }
 
-/// What the methods work on. Finds out what the vault's file system can do, with two short-lived
-/// files, so it may block.
+/// Creates the services of the methods. Probes the vault's file system with two temporary files, so it
+/// may block.
 fn services(
     calls: &Calls,
     agent: &AgentParts,
@@ -322,7 +321,7 @@ fn services(
     }
 }
 
-/// Hands new settings to every room that has some, each at once and whole.
+/// Applies new settings to all rooms, each atomically.
 fn take(
     calls: Calls,
     agent: &AgentParts,
@@ -354,7 +353,7 @@ fn take(
         mcp.store(Arc::new(config.mcp.clone()));
         acp.store(Arc::new(config.acp));
         log_level(config.log.level);
-        // Told when it is so.
+        // Reported once it is in effect.
         if let Some(event) = settings::event(news) {
             events.publish(event);
         }
@@ -423,7 +422,7 @@ async fn serve(
     vault.subscribe(Box::new(move |change| seen.changed(change)));
     let seen = agent.surroundings;
     journal.subscribe(Box::new(move |set| seen.applied(set)));
-    // The system tells already; from now on it is heard also when nobody asks.
+    // The watcher already runs; from now on its events are processed without a request.
     tokio::task::spawn_blocking({
         let vault = vault.clone();
         move || vault.watch()
@@ -447,7 +446,7 @@ async fn serve(
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     tokio::spawn(heap::give_back());
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
-    // Before anybody says something new.
+    // Before new messages.
     agent.talk.agent().hear_left(agent.left).await;
     let _listening = listen(&agent.voice, &smarthole, &server.events());
     let voice = Arc::clone(&agent.voice);
@@ -480,7 +479,7 @@ async fn serve(
         port,
     });
 
-    // Bounded by itself: requests in flight have some seconds to finish.
+    // Has its own limit: requests in flight have some seconds to finish.
     let idle = idle_exit.map(|limit| server.idle(limit));
     let idle = async {
         match idle {
@@ -502,13 +501,13 @@ async fn serve(
     Ok(())
 }
 
-/// Begins to hear what is spoken to SmartHole, and to work on it.
+/// Connects to SmartHole and starts handling voice messages.
 fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Following; 2] {
     voice.open(events.clone(), smarthole.clone());
     let tells = Arc::clone(voice);
     smarthole.subscribe(Box::new(move |_| {
         let tells = Arc::clone(&tells);
-        // Counting what waits may block.
+        // Counting waiting messages may block.
         tokio::task::spawn_blocking(move || tells.tell_standing());
     }));
     let connection = tokio::spawn(smarthole.clone().run());
@@ -516,7 +515,7 @@ fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Follow
     [Following(connection), Following(work)]
 }
 
-/// Looks once a minute at the notes that were made some minutes before.
+/// Checks new notes once a minute.
 async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
     let mut minutes = tokio::time::interval(Duration::from_secs(60));
     minutes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -536,7 +535,7 @@ async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
     }
 }
 
-/// Looks through the journal's database after the start; copies it and lets old texts go, once a day.
+/// Checks the journal's database after the start; copies it and removes old texts once a day.
 async fn look_after(journal: Journal, conversations: Conversations) {
     let store = conversations.store().clone();
     tokio::time::sleep(LOOK).await;
@@ -546,7 +545,7 @@ async fn look_after(journal: Journal, conversations: Conversations) {
         return;
     }
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
-    // After a night asleep once is enough.
+    // After the computer slept, run once.
     days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         days.tick().await;
@@ -566,7 +565,7 @@ async fn look_after(journal: Journal, conversations: Conversations) {
     }
 }
 
-/// A task that ends with the one who waits for nothing of it.
+/// A task that is aborted when its handle is dropped.
 struct Following(tokio::task::JoinHandle<()>);
 
 impl Drop for Following {

@@ -1,5 +1,5 @@
-//! What a daemon, and a call from the command line without one, has before anybody is served: the vault,
-//! for one process alone; the journal, made whole; the one way to the tools.
+//! Opens the vault for a daemon or for a direct call of the command line: locks it for this process, recovers the
+//! journal, and creates the access to the tools.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::store::{Prepared, Store, StoreError};
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault, VaultError, Writer};
 
-/// Takes the vault for this process alone.
+/// Locks the vault for this process.
 ///
 /// # Errors
 /// [`StartError::AlreadyRunning`] at once when a daemon serves it; [`StartError::Busy`] when
@@ -52,7 +52,7 @@ pub fn lock(
     })
 }
 
-/// Opens the vault and makes what tools work on.
+/// Opens the vault and creates the context of tools.
 ///
 /// # Errors
 /// [`StartError::Vault`], [`StartError::NotMounted`].
@@ -76,7 +76,7 @@ fn not_opened(error: VaultError) -> StartError {
     StartError::Vault { message: error.to_string(), hint: error.hint() }
 }
 
-/// What tools work on: this vault, and a journal in this store.
+/// The context of tools: this vault, and a journal in this store.
 fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> Context {
     let journal = Journal::open(writer, store, config.journal.clone());
     let conversations = kept_conversations(journal.store().new_connection(), config);
@@ -101,7 +101,7 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
     }
 }
 
-/// Opens the vault, watched from the first look on, and beside it the store, which needs none of it.
+/// Opens the vault, watched from the first scan on, and the store in parallel, which does not depend on it.
 pub(super) fn open_both(
     root: &Path,
     state: &Path,
@@ -120,7 +120,7 @@ pub(super) fn open_both(
         let prepared = match opening.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(prepared)) => prepared,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            // Without a thread to spare it is done here.
+            // If no thread can be started, open it here.
             Err(_) => store.database.prepare(),
         };
         (opened, prepared)
@@ -130,28 +130,28 @@ pub(super) fn open_both(
     Ok((context(opened, store, config), prepared))
 }
 
-/// The conversations that are kept in this store.
+/// The conversations of this store.
 pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
     let clock = Arc::new(SystemClock::default());
     Conversations::new(store, config.conversation.clone(), clock)
 }
 
-/// What the tools are to go by.
+/// The settings for tools.
 pub(super) fn tool_settings(config: &Config) -> tools::Settings {
     tools::Settings { search: config.search.clone(), organize: config.organize.clone() }
 }
 
-/// Ends what a crash left half-done, for whoever holds the vault alone; before anything is changed.
+/// Recovers from a crash. The caller holds the vault's lock and has changed nothing yet.
 ///
 /// # Errors
-/// [`StartError::Journal`]; nothing may be changed then.
+/// [`StartError::Journal`]: nothing may be changed then.
 pub fn recover(context: &Context) -> Result<Recovered, StartError> {
     let recovered = context.journal.recover().map_err(not_recovered)?;
     settle_jobs(context);
     Ok(recovered)
 }
 
-/// Marks jobs that ran when the program ended, once the journal is whole.
+/// Marks jobs that were running when the program ended; after the journal's recovery.
 pub(super) fn settle_jobs(context: &Context) {
     if let Err(error) = tools::settle(context) {
         tracing::error!(%error, "jobs that ran are not marked as interrupted");
@@ -162,7 +162,7 @@ pub(super) fn not_recovered(error: JournalError) -> StartError {
     StartError::Journal { message: error.to_string(), hint: error.hint() }
 }
 
-/// The one way to the tools that work on `context`.
+/// The access to the tools for `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
@@ -172,15 +172,15 @@ pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     calls
 }
 
-/// The note that instructs the agent in the person's name.
+/// The note with the person's instructions to the agent.
 pub(super) fn instructions(config: &Config) -> Option<VaultPath> {
     VaultPath::parse(config.agent.instructions_note.trim(), None)
         .ok()
         .filter(|note| !note.is_root())
 }
 
-/// Refuses an empty folder where a vault was: everything would look deleted, and what was written
-/// would vanish under the disk once it is mounted.
+/// Rejects an empty folder where a vault was: everything would look deleted, and new files would be
+/// hidden once the disk is mounted.
 ///
 /// # Errors
 /// [`StartError::NotMounted`].

@@ -1,8 +1,8 @@
-//! Rules that run by themselves: which files were left alone long enough, and whose time has come.
+//! Runs enabled rules automatically: on changed files after a quiet time, and on schedules.
 //!
-//! It hears of the vault's changes, has the rules that a person enabled planned, and applies the plan through `calls`
-//! as a caller of the kind `rule`. What it may not do by itself waits for a person as a plan. What it did is what the
-//! journal and the store say: a restart neither forgets nor repeats.
+//! It receives the vault's changes, plans the rules that a person enabled, and applies the plan through `calls` as a
+//! caller of kind `rule`. Changes that need approval wait as a plan. Its state is in the journal and the store, so a
+//! restart neither loses nor repeats work.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,16 +29,16 @@ use crate::vault::{ChangeKind, Kind, VaultChange};
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 
-/// How often it is looked at least while rules are enabled, in milliseconds: settings, modes and clocks change.
+/// The longest interval between checks while rules are enabled, in milliseconds: settings, modes and clocks change.
 const LOOK: i64 = 60_000;
 
-/// How often it is noted how far rules have looked where they found nothing to do, in milliseconds.
+/// The interval in milliseconds at which the time of processed changes is stored if there was nothing to do.
 const NOTE: i64 = 600_000;
 
-/// Who plans what waits for a person.
+/// The caller name of plans that wait for a person.
 const PLANNER: &str = "rules";
 
-/// Runs enabled rules.
+/// Runs enabled rules automatically.
 pub struct Organizer {
     calls: Calls,
     host: Arc<HostDoor>,
@@ -48,24 +48,24 @@ pub struct Organizer {
 
 #[derive(Default)]
 struct State {
-    /// Whether any rule is enabled; before that nothing is heard.
+    /// Whether any rule is enabled. Otherwise changes are ignored.
     is_active: bool,
-    /// Whether the settings or the mode keep rules from running.
+    /// Whether the settings or the mode prevent rules from running.
     is_held: bool,
     pending: Pending,
-    /// Folders that got another path: all in them did.
+    /// Moved folders: all files in them count as changed.
     folders: Vec<(VaultPath, i64)>,
-    /// When files were changed by rules of late.
+    /// Times of recent changes by rules.
     recent: Vec<i64>,
-    /// Files that no longer fitted their plan once.
+    /// Files whose plan was stale once.
     retried: HashSet<VaultPath>,
-    /// When it was last noted how far rules have looked.
+    /// When the time of processed changes was last stored.
     noted: i64,
 }
 
-/// What rules are to do in one round.
+/// The state of one round.
 struct Round<'a> {
-    /// The vault as rules may see it.
+    /// The vault in the view of rules.
     context: &'a Context,
     rules: &'a [&'a Enabled],
     plan: &'a Plan,
@@ -73,17 +73,17 @@ struct Round<'a> {
 }
 
 impl Organizer {
-    /// One that has heard of nothing yet.
+    /// An organizer without any recorded changes.
     pub fn new(calls: Calls, host: Arc<HostDoor>) -> Self {
         Self { calls, host, state: Mutex::default(), wake: Notify::new() }
     }
 
-    /// Rules, settings or what is pending may be others.
+    /// Checks again at once: rules, settings or pending plans may have changed.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Looks whenever there may be something to do, until the task is ended.
+    /// Runs rounds whenever one may be due, until the task is aborted.
     pub async fn run(self: Arc<Self>) {
         loop {
             let now = || chrono::Utc::now().timestamp_millis();
@@ -105,7 +105,7 @@ impl Organizer {
         }
     }
 
-    /// Takes in a change of the vault, heard of at `now`.
+    /// Records a change of the vault at `now`.
     pub fn hear(&self, change: &VaultChange, now: i64) {
         let mut state = self.state();
         if !state.is_active {
@@ -129,8 +129,8 @@ impl Organizer {
         }
     }
 
-    /// Does what is due at `now`, in milliseconds since the Unix epoch, on a thread that may block; says when to look
-    /// again, or `None` where no rule is enabled.
+    /// Runs what is due at `now`, in milliseconds since the Unix epoch, on a thread that may block. Returns the time of
+    /// the next check, or `None` if no rule is enabled.
     pub fn look(&self, now: i64) -> Option<i64> {
         self.looked(now).unwrap_or_else(|error| {
             tracing::error!(error = error.message, "rules did not run");
@@ -157,7 +157,7 @@ impl Organizer {
             if rows.is_empty() {
                 return Ok(None);
             }
-            // What happens meanwhile is no rule's business later.
+            // Changes during this time are not processed later.
             self.note(&store, now, is_time)?;
             return Ok(Some(now + LOOK));
         }
@@ -186,7 +186,7 @@ impl Organizer {
             else {
                 continue;
             };
-            // Before it runs: never twice, whatever happens in between.
+            // Stored before it runs, so that it never runs twice.
             store.set_last_run(one.row.id, time).map_err(failed)?;
             let rules = [one];
             let plan = enabled::plan(&context, &rules, None)?;
@@ -208,7 +208,7 @@ impl Organizer {
         Ok(Some(next.unwrap_or(i64::MAX).min(now + LOOK)))
     }
 
-    /// Begins to listen, and takes in what changed since rules looked last.
+    /// Starts recording changes, and collects those since the stored time of processed changes.
     fn begin(&self, context: &Context, since: i64, now: i64) {
         let mut state = self.state();
         let folders = std::mem::take(&mut state.folders);
@@ -244,7 +244,7 @@ impl Organizer {
         found.into_iter().for_each(|(path, at)| state.pending.changed(path, at));
     }
 
-    /// Notes how far rules have looked, so that a restart goes on there.
+    /// Stores the time of processed changes, where a restart continues.
     fn note(&self, store: &EnabledRules, now: i64, is_due: bool) -> Result<(), ToolError> {
         if !is_due {
             return Ok(());
@@ -257,7 +257,7 @@ impl Organizer {
         store.set_processed(until).map_err(failed)
     }
 
-    /// Has rules take the files that are due.
+    /// Runs rules on the due files.
     #[expect(clippy::too_many_arguments, reason = "all that one look knows")]
     fn take(
         &self,
@@ -276,7 +276,7 @@ impl Organizer {
         let at = |item: &Item| {
             VaultPath::from_disk(&item.path).and_then(|path| changed.get(&path).copied())
         };
-        // What changed before a rule was enabled is not its business.
+        // Changes before a rule was enabled do not concern it.
         let items = self.fresh(&round, store, |item, rules| {
             let at = at(item);
             at.is_none_or(|at| rules.iter().all(|one| one.row.enabled < at))
@@ -290,7 +290,7 @@ impl Organizer {
         let is_due = |item: &Item| {
             item.create || VaultPath::from_disk(&item.path).is_some_and(|path| due.contains(&path))
         };
-        // Until a sync has come to its end.
+        // A sync is in progress.
         if is_burst && !items.iter().all(is_due) {
             return Ok(false);
         }
@@ -302,7 +302,7 @@ impl Organizer {
         self.act(&round, store, items, is_burst || mode == Mode::Ask)
     }
 
-    /// The items of a plan that are somebody else's work and that nobody took back, of those that are `wanted`.
+    /// The `wanted` items of a plan, without files that rules left in their present state and without undone changes.
     fn fresh(
         &self,
         round: &Round<'_>,
@@ -326,7 +326,8 @@ impl Organizer {
         Ok(found)
     }
 
-    /// Applies items, and has the others wait for a person: all of them if they `wait`. Whether anything came of it.
+    /// Applies items, and adds the others to the plan that waits for a person; all of them if they `wait`. Returns whether
+    /// anything was applied.
     fn act(
         &self,
         round: &Round<'_>,
@@ -374,7 +375,7 @@ impl Organizer {
         Ok(true)
     }
 
-    /// Applies items of one or more rules; gives those that a person has to look at.
+    /// Applies items of one or more rules; returns those that need a person.
     fn apply(
         &self,
         round: &Round<'_>,
@@ -410,7 +411,7 @@ impl Organizer {
         if error.code != ErrorCode::StalePlan {
             return Ok(items);
         }
-        // Somebody was at it just now: once more after a while.
+        // The file was just edited: retry later.
         let mut state = self.state();
         let mut left = Vec::new();
         for item in items {
@@ -429,7 +430,7 @@ impl Organizer {
         Ok(left)
     }
 
-    /// Stops a rule that something works against.
+    /// Stops a rule whose changes another program keeps reverting.
     fn stop(&self, context: &Context, rule: &Enabled, item: &Item) -> Result<(), ToolError> {
         let reason = format!(
             "it would change `{}` a third time in a day, so something else changes it back",
@@ -444,8 +445,8 @@ impl Organizer {
     }
 }
 
-/// Files that were moved to where they are after `since`, themselves or with a folder, and kept an older time of change,
-/// each with the time of the move. Where the file system does not keep that time, as on Windows, none.
+/// Files that were moved after `since`, alone or with a folder, and have an older modification time; each with the time
+/// of the move. None where the file system does not store it, as on Windows.
 fn moved_in(context: &Context, since: i64) -> Vec<(VaultPath, i64)> {
     let milliseconds = |nanoseconds: i64| nanoseconds.div_euclid(1_000_000);
     let is_new = |nanoseconds: i64| milliseconds(nanoseconds) > since;
@@ -453,7 +454,7 @@ fn moved_in(context: &Context, since: i64) -> Vec<(VaultPath, i64)> {
     let root = context.vault.stat(&VaultPath::root());
     let old: Vec<(VaultPath, Kind)> = {
         let catalogue = context.vault.catalogue();
-        // Whatever enters or leaves a folder changes its time.
+        // A folder's time changes with its entries.
         let folders = catalogue.recent().filter(|entry| entry.kind == Kind::Folder);
         let mut changed: HashSet<String> = folders
             .filter(|entry| is_new(entry.modified))
@@ -490,13 +491,13 @@ fn moved_in(context: &Context, since: i64) -> Vec<(VaultPath, i64)> {
     found
 }
 
-/// The rules that took an item; none if one of them is not among these.
+/// The rules that took an item; `None` if one of them is not among these.
 fn of_item<'r>(rules: &[&'r Enabled], item: &Item) -> Vec<&'r Enabled> {
     let find = |name: &String| rules.iter().find(|one| one.row.name == *name).copied();
     item.rules.iter().map(find).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// Whether what a file is now is what rules made of it by themselves.
+/// Whether the file's present state is the result of automatic rules.
 fn is_ours(context: &Context, store: &EnabledRules, item: &Item) -> Result<bool, ToolError> {
     let Some(path) = VaultPath::from_disk(&item.path) else { return Ok(false) };
     let query = Query { path: Some(path.clone()), limit: 1, ..Query::default() };
@@ -510,7 +511,7 @@ fn is_ours(context: &Context, store: &EnabledRules, item: &Item) -> Result<bool,
     }
     Ok(match (change.after, &item.revision) {
         (Some(after), Some(now)) => after.to_string() == *now,
-        // It was only moved: nobody has written it since.
+        // It was only moved: its content has not changed since.
         _ => {
             let modified = context.vault.catalogue().get(path.as_str()).map(|it| it.modified);
             let moved = set.time.timestamp_nanos_opt().unwrap_or(i64::MAX);
@@ -519,7 +520,7 @@ fn is_ours(context: &Context, store: &EnabledRules, item: &Item) -> Result<bool,
     })
 }
 
-/// Whether somebody took back what a rule did to a file, and the file is as it was before: then it is left alone.
+/// Whether a rule's change of a file was undone and the file is as before. Such a file is skipped.
 fn was_undone(
     context: &Context,
     store: &EnabledRules,
@@ -537,7 +538,7 @@ fn was_undone(
     Ok(change.is_some_and(|change| change.undone_by.is_some()))
 }
 
-/// Whether a rule has touched this file as often today as it may.
+/// Whether a rule has reached its daily limit for this file.
 fn is_too_often(round: &Round<'_>, day: &[RuleHit], rule: &Enabled, item: &Item) -> bool {
     let is_same = |hit: &&RuleHit| {
         let is_gone = || round.context.vault.catalogue().get(&hit.left_at).is_none();
@@ -548,7 +549,7 @@ fn is_too_often(round: &Round<'_>, day: &[RuleHit], rule: &Enabled, item: &Item)
     day.iter().filter(is_same).count() >= MOST_A_DAY
 }
 
-/// Has items wait for a person in a plan, with those that wait there already.
+/// Adds items to the plan that waits for a person.
 fn wait_for_person(
     round: &Round<'_>,
     store: &EnabledRules,

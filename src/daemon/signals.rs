@@ -1,11 +1,11 @@
-//! When the daemon is asked to stop.
+//! Signals that stop the daemon.
 
 use std::io;
 
 use tokio::sync::watch;
 
-/// Turns true at the first signal that means stop. Further ones change nothing: the handlers stay,
-/// so that an impatient second Ctrl-C does not cut the first one's work short.
+/// Turns true at the first stop signal. The handlers stay installed, so that a second Ctrl-C does not
+/// interrupt the shutdown.
 pub(super) fn listen() -> io::Result<watch::Receiver<bool>> {
     let (tell, stop) = watch::channel(false);
     #[cfg(unix)]
@@ -45,10 +45,10 @@ pub(super) fn listen() -> io::Result<watch::Receiver<bool>> {
     Ok(stop)
 }
 
-/// Waits until there was such a signal.
+/// Waits for a stop signal.
 pub(super) async fn asked_to_stop(mut stop: watch::Receiver<bool>) {
     if stop.wait_for(|stop| *stop).await.is_err() {
-        // Without anyone left to ask there is nothing to wait for.
+        // The sender is gone, so no signal can come.
         std::future::pending::<()>().await;
     }
 }

@@ -1,4 +1,4 @@
-//! The words that go with a spoken message: to the model, and to the person.
+//! Texts about voice messages for the model and for the person.
 
 use crate::agent::turn::Reason;
 use crate::agent::wrap;
@@ -6,15 +6,15 @@ use crate::llm::ErrorKind;
 use crate::smarthole::frames::Delivery;
 use crate::store::inbox::InboxRow;
 
-/// Characters of what others said that a model is quoted in a notice.
+/// The most characters quoted from other messages in a notice to the model.
 const QUOTED: usize = 300;
 
-/// What a model is told where nothing else remembers an earlier attempt.
+/// The notice to the model about an earlier attempt of which no trace is left.
 pub(super) const ANEW: &str = "You may have worked on this message before, in a conversation that was \
     deleted since. What was changed by then stands: look at the notes, or call list_changes, before \
     you change anything, and do nothing twice.";
 
-/// What a model is told of how a message came.
+/// The notice to the model about how a message came.
 pub(super) fn note(how: &Delivery) -> String {
     let came = match how.typed {
         true => "The message above was typed into SmartHole",
@@ -39,7 +39,7 @@ pub(super) fn note(how: &Delivery) -> String {
     note
 }
 
-/// What a model is told when it goes on with a message.
+/// The notice to the model when it resumes a message.
 pub(super) fn again(row: &InboxRow, most: u32) -> String {
     format!(
         "The turn in which you worked on a message of the user's came to no end. The message:\n{}\n\
@@ -51,8 +51,8 @@ pub(super) fn again(row: &InboxRow, most: u32) -> String {
     )
 }
 
-/// What a person is told at the end of a turn: the answer, or in its place why there is none, where
-/// that is no end that anybody wanted.
+/// The notification at the end of a turn: the answer, or the reason why there is none if the turn did
+/// not end as intended.
 pub(super) fn answer(reason: Reason, answer: String) -> String {
     let why = match reason {
         _ if !answer.trim().is_empty() => return answer,
@@ -69,7 +69,7 @@ pub(super) fn answer(reason: Reason, answer: String) -> String {
     why.to_owned()
 }
 
-/// A failure in the words of a person who knows nothing of models.
+/// A failure in words for people who know nothing about models.
 pub(super) fn plain(words: &str, cause: Option<ErrorKind>) -> String {
     use ErrorKind::{Network, Overloaded, RateLimit, Timeout, Truncated};
     if let Some(Network | Timeout | Overloaded | RateLimit | Truncated) = cause {

@@ -1,4 +1,4 @@
-//! The vault around the agent, and what others do in it.
+//! The vault as context for the agent: the open note, and changes by others.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +16,13 @@ use crate::note::path::VaultPath;
 use crate::policy::Scope;
 use crate::vault::{ChangeKind, Kind as EntryKind, Vault, VaultChange, Want};
 
-/// Changes by others that are remembered.
+/// The most recent changes by others that are stored.
 const NEWS: usize = 500;
 
-/// How near to a change of ours one that is seen is taken for it.
+/// The time within which an observed change counts as our own.
 const OURS: Duration = Duration::from_secs(5);
 
-/// The vault around the agent, and what others do in it.
+/// The vault as context for the agent.
 pub struct Surroundings {
     calls: Calls,
     host: Arc<HostDoor>,
@@ -31,31 +31,31 @@ pub struct Surroundings {
 
 #[derive(Default)]
 struct News {
-    /// How many changes there have been.
+    /// The number of changes so far.
     count: u64,
     last: VecDeque<Change>,
-    /// What the steward itself changed, and when.
+    /// The steward's own changes with their times.
     ours: VecDeque<(Instant, String)>,
-    /// Up to which change each conversation was told.
+    /// The last change that each conversation has received.
     told: HashMap<ConversationId, u64>,
 }
 
-/// A change by somebody.
+/// A change by another program.
 struct Change {
     number: u64,
     when: Instant,
-    /// The file, and where it was before.
+    /// The file, and its path before.
     paths: Vec<VaultPath>,
     words: String,
 }
 
 impl Surroundings {
-    /// Of the vault that `calls` works on; `host` knows what is open in Obsidian.
+    /// Creates the context for the vault of `calls`; `host` knows the note open in Obsidian.
     pub fn new(calls: Calls, host: Arc<HostDoor>) -> Self {
         Self { calls, host, news: Mutex::default() }
     }
 
-    /// Takes in a change of the vault.
+    /// Records a change of the vault.
     pub fn changed(&self, change: &VaultChange) {
         if change.entry != EntryKind::File {
             return;
@@ -81,7 +81,7 @@ impl Surroundings {
         }
     }
 
-    /// Takes in what the steward has changed, which is no news to the agent.
+    /// Records the steward's own change, which the agent already knows.
     pub fn applied(&self, set: &ListedSet) {
         let mut news = self.news();
         let now = Instant::now();
@@ -103,8 +103,8 @@ impl Surroundings {
         &self.calls.context().vault
     }
 
-    /// The note that is open in Obsidian: as the plugin tells it, where it is connected and the
-    /// note is one that may be seen; else as the workspace file has it, with when that was written.
+    /// The note that is open in Obsidian: from the plugin if it is connected and the note is visible;
+    /// else from the workspace file, with the file's time.
     fn active_note(
         &self,
         now: DateTime<FixedOffset>,
@@ -136,7 +136,7 @@ impl VaultContext for Surroundings {
         let vault = self.vault().seen_through(self.calls.view(scope));
         let mut news = self.news();
         let count = news.count;
-        // A conversation that begins is told nothing: it has seen nothing yet.
+        // A new conversation has no outdated knowledge.
         let since = news.told.insert(conversation, count).unwrap_or(count);
         let is_ours = |when: Instant, path: &str| {
             news.ours.iter().any(|(ours, changed)| {
@@ -170,7 +170,7 @@ impl VaultContext for Surroundings {
     }
 
     fn shows_all(&self, scope: Scope) -> bool {
-        // An ACP client has no conversations but its own.
+        // An ACP client has only its own conversations.
         scope != Scope::Acp && self.calls.view(scope).holds(&VaultPath::root())
     }
 }

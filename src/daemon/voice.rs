@@ -1,10 +1,9 @@
-//! What is spoken becomes turns: messages are kept, brought to the agent one after another, and
-//! answered by notifications.
+//! Voice messages: they are stored, passed to the agent one after another, and answered by
+//! notifications.
 //!
-//! What a crash leaves, by where it came: a message that was kept waits in the inbox, whether or not it
-//! was acknowledged; one that was taken is taken again, and gone on with where its turn was cut
-//! short, after what that turn did; one whose turn came to its end is only answered, since it is
-//! settled when its answer has gone out.
+//! After a crash, a stored message waits in the inbox, whether or not it was acknowledged. A message
+//! in progress is resumed after what its interrupted turn had done. A message whose turn had ended is
+//! only answered, since it is settled when its answer has gone out.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,53 +30,53 @@ use crate::smarthole::{
 use crate::store::StoreError;
 use crate::store::inbox::{ANSWERED, InboxRow, InboxState, LOST, NewMessage, Received, VOICE};
 
-/// So often is a message begun before it is set aside.
+/// The most attempts before a message is set aside.
 const ATTEMPTS: u32 = 3;
 
-/// How long the store is left alone after it failed.
+/// The pause after a failure of the store.
 const STORE_PAUSE: Duration = Duration::from_secs(30);
 
-/// Messages that are told of at once where there is no model.
+/// The most messages whose sender is notified at once that there is no model.
 const TOLD: u32 = 100;
 
-/// Answers of an earlier run that are shown; what is beyond is shown by a later one.
+/// The most answers of an earlier run that are shown at a start.
 const SHOWN: u32 = 1_000;
 
-/// The messages that come by voice.
+/// The handler of voice messages.
 pub struct Voice {
     agent: Agent,
     conversations: Conversations,
-    /// The way out, once it is there.
+    /// The connection for notifications, once it is open.
     doors: OnceLock<(Events, SmartHole)>,
-    /// Woken when a message has come, and when a message that waits may be tried at once.
+    /// Notified of new messages, and when a waiting message may be retried at once.
     came: Notify,
     hurry: Notify,
     retry: Mutex<Duration>,
-    /// What clients were told of the connection last.
+    /// The last connection status that was sent to clients.
     standing: Mutex<Option<SmartHoleState>>,
     at_work: Mutex<Option<AtWork>>,
-    /// Messages whose person knows that there is no model.
+    /// Messages whose sender was notified that there is no model.
     waiting_for_model: Mutex<HashSet<i64>>,
     stopping: AtomicBool,
 }
 
-/// The message that is worked on.
+/// The message in progress.
 #[derive(Debug)]
 struct AtWork {
-    /// Its number, and the name that SmartHole has for it.
+    /// Its number, and SmartHole's id of it.
     number: i64,
     message: String,
     text: String,
-    /// The turn in which it is heard.
+    /// The turn that handles it.
     turn: Option<TurnId>,
-    /// What the person was told last.
+    /// The last notification to the sender.
     told: String,
-    /// The last whole answer in that turn, which nothing followed yet.
+    /// The last complete answer of that turn, if nothing followed it.
     said: String,
 }
 
 impl Voice {
-    /// Nothing is brought to the agent before [`Voice::run`].
+    /// Creates the handler. [`Voice::run`] starts passing messages to the agent.
     pub fn new(agent: Agent, conversations: Conversations) -> Self {
         Self {
             agent,
@@ -93,25 +92,25 @@ impl Voice {
         }
     }
 
-    /// Opens the way out.
+    /// Sets the connection for notifications.
     pub fn open(&self, events: Events, smarthole: SmartHole) {
         let _ = self.doors.set((events, smarthole));
     }
 
-    /// Takes new settings, and tries at once what may go better with them.
+    /// Applies new settings, and retries waiting messages at once.
     pub fn set_retry_seconds(&self, seconds: u32) {
         *lock(&self.retry) = Duration::from_secs(u64::from(seconds));
         self.try_again();
     }
 
-    /// Looks again for what can be done.
+    /// Retries waiting messages at once.
     pub fn try_again(&self) {
-        // Only who waits now: a later failure has its own pause.
+        // Only present waits: a later failure has its own pause.
         self.hurry.notify_waiters();
         self.came.notify_one();
     }
 
-    /// Tells clients how a message stands. Blocks.
+    /// Sends the state of a message to clients. Blocks.
     pub fn tell_of(&self, number: i64) {
         let Some((events, _)) = self.doors.get() else { return };
         let store = self.conversations.store();
@@ -123,11 +122,11 @@ impl Voice {
         self.tell_standing();
     }
 
-    /// Tells clients how the connection stands and how many messages wait, where that is otherwise
-    /// than they were told. Blocks.
+    /// Sends the connection status and the number of waiting messages to clients if either changed.
+    /// Blocks.
     pub fn tell_standing(&self) {
         let Some((events, _)) = self.doors.get() else { return };
-        // Held until it is told, so that what is told last is what holds.
+        // Held while sending, so that the last status sent is the current one.
         let mut told = lock(&self.standing);
         let now = inbox::Voice::state(self);
         if told.as_ref() != Some(&now) {
@@ -136,7 +135,8 @@ impl Voice {
         }
     }
 
-    /// Takes nothing more; what is worked on is given back, and its attempt does not count. Blocks.
+    /// Stops taking messages. The message in progress returns to the inbox, and its attempt does not
+    /// count. Blocks.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         let number = lock(&self.at_work).as_ref().map(|at_work| at_work.number);
@@ -147,7 +147,7 @@ impl Voice {
         }
     }
 
-    /// Hears what happens in conversations, to tell the person who speaks. Never waits.
+    /// Handles events of conversations, to notify the sender. Never blocks.
     pub fn hear(&self, told: &TurnUpdate) {
         let Update::Show(show) = &told.what else { return };
         let mut at_work = lock(&self.at_work);
@@ -160,7 +160,7 @@ impl Voice {
             Show::Message { text, kind: MessageKind::Answer, .. } => at_work.said.clone_from(text),
             Show::Call { .. } => at_work.said.clear(),
             Show::User(_) => {
-                // The turn goes on with what somebody else said; its last answer is to that.
+                // The turn continues with another sender's message; its last answer belongs to that.
                 let said = std::mem::take(&mut at_work.said);
                 self.notify(at_work, &said, Priority::Normal, None);
             }
@@ -173,7 +173,7 @@ impl Voice {
                 self.notify(at_work, text, Priority::High, None);
             }
             Show::Asking { title, .. } => {
-                // A voice agrees to nothing: anybody may speak.
+                // Approvals cannot be given by voice, since anybody may speak.
                 let text = format!(
                     "This waits for your agreement in Obsidian, or wherever you use the steward: \
                      {title}"
@@ -200,14 +200,14 @@ impl Voice {
         }
     }
 
-    /// Brings message after message to the agent, until it is stopped.
+    /// Passes messages to the agent one after another, until it is stopped.
     pub async fn run(self: Arc<Self>) {
         let begun = Arc::clone(&self);
         let given_back = blocking(move || begun.conversations.store().inbox.release_all(VOICE));
         if let Err(error) = given_back.await {
             tracing::error!(%error, "the inbox of an earlier run was not looked at");
         }
-        // Before anything is done: what is answered from now on is shown by who answers it.
+        // First, since later answers are shown where they are made.
         let answered = Arc::clone(&self);
         let left = blocking(move || {
             let store = answered.conversations.store();
@@ -219,7 +219,7 @@ impl Voice {
         });
         let late = Arc::clone(&self);
         let mut shows = JoinSet::new();
-        // Ends with this.
+        // Aborted when dropped.
         shows.spawn(async move { late.answer_late(left).await });
         while !self.stopping.load(Ordering::Acquire) {
             let voice = Arc::clone(&self);
@@ -234,7 +234,7 @@ impl Voice {
         }
     }
 
-    /// Shows the answers that an earlier run did not come to show.
+    /// Shows answers that an earlier run had not shown.
     async fn answer_late(self: &Arc<Self>, mut left: Vec<InboxRow>) {
         while !left.is_empty() {
             let mut unread = Vec::new();
@@ -243,7 +243,7 @@ impl Voice {
                     Ok(Before::Answered(reason, answer)) => {
                         self.answered(&row, reason, answer, "").await
                     }
-                    // It was deleted, with the conversation: nothing is left to show.
+                    // Deleted with its conversation: there is nothing to show.
                     Ok(_) => self.settle(row.id, InboxState::Done, "").await,
                     Err(error) => {
                         tracing::error!(%error, message = row.id, "an answer cannot be read");
@@ -265,7 +265,7 @@ impl Voice {
         }
     }
 
-    /// The next message; without a model they all wait, and whoever said them is told.
+    /// The next message. Without a model all wait, and their senders are notified.
     fn take(&self) -> Result<Option<InboxRow>, StoreError> {
         let store = self.conversations.store();
         if self.agent.has_model() {
@@ -289,7 +289,7 @@ impl Voice {
             Ok(Before::CutShort(conversation)) => Some(conversation),
             Ok(Before::Nothing) => None,
             Err(error) => {
-                // Begun without knowing that, it might be done twice.
+                // Without knowing that, the work might be done twice.
                 tracing::error!(%error, message = row.id, "an earlier attempt cannot be looked at");
                 let (store, number) = (self.conversations.store().clone(), row.id);
                 if let Err(error) = blocking(move || store.inbox.release(number)).await {
@@ -332,12 +332,12 @@ impl Voice {
         *lock(&self.at_work) = None;
     }
 
-    /// What became of a message in a turn of an earlier attempt.
+    /// The outcome of an earlier attempt at a message.
     async fn turn_before(&self, row: &InboxRow) -> Result<Before, MemoryError> {
         let Some(turn) = row.turn else { return Ok(Before::Nothing) };
         let store = self.conversations.store().clone();
         if blocking(move || store.conversations.turns.get(turn)).await?.is_none() {
-            // Its conversation was deleted meanwhile.
+            // The conversation was deleted meanwhile.
             return Ok(Before::Nothing);
         }
         let agent = self.agent.clone();
@@ -377,12 +377,12 @@ impl Voice {
             }
         }
         let mut said = said;
-        // Nothing is left of an earlier attempt; it may be half done all the same.
+        // No trace of an earlier attempt is left, but it may be half done.
         if row.turn.is_some() || row.attempts > 1 || row.reason == LOST {
             said.note = said.note.map(|note| format!("{note}\n{}", spoken::ANEW));
         }
         if row.turn.is_some() {
-            // What was heard in a conversation that is gone is heard anew.
+            // A message of a deleted conversation starts again.
             let (store, number) = (self.conversations.store().clone(), row.id);
             let forgotten = blocking(move || store.inbox.clear_deleted_turn(number)).await;
             forgotten.map_err(MemoryError::from)?;
@@ -390,8 +390,8 @@ impl Voice {
         self.agent.say(said).await
     }
 
-    /// A turn came to its end: the person is told, unless they were by the last that was sent, and the
-    /// message is done once they are.
+    /// Handles the end of a turn: notifies the sender, unless the last notification did, and settles the
+    /// message afterwards.
     async fn answered(
         self: &Arc<Self>,
         row: &InboxRow,
@@ -415,7 +415,7 @@ impl Voice {
         self.notify(&AtWork::new(row), &answer, priority, Some(Box::new(sent)));
     }
 
-    /// It came to nothing: it is tried again after a while, or set aside.
+    /// Handles a failed attempt: the message is retried later or set aside.
     async fn failed(self: &Arc<Self>, row: &InboxRow, words: &str, cause: Option<ErrorKind>) {
         if row.attempts >= ATTEMPTS {
             return self.set_aside(row, words, cause).await;
@@ -455,7 +455,7 @@ impl Voice {
             Ok(())
         });
         if let Err(error) = settled.await {
-            // It is looked at again at the next start.
+            // The next start tries again.
             tracing::error!(%error, message = number, "a message is not settled");
         }
     }
@@ -470,7 +470,7 @@ impl inbox::Voice for Voice {
     fn state(&self) -> SmartHoleState {
         let Some((_, smarthole)) = self.doors.get() else { return SmartHoleState::default() };
         let store = self.conversations.store();
-        // What cannot be counted now is said by everything else that needs the store.
+        // A failing store is reported by everything else that needs it.
         let count = |state| store.inbox.count(VOICE, state).unwrap_or(0);
         let status = smarthole.status();
         SmartHoleState {
@@ -497,13 +497,13 @@ impl inbox::Voice for Voice {
     }
 }
 
-/// What an earlier attempt came to.
+/// The outcome of an earlier attempt.
 enum Before {
-    /// No turn was begun, or nothing is left of it.
+    /// No turn began, or no trace of it is left.
     Nothing,
-    /// The turn failed, or was cut short by the end of the steward.
+    /// The turn failed, or the steward ended during it.
     CutShort(ConversationId),
-    /// It came to this end, with this answer.
+    /// The turn ended with this answer.
     Answered(Reason, String),
 }
 
@@ -560,7 +560,7 @@ impl Inbox for Voice {
     }
 
     fn has(&self, id: &str, text: Option<&str>) -> bool {
-        // What cannot even be looked up cannot be worked on either.
+        // A message that cannot be looked up cannot be handled either.
         self.conversations.store().inbox.has(VOICE, id, text).unwrap_or(false)
     }
 }
@@ -572,7 +572,7 @@ async fn blocking<T: Send + 'static>(
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime ends, and the one who waits with it.
+            // The runtime is shutting down, and the waiting task with it.
             Err(_) => std::future::pending().await,
         },
     }

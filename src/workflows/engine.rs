@@ -1,4 +1,4 @@
-//! Which step is next, and what it is given.
+//! Schedules steps and evaluates their inputs.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,35 +14,35 @@ use crate::calls::Cancel;
 use crate::organize::workflow::values::{Values, of_json};
 use crate::organize::workflow::{Does, OnError, Step, Workflow};
 
-/// Steps that only read and run side by side.
+/// The most read-only steps that run in parallel.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Elements of a `for_each`.
+/// The most elements of a `for_each`.
 const MOST_ITEMS: usize = 1_000;
 
-/// Does what a step says: for real, or from a recording.
+/// Executes steps, either for real or from a recording.
 pub(super) trait Doer: Sync {
-    /// Whether changes are only shown.
+    /// Whether this is a dry run.
     fn is_dry_run(&self) -> bool;
-    /// Does one step, or one element of it.
+    /// Executes a step, or one element of it.
     fn act(&self, unit: &Unit<'_>) -> Ended;
 }
 
-/// One run of a step, with what it is given.
+/// One execution of a step with its input.
 #[derive(Debug)]
 pub(super) struct Unit<'a> {
     pub step: &'a Step,
-    /// The step's place in its workflow.
+    /// The step's index in its workflow.
     pub number: usize,
     pub item: Option<usize>,
-    /// Of a tool its arguments; of a model `prompt` and `input`; of a question `question`.
+    /// The arguments of a tool; `prompt` and `input` of a model; `question` of a question.
     pub input: Json,
-    /// Whether a failure may come of what a dry run did not do before.
+    /// Whether a failure may be a consequence of changes that a dry run did not make.
     pub is_unsure: bool,
 }
 
 impl Unit<'_> {
-    /// The element as it is stored: -1 for none.
+    /// The element's index as stored: -1 for none.
     pub(super) fn stored_item(&self) -> i64 {
         self.item.and_then(|item| i64::try_from(item).ok()).unwrap_or(-1)
     }
@@ -59,18 +59,18 @@ pub(super) struct Engine<'a> {
     pub run: Option<i64>,
 }
 
-/// What is done, or what it came to without being done.
+/// An execution, or its result without executing.
 enum Planned<'a> {
     Unit(Unit<'a>),
     Known(Box<StepReport>),
 }
 
-/// How the steps stand.
+/// The state of all steps.
 #[derive(Default)]
 struct Standing {
-    /// By step: how it ended, for expressions.
+    /// The results of ended steps for expressions.
     ended: Vec<Option<(State, Value)>>,
-    /// Steps of which something waits for a person.
+    /// Steps that wait for a person.
     waiting: Vec<bool>,
     reports: Vec<StepReport>,
     is_failed: bool,
@@ -78,7 +78,8 @@ struct Standing {
 }
 
 impl<'a> Engine<'a> {
-    /// Runs every step that can be run. What is in `known` was done before, by step and element, and is not done again.
+    /// Runs every step that can run. `known` has the results of earlier executions by step and element, which are not
+    /// repeated.
     pub(super) fn run(
         &self,
         mut known: HashMap<(usize, i64), (Json, Ended)>,
@@ -106,7 +107,7 @@ impl<'a> Engine<'a> {
                         .all(|&before| standing.ended[before].is_some())
             };
             let ready: Vec<usize> = (0..steps.len()).filter(is_ready).collect();
-            // What only reads comes first; changes come one by one, in the order of the file.
+            // Read-only steps first; changes one by one, in the order of the file.
             let mut next: Vec<usize> =
                 ready.iter().copied().filter(|&number| !steps[number].does.changes()).collect();
             let is_change = next.is_empty();
@@ -139,7 +140,7 @@ impl<'a> Engine<'a> {
         (standing.reports, state)
     }
 
-    /// The runs of a step, each with what it is given.
+    /// The executions of a step with their inputs.
     fn plan(
         &self,
         number: usize,
@@ -166,7 +167,7 @@ impl<'a> Engine<'a> {
         if self.doer.is_dry_run() && step.depends_on.iter().any(is_unknown) {
             return vec![known_as(report(step, None, Json::Null, unforeseen()))];
         }
-        // A dry run that lacks what a change would have done says so, and is no failure.
+        // In a dry run, a missing result of a skipped change is not a failure.
         let is_unsure = self.doer.is_dry_run() && self.follows_a_shown_change(number, standing);
         let broken = |item: Option<usize>, message: String| {
             let ended = match is_unsure {
@@ -223,7 +224,7 @@ impl<'a> Engine<'a> {
         elements.into_iter().map(one).collect()
     }
 
-    /// Does what was planned: all of it side by side, or a change element by element.
+    /// Executes a batch: reads in parallel, a change element by element.
     fn act(
         &self,
         planned: Vec<(usize, Vec<Planned<'a>>)>,
@@ -238,7 +239,7 @@ impl<'a> Engine<'a> {
                 Planned::Known(_) => None,
             })
             .collect();
-        // The zone is no thread's to share, so not all of `self` is.
+        // The time zone cannot be shared between threads, so `self` cannot either.
         let Self { workflow, doer, cancel, run, tell, .. } = *self;
         let total = workflow.steps.len();
         let done = standing.ended.iter().flatten().count();
@@ -271,7 +272,7 @@ impl<'a> Engine<'a> {
             let is_stop = ended.state == State::Failed && unit.step.on_error == OnError::Stop;
             *results[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
             if is_stop {
-                // Nothing else begins; what runs beside it comes to its end.
+                // No other step starts; parallel ones finish.
                 next.store(units.len(), Ordering::Relaxed);
             }
         };
@@ -306,7 +307,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// How a step stands after its runs.
+    /// The state of a step after its executions.
     fn end(&self, number: usize, reports: Vec<StepReport>, standing: &mut Standing) {
         let step = &self.workflow.steps[number];
         let has = |state: State| reports.iter().any(|report| report.ended.state == state);
@@ -317,7 +318,7 @@ impl<'a> Engine<'a> {
             standing.waiting[number] = true;
         } else if !has(State::NotRun) || standing.is_failed {
             let order = [State::Failed, State::Unknown, State::Shown, State::Done];
-            // A list without elements is done.
+            // An empty list is done.
             let none = if reports.is_empty() { State::Done } else { State::Skipped };
             let state = order.into_iter().find(|&state| has(state)).unwrap_or(none);
             standing.ended[number] = Some((state, result(step, state, &reports)));
@@ -325,7 +326,7 @@ impl<'a> Engine<'a> {
         standing.reports.extend(reports);
     }
 
-    /// Whether a change was shown and not made that a step needs, directly or not.
+    /// Whether a step depends, directly or indirectly, on a change that a dry run only showed.
     fn follows_a_shown_change(&self, number: usize, standing: &Standing) -> bool {
         let mut seen = vec![false; self.workflow.steps.len()];
         let mut left = self.workflow.steps[number].depends_on.clone();
@@ -341,7 +342,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// What expressions see of a step that has ended.
+/// The value of an ended step for expressions.
 fn result(step: &Step, state: State, reports: &[StepReport]) -> Value {
     let mut done =
         reports.iter().filter(|report| matches!(report.ended.state, State::Done | State::Shown));
@@ -363,12 +364,12 @@ fn report(step: &Step, item: Option<usize>, input: Json, ended: Ended) -> StepRe
     StepReport { step: step.id.clone(), item, does: step.does.word().to_owned(), input, ended }
 }
 
-/// A step that is not to be done, with what it came to.
+/// A step that is not executed, with its result.
 fn known_as<'a>(report: StepReport) -> Planned<'a> {
     Planned::Known(Box::new(report))
 }
 
-/// What a step is given.
+/// The input of a step.
 fn input(step: &Step, values: &Values<'_>) -> Result<Json, String> {
     Ok(match &step.does {
         Does::Tool { .. } => values.fill(&step.input)?,

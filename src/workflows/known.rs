@@ -1,4 +1,4 @@
-//! The tools as the check of a workflow sees them.
+//! The tools of the registry for the check of workflows.
 
 use serde_json::Value as Json;
 

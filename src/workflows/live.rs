@@ -1,4 +1,4 @@
-//! Steps done for real: each recorded before it begins and when it has ended.
+//! Real execution: each step is recorded before it starts and after it ends.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -15,26 +15,26 @@ use crate::policy::Caller;
 use crate::store::StoreError;
 use crate::tools::{ApplyPlan, RollbackJob, Tool as _, ToolError, Undo};
 
-/// Tools whose changes are not of the turn that they are called in, so that the journal does not tell by it whether
-/// they were made.
+/// Tools whose changes do not belong to the calling turn, so that the journal cannot tell by the turn whether they
+/// were made.
 const HAS_OWN_TURN: [&str; 3] = [ApplyPlan::NAME, RollbackJob::NAME, Undo::NAME];
 
-/// How a run is done.
+/// The executor of a real run.
 #[derive(Debug, Default)]
 pub(super) struct Mode {
-    /// Its number; none for a dry run.
+    /// The run's number; `None` for a dry run.
     pub run: Option<i64>,
     pub caller: Caller,
     pub confirmed: bool,
     /// By [`key`].
     pub answers: BTreeMap<String, String>,
-    /// The identities of changes that a person was shown and agreed to, by [`key`].
+    /// Identities of changes that a person approved, by [`key`].
     pub agreed: BTreeMap<String, String>,
-    /// Changes to which a person said no, by [`key`].
+    /// Changes that a person rejected, by [`key`].
     pub refused: HashSet<String>,
-    /// What a person says of tools that were at work when a run was cut short, by [`key`]: `done` or `again`.
+    /// A person's answers about steps that were interrupted, by [`key`]: `done` or `again`.
     pub settled: BTreeMap<String, String>,
-    /// What an earlier process had begun and not ended, by step and element.
+    /// Executions that an earlier process started and did not end, by step and element.
     pub was_begun: HashSet<(usize, i64)>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Live<'a> {
     workflow: &'a str,
     mode: Mode,
     around: Around<'a>,
-    /// The first failure of the store, after which no step is acted on.
+    /// The first failure of the store. No step runs after it.
     fault: Mutex<Option<StoreError>>,
 }
 
@@ -56,12 +56,12 @@ impl<'a> Live<'a> {
         self.fault.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a failure of the store: what cannot be recorded is not done.
+    /// Records a failure of the store: a step that cannot be recorded does not run.
     fn not_recorded(&self, error: StoreError) -> Ended {
         let ended = Ended::failed("store", error.to_string(), Some(error.hint()));
         let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         fault.get_or_insert(error);
-        // Nothing else is begun, whatever the step says of errors.
+        // Stop, whatever the step's `on_error` says.
         self.around.cancel.cancel();
         ended
     }
@@ -166,7 +166,7 @@ impl<'a> Live<'a> {
                 Ended { data: answer.data, ..Ended::standing(state, answer.text) }
             }
             Outcome::Answered(Err(error)) => self.refused(unit, error),
-            // Only callers that are no persons are asked about through others.
+            // Only calls in the name of other callers end so.
             Outcome::Ask(question) => Ended::failed(
                 "approval_needed",
                 format!("a person has to agree first: {}", question.title()),
@@ -209,7 +209,7 @@ impl<'a> Live<'a> {
         let cancel = self.limited(unit.step.timeout);
         match models.ask(&prompt, &cancel) {
             Ok(answer) => {
-                // A model that was asked for JSON often writes it into a block of code.
+                // Models often put requested JSON into a code block.
                 let bare = answer.trim().trim_start_matches("```json").trim_matches('`').trim();
                 let json: Json = serde_json::from_str(bare).unwrap_or_default();
                 let data = json!({ "text": answer.trim(), "json": json });
@@ -241,7 +241,7 @@ impl Doer for Live<'_> {
         let Some(run) = self.mode.run else {
             return self.do_it(unit, false).unwrap_or_else(|error| self.not_recorded(error));
         };
-        // Begun again only once it is known that it is not done.
+        // Repeat it only if it is known not to be done.
         if !was_begun
             && let Err(error) = self.of.rows.begin(run, step, item, &unit.input.to_string())
         {
@@ -264,7 +264,7 @@ impl Doer for Live<'_> {
             },
         };
         self.of.calls.tell_after_step(shown, ended.state.word());
-        // What a person has to say of a step that was cut short is asked again after the next crash too.
+        // After another crash the question about the interrupted step is asked again.
         let is_of_begun = ended
             .waits
             .as_ref()

@@ -1,8 +1,8 @@
-//! Running workflows: steps in the order in which they need each other, each through `calls`, durable one by one.
+//! Runs workflows: steps in order of their dependencies, each through `calls` and recorded durably.
 //!
-//! Floor 7. What a workflow says is `organize/workflow`; here it is done. It reaches the vault through [`Calls`] alone,
-//! as the person who started it, so policy, questions, hooks and the journal hold as for any call;
-//! `tests/architecture` holds that.
+//! Floor 7. Definitions are in `organize/workflow`; this room runs them. It accesses the vault only through [`Calls`],
+//! in the name of the person who started it, so that policy, questions, hooks and the journal apply as for any call;
+//! `tests/architecture` checks that.
 //!
 //! Invariants:
 //! - A dry run changes nothing and is not recorded.
@@ -10,8 +10,8 @@
 //!   crash the journal says whether it was done; it is never done twice.
 //! - Nothing waits here for a person: a run that needs one ends in the state `waiting` and is resumed with the answer.
 //!
-//! In reading order: [`report`] (what came of a run), `engine` (which step is next), `live` (steps done for real),
-//! [`replay`] (steps read from a recording), [`known`] (the tools as a check sees them).
+//! In reading order: [`report`] (results), `engine` (scheduling), `live` (real execution), [`replay`] (execution from a
+//! recording), [`known`] (the tools for checks).
 
 mod engine;
 pub mod known;
@@ -37,10 +37,10 @@ use known::KnownTools;
 use live::{Live, Mode};
 use report::{Ended, Report, RunState, State, Told, key};
 
-/// Workflows that may run at a time.
+/// The most workflows that run at once.
 const MOST_AT_A_TIME: usize = 4;
 
-/// Asks a language model that has no tools.
+/// Access to a language model without tools.
 pub trait Models: Send + Sync {
     /// The text of its answer to `prompt`. Gives up when `cancel` says so.
     ///
@@ -49,54 +49,54 @@ pub trait Models: Send + Sync {
     fn ask(&self, prompt: &str, cancel: &Cancel) -> Result<String, (String, Option<String>)>;
 }
 
-/// What a workflow is started with.
+/// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     /// The definition.
     pub text: String,
-    /// What it is called: a file.
+    /// The name of the definition's file.
     pub source: String,
     pub inputs: Map<String, Json>,
-    /// Whether changes are made, and not only shown.
+    /// Whether to make changes instead of a dry run.
     pub apply: bool,
-    /// Whether a person agreed beforehand to all that needs it.
+    /// Whether a person approved all changes in advance.
     pub confirmed: bool,
-    /// Answers to questions that are going to be asked, by step.
+    /// Answers to questions in advance, by step.
     pub answers: BTreeMap<String, String>,
 }
 
-/// What a run that waits or was cut short goes on with.
+/// The parameters for resuming a run.
 #[derive(Debug, Clone, Default)]
 pub struct Resume {
     pub run: i64,
     pub confirmed: bool,
-    /// By step: `ask`, or `ask[2]` for the third element of `for_each`. To a change that waits for agreement it is
-    /// `yes`, which holds for just what was shown, or `no`.
+    /// Answers by step: `ask`, or `ask[2]` for the third element of `for_each`. For a change that waits for approval:
+    /// `yes`, which covers exactly what was shown, or `no`.
     pub answers: BTreeMap<String, String>,
 }
 
-/// Why a workflow was not run.
+/// Why a workflow did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
     /// The definition is wrong.
     #[error("{}", described(.source_name, .found))]
     Invalid { source_name: String, found: Vec<Diagnostic> },
-    /// An input is missing, or is none of the workflow's.
+    /// An input is missing or unknown.
     #[error("{0}")]
     Inputs(String),
-    /// An answer is for no question, or none of its choices.
+    /// An answer belongs to no question, or is not one of its choices.
     #[error("{0}")]
     Answer(String),
-    /// There is nothing to go on with.
+    /// There is no run to resume.
     #[error("run {run} is {state}, so there is nothing to resume")]
     WrongState { run: i64, state: String },
-    /// It is at work already.
+    /// The run is already active.
     #[error("run {0} is at work")]
     AtWork(i64),
-    /// Enough are at work.
+    /// Too many runs are active.
     #[error("{MOST_AT_A_TIME} workflows are at work already")]
     TooMany,
-    /// What was done could not be recorded, or not be read.
+    /// The record of the run could not be written or read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -117,10 +117,10 @@ impl WorkflowError {
     }
 }
 
-/// All that is wrong with a definition, each with its place.
+/// The errors of a definition with their places.
 pub fn described(source: &str, found: &[Diagnostic]) -> String {
     let one = |(at, diagnostic): (usize, &Diagnostic)| {
-        // The hint of the first is shown apart.
+        // The first hint is shown separately.
         let hint = diagnostic.hint.as_deref().filter(|_| at > 0);
         let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
         format!("{}{hint}", diagnostic.described(source))
@@ -137,9 +137,9 @@ struct Inner {
     rows: WorkflowRows,
     store: Store,
     clock: Clock,
-    /// The moment that timeouts count from.
+    /// The clock for timeouts.
     instant: fn() -> Instant,
-    /// The runs at work, by number; a dry run has a negative one.
+    /// Active runs by number; dry runs have negative numbers.
     at_work: Mutex<HashSet<i64>>,
 }
 
@@ -149,13 +149,13 @@ impl std::fmt::Debug for Workflows {
     }
 }
 
-/// Hears of each step as it begins and ends.
+/// A listener for the start and end of steps.
 pub type Tell<'a> = &'a (dyn Fn(&Told) + Sync);
 
-/// What is around a run.
+/// The environment of a run.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
-    /// Asked by steps that ask a model; without it those fail.
+    /// The model for steps that ask one; without it they fail.
     pub models: Option<&'a dyn Models>,
     pub tell: Tell<'a>,
     /// Ends the run before its next step.
@@ -163,12 +163,12 @@ pub struct Around<'a> {
 }
 
 impl Workflows {
-    /// Runs workflows with these tools, recorded in `store`.
+    /// Creates a runner with these tools that records in `store`.
     pub fn new(calls: Calls, store: &Store, clock: Clock) -> Self {
         Self::with_instant(calls, store, clock, Instant::now)
     }
 
-    /// The same, with timeouts that count from what `instant` says is now.
+    /// The same with a clock for timeouts.
     pub fn with_instant(
         calls: Calls,
         store: &Store,
@@ -185,7 +185,7 @@ impl Workflows {
         }))
     }
 
-    /// Reads and checks a definition against the tools that there are.
+    /// Parses a definition and checks it against the available tools.
     ///
     /// # Errors
     /// [`WorkflowError::Invalid`].
@@ -229,7 +229,7 @@ impl Workflows {
         self.go(&workflow, inputs, began, mode, HashMap::new(), around)
     }
 
-    /// Goes on with a run that waits for a person, was cut short, or failed: what was done is not done again.
+    /// Resumes a run that waits for a person, was interrupted, or failed. Completed steps are not repeated.
     ///
     /// # Errors
     /// [`WorkflowError`].
@@ -293,7 +293,7 @@ impl Workflows {
             }
             let is_over = match outcome.state {
                 State::Done | State::Skipped => true,
-                // Tried again, unless the rest went on without it.
+                // Retried, unless later steps ran without it.
                 State::Failed => workflow.steps[number].on_error == OnError::Continue,
                 _ => false,
             };
@@ -308,7 +308,7 @@ impl Workflows {
         self.go(&workflow, inputs, row.began, mode, known, around)
     }
 
-    /// The last runs, the newest first, each with the steps that wait. What ran when the process ended is shown as
+    /// The last runs, newest first, with their waiting steps. Runs that were active when the process ended are
     /// interrupted.
     ///
     /// # Errors
@@ -369,14 +369,14 @@ impl Workflows {
     }
 }
 
-/// A run among those at work, until it is dropped.
+/// Registers an active run until it is dropped.
 struct PlaceTaken<'a> {
     of: &'a Workflows,
     number: i64,
 }
 
 impl PlaceTaken<'_> {
-    /// Gives it the number of the run, which it had none of before.
+    /// Sets the number of the run.
     fn is_of(&mut self, run: i64) {
         let mut at_work = self.of.at_work();
         at_work.remove(&self.number);
@@ -391,7 +391,7 @@ impl Drop for PlaceTaken<'_> {
     }
 }
 
-/// The last runs of a store, the newest first, each with the steps that wait in it.
+/// The last runs of a store, newest first, with their waiting steps.
 ///
 /// # Errors
 /// [`WorkflowError::Store`].
@@ -408,7 +408,7 @@ pub fn list(
         let mut waiting = Vec::new();
         if run.state == WAITING {
             let steps = rows.steps(run.id)?;
-            // What had begun waits for a person to say whether it is done.
+            // A person has to say whether an interrupted step was done.
             let waits = steps
                 .iter()
                 .filter(|step| step.state == State::Waiting.word() || step.outcome.is_none());
@@ -419,7 +419,7 @@ pub fn list(
     Ok(listed)
 }
 
-/// Answers that are for no step, or none of the choices.
+/// Finds answers that belong to no step or are not among the choices.
 fn check_answers(
     workflow: &Workflow,
     answers: &BTreeMap<String, String>,

@@ -1,5 +1,5 @@
-//! A run written down, and one that is read back from it: nothing is called then, and a step whose input differs from
-//! the recording fails.
+//! Recordings of runs, and execution from a recording: nothing is called, and a step whose input differs from the
+//! recording fails.
 
 use std::collections::HashMap;
 
@@ -12,23 +12,23 @@ use super::report::{Ended, NOT_RECORDED, Report, RunState, State, StepReport};
 use crate::calls::Cancel;
 use crate::organize::workflow::Workflow;
 
-/// A run as it is written down.
+/// A recorded run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     pub workflow: String,
-    /// Whether changes were only shown.
+    /// Whether it was a dry run.
     pub dry_run: bool,
     pub inputs: Json,
-    /// What `now()` gave: milliseconds since 1970.
+    /// The value of `now()`, in milliseconds since 1970.
     pub now: i64,
-    /// Seconds east of Greenwich, then and there.
+    /// The offset of the time zone in seconds east of Greenwich.
     pub offset: i32,
-    /// What was done; what was skipped comes out anew.
+    /// Executed steps; skipped ones are evaluated again.
     pub steps: Vec<StepReport>,
 }
 
 impl Recording {
-    /// What came of a run, to be written down.
+    /// Creates a recording from the result of a run.
     pub fn of(report: &Report) -> Self {
         let is_done =
             |step: &&StepReport| !matches!(step.ended.state, State::Skipped | State::NotRun);

@@ -1,45 +1,45 @@
-//! What came of a run, step by step.
+//! The result of a run, step by step.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// The code of a step to which nothing in the recording fits.
+/// The error code of a step without a matching recording.
 pub const NOT_RECORDED: &str = "not_recorded";
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Its number; none for a dry run, which is not recorded.
+    /// The run's number; `None` for a dry run, which is not recorded.
     pub run: Option<i64>,
     pub workflow: String,
     pub state: RunState,
     /// By name.
     pub inputs: Json,
-    /// What `now()` gave: milliseconds since 1970.
+    /// The value of `now()`, in milliseconds since 1970.
     pub now: i64,
-    /// Seconds east of Greenwich, then and there.
+    /// The offset of the time zone in seconds east of Greenwich.
     pub offset: i32,
-    /// What was done or waits, in the order in which steps ended.
+    /// Executed and waiting steps, in the order in which they ended.
     pub steps: Vec<StepReport>,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// A dry run that came to its end.
+    /// A complete dry run.
     Shown,
     Done,
-    /// A step failed and the rest was not begun.
+    /// A step failed, and later steps did not start.
     Failed,
-    /// A person has to answer something.
+    /// Waits for a person.
     Waiting,
-    /// It was cut short: withdrawn, or its process ended.
+    /// Interrupted: cancelled, or its process ended.
     Interrupted,
 }
 
 impl RunState {
-    /// As it is stored.
+    /// The stored form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Shown => "shown",
@@ -51,30 +51,30 @@ impl RunState {
     }
 }
 
-/// One run of a step: of one with `for_each`, for one element.
+/// One execution of a step, or of one element of a step with `for_each`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     pub step: String,
-    /// The place of the element, from 0.
+    /// The element's index, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<usize>,
     /// The tool, `model` or `ask`.
     pub does: String,
-    /// What it was given.
+    /// The input.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub input: Json,
     #[serde(flatten)]
     pub ended: Ended,
 }
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     pub state: State,
-    /// For expressions: what the tool answered.
+    /// The tool's structured result, for expressions.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub data: Json,
-    /// For people.
+    /// The result as text for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,27 +83,27 @@ pub struct Ended {
     pub waits: Option<Waits>,
 }
 
-/// How a step stands.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Done,
     Failed,
-    /// Its condition did not hold.
+    /// Skipped: its condition is false.
     Skipped,
-    /// A change that a dry run shows and does not make.
+    /// A change that a dry run only shows.
     Shown,
-    /// A dry run cannot tell: it needs what a change or a person would give.
+    /// Unknown in a dry run: it needs the result of a change or a person's answer.
     Unknown,
-    /// A person has to answer something.
+    /// Waits for a person.
     Waiting,
-    /// The run ended before.
+    /// The run ended before this step.
     #[default]
     NotRun,
 }
 
 impl State {
-    /// As it is stored.
+    /// The stored form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -127,47 +127,47 @@ pub struct Fault {
     pub hint: Option<String>,
 }
 
-/// What a person has to answer.
+/// A question to a person.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
     pub question: String,
-    /// The answers there are; empty for any text.
+    /// The possible answers; empty for free text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// Where a person has to agree to a change: what it is, why that is asked, and its identity.
+    /// For a change that needs approval: the change, the reason, and its identity.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub approval: Json,
 }
 
-/// A step that begins or has ended.
+/// The start or end of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// Of the run; none for a dry run.
+    /// The run's number; `None` for a dry run.
     pub run: Option<i64>,
     pub workflow: String,
     pub step: String,
     pub item: Option<usize>,
-    /// None: it begins.
+    /// `None` at the start.
     pub ended: Option<State>,
-    /// Steps that have ended, and all there are.
+    /// Ended steps, and all steps.
     pub done: usize,
     pub total: usize,
 }
 
 impl Ended {
-    /// A step that failed with this code.
+    /// A failed step.
     pub fn failed(code: &str, message: impl Into<String>, hint: Option<String>) -> Self {
         let error = Fault { code: code.to_owned(), message: message.into(), hint };
         Self { state: State::Failed, error: Some(error), ..Self::default() }
     }
 
-    /// A step that stands so, with a sentence for people.
+    /// A step in this state, with a sentence for people.
     pub fn standing(state: State, text: impl Into<String>) -> Self {
         Self { state, text: text.into(), ..Self::default() }
     }
 }
 
-/// What a person names a step by, or one element of it.
+/// The name of a step, or of one element of it, for people.
 pub fn key(step: &str, item: Option<usize>) -> String {
     match item {
         None => step.to_owned(),

@@ -1,4 +1,4 @@
-//! Where a program cannot confine itself.
+//! Systems where a program cannot sandbox itself.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Landlock: rules that a thread lays on itself and on all that it starts, for good.
+//! Landlock: irrevocable rules for a thread and everything it starts.
 
 #![expect(clippy::disallowed_methods, reason = "what may be written is named before it is")]
 
@@ -12,7 +12,7 @@ use landlock::{
 use super::Bounds;
 use crate::protocol::status::{Confinement, ConfinementState};
 
-/// The newest set of rules asked for, that of Linux 6.12; an older kernel holds what it knows.
+/// The newest ABI used, that of Linux 6.12; an older kernel applies the rules that it knows.
 const KNOWN: ABI = ABI::V6;
 
 pub(super) fn real(path: &Path) -> Option<PathBuf> {
@@ -20,7 +20,7 @@ pub(super) fn real(path: &Path) -> Option<PathBuf> {
 }
 
 pub(super) fn possible() -> Confinement {
-    // Without it every move between two folders of the vault would be refused.
+    // Without this right moves between folders of the vault would fail.
     if !knows(|ruleset| ruleset.handle_access(AccessFs::Refer)) {
         return not_possible(
             "this kernel has no Landlock, or one older than Linux 5.19".to_owned(),
@@ -78,14 +78,14 @@ fn lay(bounds: &Bounds, lacks: &mut Vec<String>) -> Result<RulesetStatus, Rulese
         let may = if place.is_dir() { writes } else { writes & AccessFs::from_file(KNOWN) };
         match PathFd::new(place) {
             Ok(folder) => rules = rules.add_rule(PathBeneath::new(folder, may))?,
-            // What is not there cannot be written either, until the next start.
+            // A missing path cannot be written until the next start.
             Err(error) => lacks.push(format!("`{}` cannot be written: {error}", place.display())),
         }
     }
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// Whether the kernel knows a kind of rule.
+/// Whether the kernel supports a kind of rule.
 fn knows(rule: impl FnOnce(Ruleset) -> Result<Ruleset, RulesetError>) -> bool {
     rule(Ruleset::default().set_compatibility(CompatLevel::HardRequirement)).is_ok()
 }
@@ -98,7 +98,7 @@ fn not_possible(why: String) -> Confinement {
     Confinement { state: ConfinementState::NotPossible, lacks: vec![why] }
 }
 
-/// How many threads this process has.
+/// The number of threads of this process.
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, |threads| threads.count())
 }

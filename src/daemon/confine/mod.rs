@@ -1,10 +1,9 @@
-//! The daemon confines itself: a fault of its own, or of a crate, ends in "permission denied"
-//! instead of in somebody's files or on somebody's server.
+//! The daemon's sandbox: a fault in it or in a crate ends in "permission denied" instead of changing
+//! other files or reaching other servers.
 //!
-//! On Linux by Landlock, before there is a second thread: what is confined stays so, and so does
-//! every thread and program it starts. Best effort: where the kernel can do less, less is done, and
-//! [`Confinement`] says what is lacking. Elsewhere there is nothing a program can do by itself
-//! without being packaged for it.
+//! On Linux it uses Landlock before there is a second thread; all later threads and programs inherit
+//! it. Best effort: an older kernel enforces less, and [`Confinement`] says what is missing. On other
+//! systems a program cannot sandbox itself without special packaging.
 
 #[cfg(target_os = "linux")]
 #[path = "landlock.rs"]
@@ -20,25 +19,25 @@ use crate::llm::setup;
 use crate::protocol::status::{Confinement, ConfinementState};
 use crate::vault::system_trash;
 
-/// What the daemon may still do once it is confined. Reading stays as it was.
+/// The rights inside the sandbox. Reading is not restricted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// Folders below which it may write, and files that it may.
+    /// Writable files and folders.
     pub writable: Vec<PathBuf>,
-    /// TCP ports that it may connect to, on whatever host.
+    /// TCP ports that it may connect to on any host.
     pub connect: Vec<u16>,
-    /// The TCP port that it may listen on; 0: any that the system gives.
+    /// The TCP port that it may listen on; 0: any.
     pub listen: u16,
 }
 
 impl Bounds {
-    /// What the daemon of the vault at `root` needs. `state` is its state folder, `settings` the
-    /// settings file, `own` the folder that is for settings of the steward alone.
+    /// The rights that the daemon of the vault at `root` needs. `state` is its state folder, `settings` the
+    /// settings file, `own` the folder for the steward's settings.
     pub fn new(root: &Path, state: &Path, settings: &Path, own: &Path, config: &Config) -> Self {
         let mut writable = vec![root.to_path_buf(), state.to_path_buf()];
         writable.extend(settings_folder(settings, own));
         writable.extend(system_trash(root));
-        // Programs that are started have it for what they print.
+        // Started programs write their output to it.
         writable.extend(cfg!(unix).then(|| PathBuf::from("/dev/null")));
         writable.dedup();
         let mut connect = ports_out(config);
@@ -48,36 +47,34 @@ impl Bounds {
     }
 }
 
-/// The folder in which the daemon may change the settings file. To put a new file in its place is to
-/// write beside it, so there is none where others keep theirs: a home folder, a collection of settings
-/// to which a link leads.
+/// The folder in which the daemon may replace the settings file. Replacing it needs write access to its
+/// folder, so it is not allowed in shared folders: a home folder, or the target folder of a link.
 pub fn settings_folder(settings: &Path, own: &Path) -> Option<PathBuf> {
     let folder = match platform::real(settings) {
-        // Where it is a link, what it leads to is what is changed.
+        // Through a link, the target is changed.
         Some(real) => real.parent()?.to_path_buf(),
         None => platform::real(settings.parent()?)?,
     };
     folder.starts_with(platform::real(own)?).then_some(folder)
 }
 
-/// The TCP ports that the daemon connects to by these settings: those of the built-in providers, on
-/// this machine too, so that each can be chosen while the daemon runs, and those of the providers that
-/// the settings speak of; and that of SmartHole. Another port needs a restart, since what is confined
-/// cannot be let out.
+/// The TCP ports for these settings: those of all built-in providers, including local ones, so that each
+/// can be chosen while the daemon runs; those of providers in the settings; and SmartHole's. Another
+/// port needs a restart, since the sandbox cannot be widened.
 pub fn ports_out(config: &Config) -> Vec<u16> {
     let models = &config.models;
     let named = setup::configured(models).into_iter().chain(setup::built_in().map(str::to_owned));
     let known = named.filter_map(|name| setup::provider(models, &name).ok());
     let mut ports: Vec<u16> = known.filter_map(|known| known.address.port()).collect();
     ports.push(443);
-    // Also where it is switched off: it can be switched on while the daemon runs.
+    // Even if it is disabled, since it can be enabled while the daemon runs.
     ports.push(config.smarthole.port);
     ports.sort_unstable();
     ports.dedup();
     ports
 }
 
-/// Confines this thread and all that it will start, as far as the system can.
+/// Sandboxes this thread and everything it will start, as far as the system supports it.
 pub fn confine(bounds: &Bounds) -> Confinement {
     let confinement = platform::confine(bounds);
     for lack in &confinement.lacks {
@@ -87,7 +84,7 @@ pub fn confine(bounds: &Bounds) -> Confinement {
     confinement
 }
 
-/// What [`confine`] could do here, without doing it.
+/// The support for [`confine`] on this system.
 pub fn possible() -> Confinement {
     platform::possible()
 }

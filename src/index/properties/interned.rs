@@ -1,4 +1,4 @@
-//! What many notes have in common, kept once: names of properties, their values, tags.
+//! Interning of property names, values and tags.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -9,15 +9,15 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::bases::typed::Typed;
 use crate::bases::value::Text;
 
-/// Texts by number, each spelling once, and which of them are one but for case. None is ever forgotten: there are
-/// few, and most come again.
+/// Interned texts by number, with spellings that differ only in case linked. Entries are never removed: there are few,
+/// and most recur.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spellings {
     texts: Vec<Text>,
-    /// For each the number of the first that is the same but for case.
+    /// For each text, the number of the first spelling that equals it but for case.
     groups: Vec<u32>,
     numbers: HashMap<Text, u32>,
-    /// By the key under which spellings are one.
+    /// By the key that all spellings share.
     firsts: HashMap<Box<str>, u32>,
 }
 
@@ -30,7 +30,7 @@ impl Spellings {
         self.groups[number as usize]
     }
 
-    /// The number of exactly this spelling.
+    /// The number of this exact spelling.
     pub fn number(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
@@ -49,7 +49,7 @@ impl Spellings {
         self.texts.len()
     }
 
-    /// The number of a spelling, a new one where it has none. `key` is equal for all spellings of one thing.
+    /// Interns a spelling. `key` is equal for all spellings of a name.
     pub fn add(&mut self, text: &str, key: impl FnOnce(&str) -> String) -> u32 {
         if let Some(number) = self.number(text) {
             return number;
@@ -65,17 +65,17 @@ impl Spellings {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        // The text, its two counts, its key, and a place in each of the two maps.
+        // The text, its two reference counts, its key, and an entry in each of the two maps.
         let each = |text: &Text| 2 * text.len() + 16 + 80;
         self.texts.iter().map(each).sum()
     }
 }
 
-/// Distinct values by number, each for as long as somebody has it.
+/// Reference-counted distinct values by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
     values: Vec<Typed>,
-    /// How many have each.
+    /// Reference counts.
     uses: Vec<u32>,
     free: Vec<u32>,
     numbers: HashTable<u32>,
@@ -87,7 +87,7 @@ impl Values {
         &self.values[number as usize]
     }
 
-    /// The number of a value, for one more who has it.
+    /// Interns a value and increments its count.
     pub fn take(&mut self, value: Typed) -> u32 {
         let Self { values, uses, free, numbers, hasher } = self;
         let hash = hasher.hash_one(&value);
@@ -106,7 +106,7 @@ impl Values {
         number
     }
 
-    /// One less has it.
+    /// Decrements a value's count.
     pub fn leave(&mut self, number: u32) {
         let at = number as usize;
         self.uses[at] -= 1;
@@ -121,7 +121,7 @@ impl Values {
         self.free.push(number);
     }
 
-    /// Gives back memory that it does not need.
+    /// Releases spare capacity.
     pub fn fit(&mut self) {
         self.values.shrink_to_fit();
         self.uses.shrink_to_fit();
@@ -136,9 +136,9 @@ impl Values {
     }
 }
 
-/// Bytes that a value holds beside its own.
+/// Heap memory of a value in bytes.
 fn beside(value: &Typed) -> usize {
-    // A text has two counts before it.
+    // A shared text has two reference counts.
     let text = |text: &Text| 16 + text.len();
     match value {
         Typed::Text(own) => text(own),
@@ -158,7 +158,7 @@ fn beside(value: &Typed) -> usize {
     }
 }
 
-/// Short runs of numbers, one behind the other. What is left of those that are gone is closed up now and then.
+/// Short runs of numbers in one vector, compacted from time to time.
 #[derive(Debug, Clone)]
 pub(super) struct Runs<T> {
     all: Vec<T>,
@@ -171,7 +171,7 @@ impl<T> Default for Runs<T> {
     }
 }
 
-/// Where a run stands. Laid close, since every file has two.
+/// The place of a run. Compact, since every file has two.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(2))]
 pub(super) struct Run {
@@ -184,7 +184,7 @@ impl<T: Copy> Runs<T> {
         &self.all[run.at as usize..][..usize::from(run.length)]
     }
 
-    /// Adds a run; of more than 65,535 items the first ones.
+    /// Adds a run of at most 65,535 items; further ones are dropped.
     pub fn add(&mut self, items: &[T]) -> Run {
         let length = u16::try_from(items.len()).unwrap_or(u16::MAX);
         let run = Run { at: small(self.all.len()), length };
@@ -196,12 +196,12 @@ impl<T: Copy> Runs<T> {
         self.gone += usize::from(run.length);
     }
 
-    /// Whether more than a third of it is of no use any more.
+    /// Whether more than a third is unused.
     pub fn is_worn(&self) -> bool {
         self.gone > 1_024 && self.gone > self.all.len() / 3
     }
 
-    /// Keeps these runs alone, and puts each where it is now.
+    /// Compacts to these runs and updates their places.
     pub fn close_up<'r>(&mut self, runs: impl Iterator<Item = &'r mut Run>) {
         let old = std::mem::take(self);
         for run in runs {
@@ -220,7 +220,7 @@ impl<T: Copy> Runs<T> {
     }
 }
 
-/// A number of something that there are less than four billion of, since memory ends before.
+/// Converts a count to `u32`; memory ends before four billion entries.
 pub(super) fn small(number: usize) -> u32 {
     u32::try_from(number).expect("memory ends before four billion rows")
 }

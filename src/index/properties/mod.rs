@@ -1,14 +1,13 @@
-//! The properties and tags of all notes, as columns, and the vault as Bases sees it.
+//! The properties and tags of all notes as columns, and the vault as the source of Bases.
 //!
 //! Built at the first question by reading every note in parallel; from then on the change feed says which notes to
 //! read again. Attachments are rows too, without properties. Nothing is saved from run to run: reading the notes
 //! costs what building the link graph costs. Every distinct name, value and tag is kept once, and a row is a few
 //! numbers, so that a note of six properties takes less than 300 bytes.
 //!
-//! An answer rests on one moment: [`Moment`] shares the rows, and a change that comes while somebody reads them is
-//! made in a copy.
+//! A query uses one snapshot: [`Moment`] shares the rows, and changes during a query go to a copy.
 //!
-//! In reading order: this page, `interned` (what is kept once), `rows`, `reading`, [`moment`].
+//! In reading order: this file, `interned`, `rows`, `reading`, [`moment`].
 
 mod interned;
 pub mod moment;
@@ -27,16 +26,16 @@ use crate::vault::{Cancel, Vault};
 pub use moment::Moment;
 use rows::Table;
 
-/// Why nothing is known of a note's properties.
+/// Why a note's properties could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotRead {
-    /// It is larger than what is read whole.
+    /// It exceeds the limit of files that are read whole.
     TooLarge,
-    /// It is no text.
+    /// It is not text.
     NotText,
     /// It could not be read.
     Unreadable,
-    /// Its frontmatter is no valid YAML, or no mapping.
+    /// Its frontmatter is not valid YAML or not a mapping.
     NotYaml,
 }
 
@@ -52,18 +51,18 @@ impl NotRead {
     }
 }
 
-/// The properties of a vault's notes. A cheap clone over shared state.
+/// The property index of a vault. Clones share it.
 #[derive(Clone)]
 pub struct Properties(Arc<Kept>);
 
 struct Kept {
     fresh: Fresh<Table>,
-    /// One at a time brings it up to date, so that nobody takes the rows while others with other types are read.
+    /// Serialises updates, so that nobody uses the rows while types change.
     turn: Mutex<()>,
 }
 
 impl Properties {
-    /// The properties of `vault`; nothing is read yet.
+    /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
         Self(Arc::new(Kept { fresh: Fresh::new(vault, feed), turn: Mutex::default() }))
     }
@@ -95,12 +94,12 @@ impl Properties {
         Ok(Moment::new(rows, vault, links, cancel))
     }
 
-    /// Bytes of memory held, the allocator's losses not counted.
+    /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
         self.0.fresh.kept().memory()
     }
 
-    /// Whether nothing was read yet.
+    /// Whether nothing has been read yet.
     pub fn is_empty(&self) -> bool {
         self.0.fresh.kept().is_empty()
     }
@@ -112,10 +111,10 @@ impl std::fmt::Debug for Properties {
     }
 }
 
-/// Notes whose properties are not known, as far as somebody may see them.
+/// Visible notes whose properties could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gaps {
     pub count: usize,
-    /// The first by path, and why.
+    /// The first by path, with the reason.
     pub first: (VaultPath, NotRead),
 }

@@ -1,4 +1,4 @@
-//! The vault at one moment, as one caller sees it: what Bases evaluates over.
+//! A snapshot of the vault in a caller's view: the source of Bases.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,11 +21,11 @@ use crate::vault::{Cancel, Vault, View};
 /// spelling the index met first.
 const ANY_SPELLING: u32 = 1 << 31;
 
-/// Linkpaths whose meaning is remembered, so that one that stands in many notes is resolved once.
+/// The most cached resolutions of linkpaths, since many notes use the same.
 const MAX_RESOLVED: usize = 100_000;
 
-/// The vault at one moment. Files beyond what the caller may see do not exist in it: they are no rows, nothing
-/// leads to them, and their properties and tags are in no count.
+/// A snapshot of the vault. It has no trace of files outside the caller's view: no rows, no links to them, and no
+/// counts of their properties and tags.
 ///
 /// Rows, properties and tags are those of the moment. Links are brought up to date when the first one is asked
 /// for, so that a question without links never waits for them; where a link leads is decided by the catalogue as
@@ -35,19 +35,19 @@ pub struct Moment<'a> {
     vault: &'a Vault,
     links: &'a Links,
     cancel: &'a Cancel,
-    /// When a local time was, by its milliseconds as though it were UTC; see [`Self::in_zone`].
+    /// Converts a local time, as milliseconds as if it were UTC, to an instant; see [`Self::in_zone`].
     instant: &'a dyn Fn(i64) -> i64,
-    /// Whether the link graph was brought up to date.
+    /// Whether the link graph was updated.
     fresh_links: OnceCell<bool>,
     resolved: RefCell<HashMap<Box<str>, Option<FileId>>>,
-    /// The tag that was asked for last, and which tags it stands for by number.
+    /// Cache: the last requested tag, and the numbers of it and its nested tags.
     asked_tag: RefCell<Option<(String, Arc<[bool]>)>>,
-    /// The file whose backlinks were asked for last, and what links to it.
+    /// Cache: the last file whose backlinks were requested, and the backlinks.
     asked_target: RefCell<Option<(FileId, HashSet<FileId>)>>,
     asked_whether_withdrawn: Cell<u32>,
-    /// The caller withdrew, so that an answer is none.
+    /// Whether the caller cancelled, so that answers are invalid.
     is_withdrawn: Cell<bool>,
-    /// How many files that the caller may see have each property, by the number of its name.
+    /// The number of visible files with each property, by the number of its name.
     counts: OnceCell<Vec<u32>>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Moment<'a> {
         Self { instant, ..self }
     }
 
-    /// The notes whose properties are not known; `None` if all are.
+    /// The notes whose properties could not be read; `None` if there are none.
     pub fn gaps(&self) -> Option<Gaps> {
         let seen = |number: &u32| self.view().shows(&self.rows.row(*number).path);
         let unknown = self.rows.faults().filter(seen).map(|number| self.rows.row(number));
@@ -117,7 +117,7 @@ impl<'a> Moment<'a> {
         rows.filter(move |row| view.is_all() || view.shows(&self.rows.row(*row).path)).map(FileId)
     }
 
-    /// The link graph, up to date as of the first time it is asked for.
+    /// The link graph, updated at the first access.
     fn seen(&self) -> Option<Seen<'_>> {
         let is_fresh = *self.fresh_links.get_or_init(|| {
             let is_fresh = self.links.refresh(self.cancel).is_ok();
@@ -142,7 +142,7 @@ impl<'a> Moment<'a> {
         seen.kept_of(&self.row(file).path, wanted).into_iter().map(link).collect()
     }
 
-    /// Which tags, by number, are the tag `name` or nested below it.
+    /// The numbers of the tag `name` and the tags nested below it.
     fn tags_like(&self, name: &str) -> Arc<[bool]> {
         if let Some((asked, found)) = &*self.asked_tag.borrow()
             && asked == name
@@ -191,7 +191,7 @@ impl<'a> Moment<'a> {
     fn ending(&self, extension: &str) -> Vec<FileId> {
         let has = |file: &FileId| {
             let path = &self.row(*file).path;
-            // Most files are told by their last letters.
+            // The last letters exclude most files.
             path.as_str().ends_with(extension) && path.extension().unwrap_or_default() == extension
         };
         self.shown(self.rows.all()).filter(has).collect()
@@ -242,7 +242,7 @@ impl Source for Moment<'_> {
     }
 
     fn is_withdrawn(&self) -> bool {
-        // A clock may have to be looked at.
+        // This may read the clock.
         let asked = self.asked_whether_withdrawn.get();
         self.asked_whether_withdrawn.set(asked.wrapping_add(1));
         if asked.is_multiple_of(64) && self.cancel.is_cancelled() {
@@ -340,7 +340,7 @@ impl Source for Moment<'_> {
         let sources = seen.sources_of(&self.row(file).path).into_iter();
         let mut sources: Vec<FileId> =
             sources.filter_map(|source| self.at(source.as_str())).collect();
-        // They come by path.
+        // They are sorted by path.
         sources.sort_by_key(|source| self.created(*source));
         sources
     }

@@ -1,4 +1,4 @@
-//! Reading the properties and tags of one note.
+//! Reads the properties and tags of a note.
 
 use serde_json::Value as Json;
 
@@ -9,28 +9,28 @@ use crate::note::text::Text;
 use crate::note::{markdown, tag};
 use crate::vault::{Meta, Vault, VaultError};
 
-/// Tags kept of one note.
+/// The most tags of a note.
 const MAX_TAGS: usize = 2_000;
 
-/// A file as it was read.
+/// The indexed content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Read {
-    /// Size and time of change of what was read.
+    /// Size and modification time at the time of reading.
     pub stamp: Stamp,
-    /// When the file was made, in milliseconds since 1970; that of its last change where the system does not tell.
+    /// Creation time in milliseconds since 1970; the modification time where the system does not store one.
     pub created: i64,
-    /// Its next change may carry the same stamp, or it could not be read, which may pass.
+    /// Whether to read it again: its next change may have the same stamp, or reading failed and may succeed later.
     pub unsure: bool,
     /// In their order.
     pub properties: Vec<(String, Json)>,
-    /// Those of the frontmatter, then those of the text, as first written, each once.
+    /// Distinct tags of the frontmatter, then of the text, in their first spelling.
     pub tags: Vec<String>,
     pub fault: Option<NotRead>,
 }
 
-/// Reads a file that the catalogue saw so; `None` if it is gone. Of what is no note only its state is read.
+/// Reads a file of the catalogue; `None` if it is gone. For files other than notes only the metadata is read.
 pub(super) fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
-    // Taken before the content: what changes while it is read is later than this.
+    // Read before the content, so that a change during the reading is later than this.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let mut read = match path.is_note() {
         true => of_note(vault, path, seen)?,

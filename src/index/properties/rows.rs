@@ -1,4 +1,4 @@
-//! All files of the vault, in rows of a few numbers.
+//! The rows of all files, as a few numbers each.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::note::tag;
 use crate::vault::catalogue::tree_order;
 use crate::vault::{PropertyTypes, Vault};
 
-/// One property of one note: the number of its name and of its value.
+/// A property of a note: the numbers of its name and value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
     pub name: u32,
     pub value: u32,
 }
 
-/// One file.
+/// The row of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    /// The root's, where nothing is any more.
+    /// The root path in an unused row.
     pub path: VaultPath,
     pub stamp: Stamp,
     /// Milliseconds since 1970.
@@ -36,29 +36,29 @@ pub(super) struct Row {
     pub fault: Option<NotRead>,
 }
 
-/// The rows of all files. Cloned when one who reads them holds them while something changes.
+/// The rows of all files. Copied on write while a reader holds them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rows {
     rows: Vec<Row>,
     free: Vec<u32>,
-    /// Rows of files that are there, by path, as the catalogue orders them.
+    /// Rows of existing files in the catalogue's order of paths.
     ordered: Vec<u32>,
     unsure: BTreeSet<u32>,
     faults: BTreeSet<u32>,
     pub names: Spellings,
-    /// How many notes have each property, by the number of its name.
+    /// The number of notes with each property, by the number of its name.
     pub counts: Vec<u32>,
     pub values: Values,
     cells: Runs<Cell>,
     pub tag_names: Spellings,
-    /// Which rows have each tag, by its number, in order.
+    /// Sorted rows with each tag, by the number of the tag.
     tagged: Vec<Vec<u32>>,
     tags: Runs<u32>,
     types: Arc<PropertyTypes>,
 }
 
 impl Rows {
-    /// The row of a file that is there.
+    /// The row of an existing file.
     pub fn row(&self, number: u32) -> &Row {
         &self.rows[number as usize]
     }
@@ -100,7 +100,7 @@ impl Rows {
         &self.tagged[tag as usize]
     }
 
-    /// The notes whose properties are not known.
+    /// The notes whose properties could not be read.
     pub fn faults(&self) -> impl Iterator<Item = u32> {
         self.faults.iter().copied()
     }
@@ -194,7 +194,7 @@ impl Rows {
         self.free.push(number);
     }
 
-    /// Gives back memory that it does not need.
+    /// Releases spare capacity.
     fn fit(&mut self) {
         self.rows.shrink_to_fit();
         self.ordered.shrink_to_fit();
@@ -205,7 +205,7 @@ impl Rows {
     }
 
     fn memory(&self) -> usize {
-        // A path has two counts before its text.
+        // A path has two reference counts.
         let paths = self.ordered.iter().map(|row| 16 + self.row(*row).path.as_str().len());
         self.rows.capacity() * size_of::<Row>()
             + paths.sum::<usize>()
@@ -219,12 +219,12 @@ impl Rows {
     }
 }
 
-/// The rows as they are kept true.
+/// The writer of the rows.
 #[derive(Default)]
 pub(super) struct Table(Arc<Rows>);
 
 impl Table {
-    /// Nothing yet, with these types of properties.
+    /// Creates empty rows with these types of properties.
     pub fn of(types: Arc<PropertyTypes>) -> Self {
         Self(Arc::new(Rows { types, ..Rows::default() }))
     }
@@ -233,12 +233,12 @@ impl Table {
         &self.0.types
     }
 
-    /// The rows as they are now, for one who reads them.
+    /// The current rows for a reader.
     pub fn share(&self) -> Arc<Rows> {
         Arc::clone(&self.0)
     }
 
-    /// Gives back memory that it does not need, once all files were read.
+    /// Releases spare capacity after the first reading.
     pub fn fit(&mut self) {
         Arc::make_mut(&mut self.0).fit();
     }
