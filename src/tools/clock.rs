@@ -1,17 +1,17 @@
-//! What time it is, for the tools that ask.
+//! The clock of tools.
 
 use chrono::{DateTime, FixedOffset, Local};
 
 use crate::bases::date::Zone;
 
-/// Where the time comes from: a value of the [`Context`](super::Context), so that a caller who has
-/// to get the same answer tomorrow (a test, a replay) can say what time it is.
+/// The source of the time: part of the [`Context`](super::Context), so that tests and replays can fix
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clock {
     /// The machine's clock and time zone.
     #[default]
     System,
-    /// Always this moment, in its own zone.
+    /// A fixed time in its own zone.
     At(DateTime<FixedOffset>),
 }
 
@@ -24,7 +24,7 @@ impl Clock {
         }
     }
 
-    /// The time zone in which days begin and end.
+    /// The local time zone.
     pub fn zone(&self) -> Box<dyn Zone> {
         match self {
             Self::System => Box::new(Local),

@@ -1,4 +1,4 @@
-//! What a tool is given.
+//! The context of a tool call.
 
 use std::sync::Arc;
 
@@ -24,53 +24,53 @@ use crate::organize;
 use crate::policy::Permission;
 use crate::vault::{Cancel, Found, Vault, VaultError, Want};
 
-/// How the tools behave; a section of the configuration file.
+/// The settings of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Limits of text search.
     pub search: search::Settings,
-    /// How plans are made, applied and kept.
+    /// Settings of plans.
     pub organize: organize::Settings,
 }
 
-/// What a tool works on.
+/// The context of a tool call.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// The vault, to look at.
+    /// Read access to the vault.
     pub vault: Vault,
-    /// The way to change it.
+    /// Write access to the vault.
     pub journal: Journal,
-    /// What is kept about it beside its catalogue.
+    /// The vault's indexes.
     pub index: Index,
     /// Limits.
     pub settings: Settings,
-    /// Characters of text that the caller takes.
+    /// The most characters of text for the caller.
     pub room: usize,
-    /// Set when the caller does not want the answer any more.
+    /// Set when the caller cancels.
     pub cancel: Cancel,
     /// Who calls.
     pub origin: Origin,
-    /// The enabled rules that call by themselves; empty for anybody else.
+    /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
-    /// The most that the caller may do.
+    /// The caller's permission.
     pub most: Permission,
     /// What time it is.
     pub clock: Clock,
-    /// Decides on changes before they are made; without it all are.
+    /// Decides on changes before they are made; without it all are allowed.
     pub gate: Option<Arc<dyn Gate>>,
-    /// What was said in conversations, where they are kept.
+    /// The conversations, if they are stored.
     pub conversations: Option<Arc<dyn ConversationView>>,
-    /// The program that has the vault open, where one could be.
+    /// The program that has the vault open, if one can connect.
     pub host: Option<Arc<dyn Host>>,
-    /// Those who hear what becomes of plans and jobs.
+    /// Listeners for events of plans and jobs.
     pub listeners: Listeners,
-    /// The jobs that run now.
+    /// The running jobs.
     pub running_jobs: RunningJobs,
 }
 
 impl Context {
-    /// Finds what a caller names: a path, or the name of a note wherever it lies.
+    /// Resolves a path, or the name of a note in any folder.
     ///
     /// # Errors
     /// As [`Names::resolve`](crate::index::names::Names::resolve).
@@ -78,12 +78,12 @@ impl Context {
         self.index.names.resolve(self.asking(), asked, want)
     }
 
-    /// Finds what is to be moved or deleted. A path whose file was deleted is not the name of another
-    /// file, so that a call that is repeated takes one file and not two; and only a name or alias as it is
-    /// spelt, in any case, takes a file: none that only sounds like one.
+    /// Resolves the file or folder to move or delete. The path of a deleted file never names another file,
+    /// so that a repeated call affects one file and not two. Names and aliases must match except for case:
+    /// similar names are not accepted.
     ///
     /// # Errors
-    /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with what sounds alike; the trash cannot be read.
+    /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with similar names; the trash cannot be read.
     pub(super) fn find_to_take(&self, asked: &str) -> Result<Found, ToolError> {
         let path = match self.vault.resolve(asked, Want::Entry) {
             Err(VaultError::NotFound { path, .. }) => path,
@@ -110,7 +110,7 @@ impl Context {
         }
     }
 
-    /// What answers already to the name of something new.
+    /// The existing notes that have the name of a new one.
     pub(super) fn answering(&self, path: &VaultPath, want: Want) -> Vec<VaultPath> {
         self.index.names.answering(self.asking(), path, want)
     }
@@ -119,7 +119,7 @@ impl Context {
         Asking { vault: &self.vault, now: self.clock.now(), cancel: &self.cancel }
     }
 
-    /// What makes changes in the caller's name.
+    /// The editor that makes changes in the caller's name.
     pub(super) fn editor(&self) -> Editor<'_> {
         Editor {
             vault: &self.vault,
@@ -133,9 +133,9 @@ impl Context {
     }
 }
 
-/// Whether a bare name is that of what was found, or an alias of it, in any case.
+/// Whether a bare name equals the name or an alias of the file, ignoring case.
 fn is_called_so(vault: &Vault, asked: &VaultPath, found: &VaultPath) -> bool {
-    // A path with folders would have been found as one.
+    // A path with folders would have been resolved as one.
     if asked.as_str().contains('/') {
         return false;
     }

@@ -1,41 +1,41 @@
-//! What tools see of conversations.
+//! Access to conversations for tools.
 
 use std::fmt;
 
 use super::ToolError;
 use crate::conversation::{Conversation, ConversationId, ItemKind, ItemNumber};
 
-/// The conversations, to look at. A trait, since those that keep them live on a floor above.
+/// Read access to conversations. A trait, since their implementation is on a floor above.
 pub trait ConversationView: Send + Sync + fmt::Debug {
-    /// The newest, the one last active first.
+    /// The most recent conversations, last active first.
     ///
     /// # Errors
-    /// What the caller is told instead.
+    /// The error for the caller.
     fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError>;
 
-    /// Those in which all words of `text` were said, the newest first, each with places.
+    /// Conversations that contain all words of `text`, newest first, with the places.
     ///
     /// # Errors
-    /// What the caller is told instead.
+    /// The error for the caller.
     fn search(&self, text: &str, limit: usize)
     -> Result<Vec<(Conversation, Vec<Said>)>, ToolError>;
 
-    /// One, with what was said in its live branch; `None` where there is none of this number.
+    /// A conversation with the messages of its live branch; `None` if there is none of this number.
     ///
     /// # Errors
-    /// What the caller is told instead.
+    /// The error for the caller.
     fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError>;
 }
 
-/// One thing that was said.
+/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     /// Its number in the conversation.
     pub item: ItemNumber,
     pub kind: ItemKind,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time in milliseconds since the Unix epoch.
     pub time: i64,
     pub text: String,
-    /// The tools that were called with it: `read_file` or `read_file a.md`.
+    /// The tools that it called: `read_file` or `read_file a.md`.
     pub tools: Vec<String>,
 }

@@ -1,21 +1,21 @@
-//! Where something moved or copied goes.
+//! The target path of a move or copy.
 
 use super::{Context, ToolError};
 use crate::note::path::VaultPath;
 use crate::vault::{Found, Kind, VaultError, Want};
 
-/// What is done with the thing.
+/// The operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     Move,
     Copy,
 }
 
-/// The new path that `asked` names for `source`, its folders spelt as they are on disk. Nothing else
-/// is there. A move may name the thing itself, for a change of case.
+/// Resolves the target path `asked` for `source`, with folders in their spelling on disk. The path is
+/// free. A move may name its source to change the case.
 ///
 /// # Errors
-/// [`VaultError::AlreadyExists`], with a free path as the hint; a path that cannot be.
+/// [`VaultError::AlreadyExists`] with a free path as the hint; an invalid path.
 pub(super) fn of(
     context: &Context,
     deed: Deed,
@@ -27,8 +27,8 @@ pub(super) fn of(
         Err(VaultError::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
         Ok(found) if found.path == *path && deed == Deed::Move => {
-            // The thing itself under another spelling: a change of case. "todo" for `Todo.md`
-            // means the name, not the extension.
+            // The source in another spelling: a change of case. "todo" for `Todo.md` means the name
+            // without the extension.
             let mut new = context.vault.new_path(asked)?;
             let named_whole = new.fold_key() == path.fold_key();
             if let (false, Some(extension)) = (named_whole, path.extension()) {
@@ -38,7 +38,7 @@ pub(super) fn of(
             return Ok(new);
         }
         Ok(found) => {
-            // A name without extension also finds the note of that name, which is no obstacle.
+            // A name without extension also resolves to the note of that name, which is not an obstacle.
             let new = context.vault.new_path(asked)?;
             if found.path.fold_key() == new.fold_key() || kind == Kind::File {
                 return Err(taken(context, deed, path, &found));
@@ -48,7 +48,7 @@ pub(super) fn of(
     }
     let new = context.vault.new_path(asked)?;
     match type_for(path, &new).filter(|_| kind == Kind::File) {
-        // What lies there under any spelling is looked for by the whole name.
+        // Look up the whole name in any spelling.
         Some(extension) => of(context, deed, source, &format!("{}.{extension}", new.as_str())),
         None => Ok(new),
     }
@@ -68,7 +68,7 @@ fn taken(context: &Context, deed: Deed, source: &VaultPath, found: &Found) -> To
     error
 }
 
-/// `path` with the first number behind its name that nothing is called by, from 2.
+/// `path` with the first free number after its name, from 2.
 fn free_beside(context: &Context, path: &VaultPath) -> Option<VaultPath> {
     let (stem, extension) = match path.extension() {
         Some(extension) => path.as_str().split_at(path.as_str().len() - extension.len() - 1),
@@ -79,17 +79,17 @@ fn free_beside(context: &Context, path: &VaultPath) -> Option<VaultPath> {
         .find(|path| context.vault.resolve(path.as_str(), Want::Entry).is_err())
 }
 
-/// The most names that are tried for a free one.
+/// The most numbers that are tried.
 const MOST_NUMBERS: u32 = 20;
 
-/// What a note may become by its new name.
+/// The allowed extension of a renamed note.
 const OTHER_TEXTS: [&str; 21] = [
     "base", "bak", "bib", "canvas", "csv", "htm", "html", "json", "log", "markdown", "md", "mdx",
     "org", "rst", "tex", "text", "tsv", "txt", "xml", "yaml", "yml",
 ];
 
-/// The extension that a new path is to have from the old one, where it names none: people name notes and
-/// not files, and what is behind a dot (`Release 2.0`, `Dr. Who`) is hardly ever meant as one.
+/// The extension to take over from the old path if the new one has none: people name notes, not files, and text after
+/// a dot (`Release 2.0`, `Dr. Who`) is rarely meant as an extension.
 fn type_for<'a>(source: &'a VaultPath, new: &VaultPath) -> Option<&'a str> {
     let extension = source.extension()?;
     let is_same = new.extension().is_some_and(|new| new.eq_ignore_ascii_case(extension));

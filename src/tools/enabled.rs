@@ -1,4 +1,4 @@
-//! Rules that a person enabled: how they stand, what they would do now, and what they did to a note.
+//! Enabled rules: their state, what they would do now, and what they did to a note.
 //!
 //! Nobody but a person's own program reaches [`enable`] and [`disable`]: they are no tools, and no text of the vault
 //! leads to them.
@@ -25,24 +25,24 @@ use crate::organize::sentence::sentence;
 use crate::store::enabled_rules::EnabledRule;
 use crate::vault::Want;
 
-/// Change sets of a note that are looked through for what rules did.
+/// The most change sets of a note that are searched for changes by rules.
 const MOST_SETS: usize = 100;
 
-/// How an enabled rule stands.
+/// The state of an enabled rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It runs by itself.
+    /// It runs automatically.
     Automatic,
-    /// What it would do waits for a person.
+    /// Its changes wait for a person.
     Ask,
-    /// It was stopped, and why.
+    /// It was stopped, with the reason.
     Stopped(String),
-    /// Its file does not say any more what was enabled, and why.
+    /// Its file no longer contains the enabled rule, with the reason.
     Changed(String),
 }
 
 impl Standing {
-    /// The word for it.
+    /// The state as a word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Automatic => "automatic",
@@ -61,41 +61,41 @@ impl Standing {
     }
 }
 
-/// A rule that a person enabled, with what its file says now.
+/// An enabled rule with the current content of its file.
 #[derive(Debug, Clone)]
 pub struct Enabled {
     pub row: EnabledRule,
     pub standing: Standing,
-    /// The rule, where its file still says it.
+    /// The rule, if its file still contains it.
     pub rule: Option<Rule>,
     given: Option<GivenRules>,
 }
 
 impl Enabled {
-    /// What changed in its file since it was enabled, as a unified diff; empty if nothing.
+    /// The changes in its file since it was enabled, as a unified diff; empty if unchanged.
     pub fn diff(&self) -> String {
         let now = self.given.as_ref().map_or("", |given| &given.text);
         diff::unified(self.row.definition.as_bytes(), now.as_bytes(), &self.row.source)
     }
 
-    /// The folders that it may touch; `/` is the whole vault.
+    /// The folders that it may change; `/` is the whole vault.
     pub fn folders(&self) -> Vec<String> {
         serde_json::from_str(&self.row.folders).unwrap_or_default()
     }
 
-    /// The words for what it does.
+    /// Its actions as words.
     pub fn actions(&self) -> Vec<String> {
         serde_json::from_str(&self.row.actions).unwrap_or_default()
     }
 
-    /// The rule, and when it runs, if it runs by itself or asks.
+    /// The rule and its trigger, if it is active.
     pub fn runs(&self) -> Option<(&Rule, Trigger)> {
         let rule = self.rule.as_ref()?;
         self.standing.reason().is_none().then_some((rule, rule.trigger))
     }
 }
 
-/// The enabled rules as they stand now, in the order in which they were enabled.
+/// The enabled rules with their current state, in the order in which they were enabled.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -133,7 +133,7 @@ fn standing(row: EnabledRule, file: &Result<(GivenRules, Vec<Rule>), String>) ->
     Enabled { rule: rule.cloned(), standing, given, row }
 }
 
-/// The text of a rule file as it is now.
+/// The current text of a rule file.
 fn given(context: &Context, source: &str) -> Result<GivenRules, String> {
     let is_note = Path::new(source).extension().is_some_and(|it| it.eq_ignore_ascii_case("md"));
     let text = match Path::new(source).is_absolute() {
@@ -161,7 +161,7 @@ fn outside(path: &Path) -> Result<String, String> {
     }
 }
 
-/// What a person enables.
+/// The parameters of enabling rules.
 #[derive(Debug, Clone, Default)]
 pub struct Enabling {
     /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
@@ -169,23 +169,23 @@ pub struct Enabling {
     pub file: String,
     /// Only the rules of these names.
     pub names: Vec<String>,
-    /// Whether they may put files into the trash without asking.
+    /// Whether they may move files to the trash without approval.
     pub with_trash: bool,
-    /// Whether what they would do waits for a person.
+    /// Whether their changes wait for a person.
     pub ask: bool,
-    /// The hashes of the rules that the person was shown; with any other nothing is enabled.
+    /// The hashes of the rules shown to the person. Other rules are not enabled.
     pub agreed: Vec<String>,
-    /// Whether it is only to be said what would be enabled.
+    /// Whether to only preview what would be enabled.
     pub dry_run: bool,
     /// The person's program.
     pub by: String,
 }
 
-/// Enables rules, so that they run by themselves from now on.
+/// Enables rules, so that they run automatically from now on.
 ///
 /// # Errors
-/// There is no such file or rule; it cannot be read; no rule says when it runs; a rule would change its own result
-/// again; another file's rule of the name is enabled; the rules are others than the person was shown.
+/// The file or rule does not exist or cannot be read; no rule has a trigger; a rule would change its own result again;
+/// a rule of another file with the same name is enabled; the rules differ from those shown to the person.
 pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, ToolError> {
     let (given, rules) = find(context, wanted)?;
     let settings = &context.settings.organize;
@@ -241,10 +241,10 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
     Ok(enabled.into_iter().map(|row| standing(row, &file)).collect())
 }
 
-/// The rules that are to be enabled, with their file.
+/// The rules to enable, with their file.
 fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
     let (given, mut rules) = named(context, &wanted.file, &wanted.names)?;
-    // Of a whole file, those that say when they run.
+    // Of a whole file, those with a trigger.
     if wanted.names.is_empty() && !rules.iter().all(|rule| rule.name == wanted.file) {
         rules.retain(|rule| rule.trigger != Trigger::Manual);
     }
@@ -264,7 +264,7 @@ fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>),
 /// rule: of an enabled one, or of one in a file of `organize.rules`.
 ///
 /// # Errors
-/// There is no such file or rule; it cannot be read.
+/// The file or rule does not exist or cannot be read.
 pub(super) fn named(
     context: &Context,
     file: &str,
@@ -298,12 +298,12 @@ pub(super) fn named(
     Ok((given, rules))
 }
 
-/// The error for a rule or file that there is not.
+/// The error for an unknown rule or file.
 pub(super) fn not_found(message: String, hint: impl Into<String>) -> ToolError {
     ToolError::new(ErrorCode::NotFound, message, hint)
 }
 
-/// Where the rule file lies: a path in the vault, or an absolute one.
+/// The path of the rule file: in the vault, or absolute.
 fn source(context: &Context, file: &str) -> Result<String, ToolError> {
     let path = Path::new(file);
     let inside = path.strip_prefix(context.vault.root()).ok().and_then(Path::to_str);
@@ -316,14 +316,14 @@ fn source(context: &Context, file: &str) -> Result<String, ToolError> {
     }
 }
 
-/// Refuses rules that would go on on their own result.
+/// Rejects rules that would change their own result again.
 fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), ToolError> {
     let wanted = planner::Wanted { rules, ..planner::Wanted::default() };
     let plan = plans::over_vault(context, rules, |world| planner::plan(world, wanted));
     let plan = match plan {
         Ok(plan) => plan,
         Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
-        // So many files, or a path that is taken: what there is takes a plan anyway.
+        // Too many files, or an occupied path: existing files need a plan anyway.
         Err(_) => return Ok(()),
     };
     let unsettled = plan.items.iter().find_map(|item| {
@@ -355,8 +355,8 @@ pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     Ok(found)
 }
 
-/// Why a person does not agree any more to what these rules, by their numbers, began: one of them is not enabled any
-/// more, or its file says something else. `None` if all are still enabled as they were.
+/// Why a job of these rules is no longer authorised: one of them is no longer enabled, or its meaning changed. `None`
+/// if all are still enabled unchanged.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -371,7 +371,7 @@ pub(super) fn not_agreed_any_more(
     for id in rules {
         let row = context.journal.store().enabled_rules.get(*id).map_err(not_kept)?;
         let Some(row) = row else { return Ok(Some("its rule is not known any more".to_owned())) };
-        // One that was enabled again with the same meaning is the same.
+        // A rule that was enabled again with the same meaning counts as the same.
         let same = now.iter().find(|one| one.row.name == row.name && one.row.hash == row.hash);
         match same.map(|one| &one.standing) {
             None => return Ok(Some(format!("its rule `{}` is not enabled any more", row.name))),
@@ -394,7 +394,7 @@ pub fn stop(context: &Context, id: i64, reason: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// What these rules would do now: to these files, or to all.
+/// Plans what these rules would do now to these files, or to all.
 ///
 /// # Errors
 /// As [`planner::plan`].
@@ -408,8 +408,8 @@ pub fn plan(
     plans::over_vault(context, &rules, |world| planner::plan(world, wanted))
 }
 
-/// Keeps these items as a plan of these rules. Where it `waits` for a person, everybody is told, unless it is the plan
-/// that waited before. Gives its number and its identity.
+/// Stores these items as a plan of these rules. A plan that `waits` for a person is published, unless it waited before.
+/// Returns its number and identity.
 ///
 /// # Errors
 /// The store cannot be written.
@@ -454,18 +454,18 @@ pub fn waiting(context: &Context, plan: u64) -> Option<HashSet<VaultPath>> {
     (!is_begun && !kept.plan.items.is_empty()).then(|| paths.collect())
 }
 
-/// What rules did to a note and say of it now.
+/// The history of a note with rules, and their present evaluation.
 #[derive(Debug, Clone)]
 pub struct Why {
     /// The note.
     pub path: String,
     /// Newest first.
     pub done: Vec<Done>,
-    /// What the enabled rules say of it as it is now.
+    /// The traces of the enabled rules for the note's current state.
     pub now: Vec<Asked>,
 }
 
-/// What rules did to a note in one job.
+/// The changes of a note by rules in one job.
 #[derive(Debug, Clone)]
 pub struct Done {
     pub job: u64,
@@ -474,20 +474,20 @@ pub struct Done {
     pub time: i64,
     /// The program that applied it.
     pub caller: String,
-    /// What happened to the note.
+    /// Descriptions of the changes.
     pub item: Item,
-    /// Whether it was taken back.
+    /// Whether they were undone.
     pub is_undone: bool,
-    /// The enabled rules that did it by themselves, as a person enabled them; empty where somebody applied a plan.
+    /// The enabled rules that acted automatically; empty if a caller applied a plan.
     pub enabled: Vec<EnabledRule>,
 }
 
-/// What rules did to a note, by what the journal and the store know, and what enabled rules say of it now.
+/// Explains a note: changes by rules from the journal and the store, and the traces of enabled rules.
 ///
 /// # Errors
-/// There is no such note, and none was there.
+/// There is no such note and never was.
 pub fn why(context: &Context, asked: &str) -> Result<Why, ToolError> {
-    // What was trashed can be asked for by its path.
+    // A trashed note can be named by its path.
     let (path, is_there) = match context.find(asked, Want::File) {
         Ok(found) => (found.path, true),
         Err(error) => {
@@ -542,7 +542,7 @@ fn done(context: &Context, path: &VaultPath) -> Result<Vec<Done>, ToolError> {
     Ok(found)
 }
 
-/// The changes of a set to the file that had the name after it, newest first; afterwards the name is that before.
+/// The changes of a set to the file that had this name after it, newest first. Updates the name to that before.
 fn follow<'s>(changes: &'s [ListedChange], name: &mut VaultPath) -> Vec<&'s ListedChange> {
     let mut found = Vec::new();
     for change in changes.iter().rev() {
@@ -556,7 +556,7 @@ fn follow<'s>(changes: &'s [ListedChange], name: &mut VaultPath) -> Vec<&'s List
     found
 }
 
-/// The item of a job that somebody applied: of the file that was at `before`.
+/// The item of an applied job for the file that was at `before`.
 fn of_job(
     context: &Context,
     job: u64,
@@ -576,12 +576,12 @@ impl Done {
     }
 }
 
-/// What each rule said, a line each, with the parts of its condition below.
+/// The traces of rules as text: a line each, with the parts of its condition below.
 pub fn lines(asked: &[Asked]) -> Vec<String> {
     asked_lines(asked)
 }
 
-/// The text of one rule, where it can be told apart in its file; else the whole file's.
+/// The text of a rule if it can be found in its file, else the whole file.
 pub fn text_of(row: &EnabledRule) -> &str {
     given_rules::part(&row.definition, &row.name)
 }

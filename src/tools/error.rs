@@ -10,21 +10,21 @@ use crate::note::code::ErrorCode;
 use crate::policy::Refusal;
 use crate::vault::VaultError;
 
-/// A failure that goes back to the caller, who may mend it. One shape for all tools.
+/// An error for the caller, in one shape for all tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
     /// The stable word.
     pub code: ErrorCode,
-    /// What went wrong, with the real names in it.
+    /// The message, with actual names.
     pub message: String,
-    /// What to do next.
+    /// Advice on the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The facts for programs.
+    /// Structured data for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What its reader knows by it of a file.
+    /// What the error reveals about a file.
     #[serde(skip)]
     pub learnt: Option<Box<Learnt>>,
 }
@@ -40,7 +40,7 @@ impl ToolError {
         Self { code, message: message.into(), hint: None, data: None, learnt: None }
     }
 
-    /// The answer to a caller that withdrew.
+    /// The error of a cancelled call.
     pub(super) fn cancelled() -> Self {
         let message = "the call was withdrawn before it ended; nothing was changed";
         Self::plain(ErrorCode::Cancelled, message)
@@ -82,14 +82,14 @@ impl From<JournalError> for ToolError {
     }
 }
 
-/// Characters of a difference that an error shows; the facts have all of it.
+/// The most characters of a diff in an error's text; the data has all of it.
 const MAX_SHOWN_DIFF: usize = 4000;
 
 impl From<UndoError> for ToolError {
     fn from(error: UndoError) -> Self {
         let mut hint = error.hint();
         if let (UndoError::Changed { diff, .. }, Some(hint)) = (&error, &mut hint) {
-            // To decide about `force` one has to see what it would undo.
+            // The caller needs to see what `force` would undo.
             let shown: String = diff.chars().take(MAX_SHOWN_DIFF).collect();
             *hint = format!("{hint}\n{}", shown.trim_end());
         }

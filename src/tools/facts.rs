@@ -1,4 +1,4 @@
-//! The facts of an answer as JSON: written once, where the tool ran, and never built as a value.
+//! Structured results as JSON text, serialized once by the tool without an intermediate value.
 //!
 //! What is written stands in the order of the keys' letters, in every object: what an answer says is
 //! the same text whatever order a type declares its fields in. So the members of an object are
@@ -14,18 +14,18 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 use serde_json::{Serializer, Value};
 
-/// Room for the facts of most answers.
+/// The initial capacity; enough for most results.
 const ROOM: usize = 4_096;
 
-/// JSON that has been written: the facts of an answer.
+/// A structured result as JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts(String);
 
 impl Facts {
-    /// Writes `data`, the members of each object in the order of their keys.
+    /// Serializes `data` with the members of each object sorted by key.
     ///
     /// # Errors
-    /// `data` cannot be JSON: a map whose keys are no text.
+    /// `data` has a map whose keys are not texts.
     pub fn of<T: Serialize + ?Sized>(data: &T) -> Result<Self, serde_json::Error> {
         let at = Cell::new(0);
         let mut written = Written { bytes: Vec::with_capacity(ROOM), at: &at };
@@ -52,7 +52,7 @@ impl Facts {
         self.0
     }
 
-    /// The facts as a value, for whoever looks into them.
+    /// Parses the result as a value.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
@@ -60,12 +60,12 @@ impl Facts {
 
 impl From<Value> for Facts {
     fn from(value: Value) -> Self {
-        // A value's objects are in order.
+        // The objects of a value are sorted.
         Self(value.to_string())
     }
 }
 
-/// What is written, and how much of it there is.
+/// The output with its length.
 struct Written<'a> {
     bytes: Vec<u8>,
     at: &'a Cell<usize>,
@@ -88,29 +88,29 @@ impl io::Write for Written<'_> {
     }
 }
 
-/// Where a member begins, and where its key ends, both in quotes.
+/// The start of a member and the end of its quoted key.
 #[derive(Clone, Copy)]
 struct Member {
     start: usize,
     key_end: usize,
 }
 
-/// An object that is written: how many members it has, and where the last one ends.
+/// A finished object: the number of its members, and the end of the last one.
 struct Object {
     members: usize,
     end: usize,
 }
 
-/// Writes what serde_json writes, and notes where the members of objects are.
+/// Serializes like serde_json and records the places of members.
 struct Members<'a> {
     at: &'a Cell<usize>,
-    /// For each object that is open, how many members came before it.
+    /// For each open object, the number of earlier members.
     open: Vec<usize>,
     /// The members of all open objects.
     begun: Vec<Member>,
     /// The members of all others.
     done: Vec<Member>,
-    /// Those others, inner ones before those around them.
+    /// The finished objects, inner ones first.
     objects: Vec<Object>,
 }
 
@@ -147,8 +147,8 @@ impl Formatter for &mut Members<'_> {
     }
 }
 
-/// Has the members of an object change places, so that their keys are in order; the last one ends at
-/// `end`, each other one before the comma of the next.
+/// Sorts the members of an object by key. The last one ends at `end`, each other one before the comma of
+/// the next.
 fn put_in_order(bytes: &mut [u8], members: &[Member], end: usize) {
     let key = |member: &Member| key(&bytes[member.start..member.key_end]);
     if members.is_sorted_by(|a, b| key(a) <= key(b)) {
@@ -163,7 +163,7 @@ fn put_in_order(bytes: &mut [u8], members: &[Member], end: usize) {
     bytes[members[0].start..end].copy_from_slice(&ordered);
 }
 
-/// What a key says that is written in quotes.
+/// Unquotes a key.
 fn key(quoted: &[u8]) -> Cow<'_, [u8]> {
     let plain = &quoted[1..quoted.len() - 1];
     match plain.contains(&b'\\') {

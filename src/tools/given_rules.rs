@@ -1,4 +1,4 @@
-//! Rules as they are given to tools: as text, or in a file of the vault.
+//! Rules as input of tools: as text, or from a file of the vault.
 
 use std::fmt::Write as _;
 
@@ -12,33 +12,33 @@ use crate::note::path::VaultPath;
 use crate::organize::rule::Rule;
 use crate::organize::rules_file::{self, RuleFile};
 
-/// Faults that an error describes.
+/// The most faults listed in an error.
 const MAX_FAULTS: usize = 10;
 
-/// Rules as somebody gives them.
+/// The source of rules.
 #[derive(Debug, Clone, Copy)]
 pub enum Given<'g> {
-    /// A text that is no file of the vault.
+    /// A text from outside the vault.
     Text {
         text: &'g str,
-        /// What it is called: a file, `rules`.
+        /// Its name in messages: a file, `rules`.
         source: &'g str,
-        /// Whether it is a note, with rules in its blocks.
+        /// Whether it is a note with rules in fenced blocks.
         is_note: bool,
     },
     /// A rule file or a note of the vault, by path or name.
     File(&'g str),
 }
 
-/// Rules as they were given, to be asked again.
+/// The stored source of rules, to evaluate them again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct GivenRules {
-    /// What they are called: the path of their file.
+    /// Their name in messages: the path of their file.
     pub source: String,
     pub text: String,
-    /// Whether it is a note with blocks of rules.
+    /// Whether it is a note with rules in fenced blocks.
     pub is_note: bool,
-    /// The hashes of the rules that are meant; empty: all.
+    /// The hashes of the selected rules; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
 }
@@ -77,14 +77,14 @@ impl GivenRules {
     /// The rules.
     ///
     /// # Errors
-    /// What is wrong in them, each with its line and column.
+    /// All faults with line and column.
     pub fn read(&self, context: &Context) -> Result<RuleFile, ToolError> {
         let mut file = self.parse(context).map_err(|faults| refused(&faults, &self.source))?;
         file.rules.retain(|rule| self.only.is_empty() || self.only.contains(&rule.hash));
         Ok(file)
     }
 
-    /// The rules, or all that is wrong in them.
+    /// The rules, or all their faults.
     pub fn parse(&self, context: &Context) -> Result<RuleFile, Vec<Diagnostic>> {
         let find_base = |asked: &str| find_base(context, asked);
         match self.is_note {
@@ -94,7 +94,7 @@ impl GivenRules {
     }
 }
 
-/// All rules of these, in their order.
+/// All rules of these sources, in order.
 ///
 /// # Errors
 /// As [`GivenRules::read`].
@@ -106,7 +106,7 @@ pub(super) fn all(context: &Context, given: &[GivenRules]) -> Result<Vec<Rule>, 
     Ok(rules)
 }
 
-/// No path has a line break or begins so, and rules on one line do.
+/// Rules on a single line begin so; a path never does, and has no line break.
 fn is_text(given: &str) -> bool {
     let given = given.trim();
     given.contains('\n')
@@ -146,8 +146,8 @@ fn refused(faults: &[Diagnostic], source: &str) -> ToolError {
     ToolError { hint, data: Some(data), ..ToolError::plain(code, message) }
 }
 
-/// The lines of a rule file that are the rule of this name: from the line that names it to the next that names one. The
-/// whole text where that cannot be told.
+/// The lines of a rule in its file: from the line with its name to the next line with a name. The whole text if they
+/// cannot be found.
 pub(super) fn part<'t>(text: &'t str, name: &str) -> &'t str {
     let named = |line: &'t str| {
         let rest = line.trim_start().strip_prefix("- ")?.trim_start();

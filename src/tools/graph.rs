@@ -1,4 +1,4 @@
-//! What the tools on links share.
+//! Shared by tools on links.
 
 use super::text_file::count;
 use super::{Context, ToolError};
@@ -6,20 +6,20 @@ use crate::index::links::{Form, Kept, Seen};
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-/// The link graph, as far as the caller may see it and up to date. While the whole vault is read for the first time,
-/// as far as that has come: [`unknown`] says so.
+/// The updated link graph in the caller's view. During the first reading of the vault it is incomplete, as [`unknown`]
+/// reports.
 pub(super) fn so_far(context: &Context) -> Result<Seen<'_>, ToolError> {
     let links = context.index.links.look(context.vault.view(), &context.cancel);
     links.map_err(|_| ToolError::cancelled())
 }
 
-/// The same, whole: what a change rests on.
+/// The complete link graph, for changes.
 pub(super) fn links(context: &Context) -> Result<Seen<'_>, ToolError> {
     context.index.links.refresh(&context.cancel).map_err(|_| ToolError::cancelled())?;
     Ok(seen(context))
 }
 
-/// The same, as it was brought up to date last.
+/// The link graph without an update.
 pub(super) fn seen(context: &Context) -> Seen<'_> {
     context.index.links.seen_through(context.vault.view())
 }
@@ -32,7 +32,7 @@ pub(super) fn place(context: &Context, asked: Option<&str>) -> Result<VaultPath,
     }
 }
 
-/// The word for the way a link is written.
+/// The syntax of a link as a word.
 pub(super) fn word(link: &Kept) -> &'static str {
     match link.form {
         Form::Link(kind) => kind.word(),
@@ -41,7 +41,7 @@ pub(super) fn word(link: &Kept) -> &'static str {
     }
 }
 
-/// Of how many files an answer does not know the links, or not all, and what to say of it.
+/// The number of files whose links are unknown or incomplete, with the note about it.
 pub(super) fn unknown(links: &Seen<'_>) -> (usize, Option<String>) {
     let gaps = links.gaps();
     let said = match (links.unread(), gaps.first()) {

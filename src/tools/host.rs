@@ -1,32 +1,32 @@
-//! The program that has the vault open, as the tools see it.
+//! Access to the program that has the vault open.
 
 use super::ToolError;
 use crate::note::path::VaultPath;
 use crate::vault::Cancel;
 
-/// The note that is open, as that program tells it; its path may be any text.
+/// The open note as reported by that program. The path is not validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenNote {
     pub path: String,
     /// The line with the cursor, from 1.
     pub line: Option<u32>,
-    /// What is selected in it: the text, the first line of it and the last.
+    /// The selection: its text, its first and its last line.
     pub selection: Option<(String, u32, u32)>,
 }
 
-/// Obsidian, where its plugin is connected.
+/// Obsidian, if its plugin is connected.
 pub trait Host: std::fmt::Debug + Send + Sync {
-    /// Whether somebody is there who can open a note.
+    /// Whether a program is connected that can open notes.
     fn can_open(&self) -> bool;
 
-    /// Which note is open. None where nobody is there who can say, or they do not say it in time;
-    /// inside, none where no note is open.
+    /// The open note. The outer `None`: no program is connected or it did not answer in time; the inner
+    /// `None`: no note is open.
     fn open_note(&self, cancel: &Cancel) -> Option<Option<OpenNote>>;
 
-    /// Opens a note, at a line where one is given; the path of what is open afterwards.
+    /// Opens a note, at a line if given. Returns the path of the open note.
     ///
     /// # Errors
-    /// Nobody is there who can; it said no; it is not known whether it was done.
+    /// No program is connected; it refused; or the outcome is unknown.
     fn open(
         &self,
         path: &VaultPath,

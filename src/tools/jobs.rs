@@ -1,4 +1,4 @@
-//! Jobs: plans that are applied, piece by piece, and what the journal knows of them.
+//! Jobs: applying plans piece by piece, with their progress derived from the journal.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -20,33 +20,33 @@ use crate::organize::views::View;
 use crate::store::enabled_rules::RuleHit;
 use crate::store::jobs::JobRow;
 
-/// Items that an error names.
+/// The most items listed in an error.
 const MAX_NAMED: usize = 20;
 
-/// Characters of what a person is shown who has to agree.
+/// The most characters of an approval's preview.
 const OUTLINE: usize = 4_000;
 
-/// A job, with what the journal has of it.
+/// A job with its record in the journal.
 pub(super) struct Job {
     pub row: JobRow,
-    /// All its items, on the revisions that they were planned on.
+    /// All items at their planned revisions.
     pub items: Vec<Item>,
-    /// The numbers of the items of each piece. The first ones are done.
+    /// The item numbers of each piece. The first pieces are done.
     pub pieces: Vec<Vec<u32>>,
-    /// What each piece did that is done.
+    /// The journal record of each completed piece.
     pub done: Vec<Vec<ListedChange>>,
 }
 
-/// The turn of a job in the journal: what it changes is one change set.
+/// The journal turn of a job: all its changes are one change set.
 fn turn(id: i64) -> String {
     format!("job-{id}")
 }
 
 impl Job {
-    /// A job as it is kept.
+    /// Loads a stored job.
     ///
     /// # Errors
-    /// Its row or its changes cannot be read.
+    /// The row or the changes cannot be read.
     pub fn read(context: &Context, row: JobRow) -> Result<Self, ToolError> {
         let fault = |error: serde_json::Error| {
             ToolError::plain(ErrorCode::IoError, format!("job {} cannot be read: {error}", row.id))
@@ -58,13 +58,13 @@ impl Job {
         Ok(job)
     }
 
-    /// Asks the journal what is done.
+    /// Loads the progress from the journal.
     fn look(&mut self, context: &Context) -> Result<(), ToolError> {
         self.done = context.journal.history().operations_of_turn(&turn(self.row.id))?;
         Ok(())
     }
 
-    /// The job of this number, if the caller may see all of its notes.
+    /// The job with this number, if the caller may see all its notes.
     ///
     /// # Errors
     /// There is none.
@@ -82,17 +82,17 @@ impl Job {
         self.row.id.cast_unsigned()
     }
 
-    /// The enabled rules by which it was begun, by number; none where somebody asked for it.
+    /// The numbers of the enabled rules that began it; empty if a caller did.
     pub fn enabled_rules(&self) -> Vec<i64> {
         serde_json::from_str(&self.row.rules).unwrap_or_default()
     }
 
-    /// The change set that it is.
+    /// The job's change set.
     pub fn change_set(&self) -> Option<ChangeSetId> {
         self.done.first()?.first().map(|change| change.id.set)
     }
 
-    /// The items that are done, each with what was done for it.
+    /// The completed items with their changes.
     pub fn done_items(&self) -> Vec<(&Item, Vec<&ListedChange>)> {
         let by_id: HashMap<u32, &Item> = self.items.iter().map(|item| (item.id, item)).collect();
         let mut found = Vec::new();
@@ -104,13 +104,13 @@ impl Job {
         found
     }
 
-    /// How many items are done, and how many of these were taken back.
+    /// The number of completed items, and of those that were undone.
     pub fn counts(&self) -> (usize, usize) {
         let items = self.done_items();
         (items.len(), items.iter().filter(|(_, changes)| is_undone(changes)).count())
     }
 
-    /// Where it stands, as the journal knows it.
+    /// The state according to the journal.
     pub fn state(&self) -> State {
         let kept = State::of(&self.row.state).unwrap_or(State::Failed);
         match (kept, self.counts()) {
@@ -120,7 +120,7 @@ impl Job {
         }
     }
 
-    /// Tells where it stands.
+    /// Publishes the state.
     pub fn tell(&self, context: &Context, state: &'static str) {
         let done = self.pieces.iter().zip(&self.done).map(|(piece, _)| piece.len()).sum();
         context.listeners.tell(&News::Job {
@@ -133,7 +133,7 @@ impl Job {
         });
     }
 
-    /// Keeps that it stands otherwise.
+    /// Stores a new state.
     fn set(
         &mut self,
         context: &Context,
@@ -153,7 +153,7 @@ impl Job {
         Ok(())
     }
 
-    /// Stores what was done, where rules began it by themselves.
+    /// Records the changes of a job that rules began.
     fn store_hits(&self, context: &Context) -> Result<(), ToolError> {
         let rules = self.enabled_rules();
         let mut hits = Vec::new();
@@ -174,7 +174,7 @@ impl Job {
         context.journal.store().enabled_rules.add_hits(&hits).map_err(not_kept)
     }
 
-    /// The items that are not done, as the vault is now as far as this job itself changed it.
+    /// The remaining items, adapted to the changes that this job itself made.
     pub fn left(&self) -> Vec<Item> {
         let done: HashSet<u32> =
             self.pieces.iter().zip(&self.done).flat_map(|(piece, _)| piece).copied().collect();
@@ -184,7 +184,7 @@ impl Job {
         left
     }
 
-    /// The error for what cannot be done with a job where it stands.
+    /// The error for an operation that is not possible in the job's state.
     pub fn wrong_state(&self, hint: impl Into<String>) -> ToolError {
         let state = self.state().word();
         let words = state.replace('_', " ");
@@ -195,44 +195,43 @@ impl Job {
     }
 }
 
-/// Whether all of this was taken back.
+/// Whether all of this was undone.
 pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
     !changes.is_empty() && changes.iter().all(|change| change.undone_by.is_some())
 }
 
-/// What is to be applied.
+/// The parameters of applying a plan.
 pub(super) struct Wanted<'a> {
     /// The number of the plan.
     pub plan: u64,
     /// The identity of that plan.
     pub identity: &'a str,
-    /// The items, each on the revision that it has to be.
+    /// The items at their required revisions.
     pub items: Vec<Item>,
-    /// Whether items that do not fit the vault any more are left out.
+    /// Whether stale items are left out.
     pub skip_stale: bool,
 }
 
-/// What was applied, or would be.
+/// The result of applying, or of a dry run.
 pub(super) struct Applied {
     pub items: Vec<Item>,
-    /// Items that were left out, since they do not fit the vault any more.
+    /// Stale items that were left out.
     pub skipped: Vec<Stale>,
-    /// Files in which links follow.
+    /// The number of files with updated links.
     pub relinked: usize,
 }
 
-/// Looks at every item before anything changes: those that fit the vault, and those that do not, which are an error
-/// unless they are to be left out.
+/// Checks every item before anything changes. Stale items are an error unless they are to be left out.
 ///
 /// # Errors
-/// [`ErrorCode::StalePlan`] with all that do not fit.
+/// [`ErrorCode::StalePlan`] with all stale items.
 pub(super) fn look(
     context: &Context,
     mut items: Vec<Item>,
     skip_stale: bool,
 ) -> Result<(Vec<Item>, Vec<Stale>), ToolError> {
     let mut skipped: Vec<Stale> = Vec::new();
-    // What is left out keeps its place, where another may have wanted to go.
+    // An omitted item keeps its path, which may be the target of another.
     loop {
         let stale = match applying::changes(&context.vault, &items.iter().collect::<Vec<_>>()) {
             Ok(_) => return Ok((items, skipped)),
@@ -271,17 +270,17 @@ fn stale_plan(stale: &[Stale]) -> ToolError {
     }
 }
 
-/// Says what applying these items would do to links; nothing is changed.
+/// Previews the link updates of applying these items.
 pub(super) fn preview(context: &Context, items: &[Item]) -> Result<usize, ToolError> {
     let changes = applying::changes(&context.vault, &items.iter().collect::<Vec<_>>())
         .map_err(|stale| stale_plan(&stale))?;
     Ok(context.editor().preview(&changes, ReadOnly::Refuse)?.plan.rewrites.len())
 }
 
-/// Whether these items of a plan can be a new job.
+/// Checks that these items of a plan can be a new job.
 ///
 /// # Errors
-/// [`ErrorCode::WrongState`]: a job of the plan runs or can be resumed, or all of them are done already.
+/// [`ErrorCode::WrongState`]: a job of the plan runs or can be resumed, or all items are already done.
 pub(super) fn check_not_begun(
     context: &Context,
     plan: u64,
@@ -312,11 +311,10 @@ pub(super) fn check_not_begun(
     Ok(())
 }
 
-/// Begins a job and applies its items.
+/// Starts a job and applies its items.
 ///
 /// # Errors
-/// [`ErrorCode::StalePlan`]; the gate's refusal, a person who has to agree, and then there is no job; what
-/// stops it later, as [`go_on`] says.
+/// [`ErrorCode::StalePlan`]; the gate's refusal or a needed approval, without a job; later failures as in [`go_on`].
 pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Applied), ToolError> {
     let (items, skipped) = look(context, wanted.items, wanted.skip_stale)?;
     let row = JobRow {
@@ -344,10 +342,10 @@ pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Appli
     }
 }
 
-/// Goes on with a job that was interrupted.
+/// Resumes an interrupted job.
 ///
 /// # Errors
-/// [`ErrorCode::WrongState`] of any other; as [`begin`].
+/// [`ErrorCode::WrongState`] for a job in another state; as [`begin`].
 pub(super) fn go_on(
     context: &Context,
     job: &mut Job,
@@ -385,14 +383,14 @@ fn cut(context: &Context, items: &[Item]) -> Vec<Vec<u32>> {
     }
 }
 
-/// What stopped a job.
+/// Why a job stopped.
 enum Stopped {
-    /// It was not agreed to, so that there is none.
+    /// It was not approved, so there is no job.
     BeforeAnything(ToolError),
     Later(ToolError),
 }
 
-/// Applies the pieces that are not done, and gives the number of files in which links followed.
+/// Applies the remaining pieces. Returns the number of files with updated links.
 fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
     use Stopped::{BeforeAnything, Later};
     let running = context.running_jobs.begin(job.row.id);
@@ -449,12 +447,12 @@ fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
 }
 
 enum PieceError {
-    /// The gate refused, or a person has to agree first.
+    /// The gate refused, or a person has to approve first.
     NotAgreed(ToolError),
     Other(ToolError),
 }
 
-/// Applies the next piece, and gives the number of files in which links followed.
+/// Applies the next piece. Returns the number of files with updated links.
 fn piece(
     context: &Context,
     job: &mut Job,
@@ -467,7 +465,7 @@ fn piece(
     let changes = applying::changes(&context.vault, &left.iter().collect::<Vec<_>>())
         .map_err(|stale| PieceError::Other(stale_plan(&stale)))?;
     if changes.is_empty() {
-        // Nothing that the journal could know of.
+        // The journal has no record of it.
         let at = job.done.len();
         job.pieces.remove(at);
         job.row.pieces = json(&job.pieces);
@@ -486,7 +484,7 @@ fn piece(
     Ok(followed.plan.rewrites.len())
 }
 
-/// Ends a job before its end, and gives the error that says so.
+/// Stops a job early, and returns the error that says so.
 fn stop(context: &Context, job: &mut Job, error: ToolError) -> Stopped {
     let state = match error.code {
         _ if job.done.is_empty() && error.code != ErrorCode::Cancelled => State::Failed,
@@ -525,7 +523,7 @@ fn stop(context: &Context, job: &mut Job, error: ToolError) -> Stopped {
     })
 }
 
-/// What stands for these items of a plan: what a person agrees to.
+/// The identity of these items of a plan, to which an approval refers.
 fn identity(plan: &str, items: &[&Item]) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(plan.as_bytes());
@@ -535,7 +533,7 @@ fn identity(plan: &str, items: &[&Item]) -> String {
     hash.finalize().to_hex().to_string()
 }
 
-/// The folders as they are and as they will be, for who has to agree.
+/// The folders before and after, for an approval.
 fn outline(items: &[&Item]) -> String {
     let items = items.iter().map(|item| (*item).clone()).collect();
     View::of(&Plan { items, ..Plan::default() }, OUTLINE).tree()
@@ -549,7 +547,7 @@ pub(super) fn line(item: &Item) -> String {
     }
 }
 
-/// An item that could not be taken back.
+/// An item that could not be undone.
 pub(super) struct Blocked {
     /// Its number.
     pub item: u32,
@@ -557,22 +555,22 @@ pub(super) struct Blocked {
     pub reason: String,
 }
 
-/// What was taken back.
+/// The result of an undo.
 pub(super) struct TakenBack {
-    /// How many items.
+    /// The number of undone items.
     pub undone: usize,
     pub blocked: Vec<Blocked>,
-    /// The change set that did it; none where every item is blocked.
+    /// The change set of the undo; `None` if every item is blocked.
     pub change_set: Option<u64>,
-    /// What a person should hear of it, one sentence each.
+    /// Notes for the person, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Takes back what a job did: all of it, or the items of these numbers with what stands on them. Items that cannot be
-/// taken back stay and are named.
+/// Undoes a job: all of it, or these items with those that depend on them. Items that cannot be undone stay and are
+/// listed.
 ///
 /// # Errors
-/// [`ErrorCode::WrongState`]: it runs, or nothing of it stands. The gate's refusal. Nothing was changed then.
+/// [`ErrorCode::WrongState`]: it runs, or there is nothing to undo. The gate's refusal. Nothing was changed then.
 pub(super) fn take_back(
     context: &Context,
     job: &mut Job,
@@ -607,7 +605,7 @@ pub(super) fn take_back(
             ((*item).clone(), changes.iter().map(|change| change.id.number).collect())
         })
         .collect();
-    // Links that followed in other files go back with the whole.
+    // A complete undo also restores links in other files.
     let own: BTreeSet<u32> =
         standing.iter().flat_map(|(_, changes)| changes).map(|change| change.id.number).collect();
     let others: BTreeSet<u32> = set
@@ -623,7 +621,7 @@ pub(super) fn take_back(
         }
         let mut numbers: BTreeSet<u32> =
             left.iter().flat_map(|(_, numbers)| numbers).copied().collect();
-        // Not where an item stays: links to it stay as well, and the others follow what goes back.
+        // If an item stays, links to it stay too; other links follow the restored items.
         if is_all && blocked.is_empty() {
             numbers.extend(&others);
         }
@@ -655,7 +653,7 @@ pub(super) fn take_back(
     })
 }
 
-/// The file that keeps an undo from being made.
+/// The file that blocks an undo.
 fn in_the_way(error: &UndoError) -> Option<&VaultPath> {
     match error {
         UndoError::Changed { path, .. }
@@ -680,7 +678,7 @@ fn is_of(item: &Item, path: &VaultPath) -> bool {
 /// them.
 ///
 /// # Errors
-/// What cannot be read or kept.
+/// The store cannot be read or written.
 pub fn settle(context: &Context) -> Result<(), ToolError> {
     let jobs = &context.journal.store().jobs;
     for row in jobs.list().map_err(not_kept)? {
@@ -698,6 +696,6 @@ pub fn settle(context: &Context) -> Result<(), ToolError> {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // Texts, numbers and lists of these cannot fail to be written.
+    // Texts, numbers and lists of these always serialize.
     serde_json::to_string(value).unwrap_or_default()
 }

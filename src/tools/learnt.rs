@@ -1,4 +1,4 @@
-//! What one call told its reader of the texts of files.
+//! What a call revealed to a model about the texts of files.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,43 +9,43 @@ use crate::vault::VaultError;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "learnt", rename_all = "snake_case")]
 pub enum Learnt {
-    /// It was shown lines of it.
+    /// Lines were shown.
     Read {
         /// The file.
         path: String,
-        /// The revision that they are of.
+        /// The file's revision.
         revision: String,
         /// The first line, from 1.
         first: u64,
-        /// The last line that it was shown, itself included; before the first where it was shown none.
+        /// The last line shown, inclusive; less than the first if none was shown.
         last: u64,
-        /// Lines in the file.
+        /// The number of lines in the file.
         lines: u64,
     },
-    /// It wrote all of it.
+    /// The model wrote the whole file.
     Written {
         /// The file.
         path: String,
-        /// The revision that it has now.
+        /// The file's new revision.
         revision: String,
     },
-    /// It changed a part, and knows the rest as well as before.
+    /// The model changed a part; its knowledge of the rest is unchanged.
     Edited {
         /// The file.
         path: String,
-        /// The revision that it had.
+        /// The old revision.
         before: String,
-        /// The revision that it has now.
+        /// The new revision.
         revision: String,
     },
-    /// The file, or the folder with all that is in it, has another path.
+    /// A file or folder was moved.
     Moved {
-        /// The one before.
+        /// The old path.
         from: String,
-        /// The one now.
+        /// The new path.
         to: String,
     },
-    /// There is nothing at this path any more.
+    /// The path no longer exists.
     Gone {
         /// The path.
         path: String,
@@ -53,7 +53,7 @@ pub enum Learnt {
 }
 
 impl Learnt {
-    /// What a refusal tells: the file is gone, or has another name.
+    /// The information in an error: the file is gone, or was renamed.
     pub(super) fn of_refusal(error: &VaultError) -> Option<Self> {
         match error {
             VaultError::Stale { path, current: None } => {

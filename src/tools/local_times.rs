@@ -1,4 +1,4 @@
-//! Many times put into local time at once.
+//! Converts many times to local time.
 
 use chrono::{DateTime, FixedOffset, Local, Offset as _, Utc};
 
@@ -6,18 +6,18 @@ use super::text_file::written;
 
 const DAY: i64 = 86_400;
 
-/// Puts times into local time. The system's zone is asked for the first and the last second of a day,
-/// and where both are the same that counts for all times of that day: to ask takes longer than to write
-/// the time. For the length of one answer, since the zone may be set anew.
+/// Converts times to local time. Looks up the zone's offset for the first and last second of a day; if
+/// both are equal, it applies to the whole day, since a lookup takes longer than printing. Use one per
+/// result, since the zone may change.
 #[derive(Debug, Default)]
 pub struct LocalTimes {
-    /// The day since the epoch that was asked for last, and its offset.
+    /// The last day since the epoch that was looked up, and its offset.
     known: Option<(i64, FixedOffset)>,
 }
 
 impl LocalTimes {
-    /// Milliseconds since the epoch as local time, to the second: `2026-11-21T10:28:45+01:00`. One
-    /// that cannot be is told as the epoch.
+    /// Milliseconds since the epoch as local time, to the second: `2026-11-21T10:28:45+01:00`. An
+    /// out-of-range time becomes the epoch.
     pub fn of_milliseconds(&mut self, milliseconds: i64) -> String {
         let moment = DateTime::from_timestamp_millis(milliseconds).unwrap_or_default();
         written(&self.local(moment), false)
@@ -37,7 +37,7 @@ impl LocalTimes {
         moment.with_timezone(&offset)
     }
 
-    /// The offset at a time, by a zone that is asked for one at a time.
+    /// The offset at a time, with `zone` as the lookup.
     fn offset(&mut self, seconds: i64, ask: impl Fn(i64) -> FixedOffset) -> FixedOffset {
         let day = seconds.div_euclid(DAY);
         if let Some((known, offset)) = self.known

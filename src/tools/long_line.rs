@@ -1,5 +1,5 @@
-//! Lines that are too long to be shown whole: what is shown of them, and what of that must not be
-//! written back as if it were all. A paragraph of an Obsidian note is one line, and a dictated one long.
+//! Lines that are too long to show: shortening them, and rejecting a shortened line as new text. A
+//! paragraph of an Obsidian note is one line, and dictated ones are long.
 
 use std::collections::HashSet;
 
@@ -8,13 +8,13 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 
-/// Characters shown of one line where nobody asked for more of it.
+/// The default limit of characters shown of a line.
 pub(super) const MAX_CHARACTERS: usize = 2_000;
 
-/// What is put behind a line that is cut.
+/// The mark after a shortened line.
 pub(super) const CUT: &str = "… [cut]";
 
-/// What is shown of a line, and whether that is not all of it.
+/// The shown part of a line, and whether it was shortened.
 pub(super) fn shortened(line: &str) -> (&str, bool) {
     if line.len() <= MAX_CHARACTERS {
         return (line, false);
@@ -25,8 +25,8 @@ pub(super) fn shortened(line: &str) -> (&str, bool) {
     }
 }
 
-/// Refuses `new` in the place of `old` where a line of it is a long one as far as that was shown:
-/// whoever wrote it has not seen the rest, which would be gone.
+/// Rejects `new` in place of `old` if a line of it is the shown part of a long line: its author has not
+/// seen the rest, which would be lost.
 pub(super) fn refuse_cut(path: &VaultPath, old: &Text<'_>, new: &str) -> Result<(), ToolError> {
     let Some(number) = first_cut(old, new) else { return Ok(()) };
     Err(ToolError::new(
@@ -43,7 +43,7 @@ pub(super) fn refuse_cut(path: &VaultPath, old: &Text<'_>, new: &str) -> Result<
     ))
 }
 
-/// The first line of `old` that `new` has only as far as it is shown.
+/// The first line of `old` of which `new` has only the shown part.
 fn first_cut(old: &Text<'_>, new: &str) -> Option<usize> {
     let new: HashSet<&str> = new.lines().filter(|line| line.len() >= MAX_CHARACTERS).collect();
     if new.is_empty() {
@@ -57,18 +57,18 @@ fn first_cut(old: &Text<'_>, new: &str) -> Option<usize> {
     old.lines().position(|line| is_cut(line.text)).map(|at| at + 1)
 }
 
-/// A piece of a line: from a character, counted from 1, as much as `most` bytes take.
+/// A part of a line of at most `most` bytes, from a character counted from 1.
 pub(super) struct Piece<'a> {
     pub text: &'a str,
-    /// Its last character's number.
+    /// The number of its last character.
     pub last: usize,
-    /// How many the line has.
+    /// The number of characters of the line.
     pub total: usize,
 }
 
 impl<'a> Piece<'a> {
-    /// At least one character, where there is one; `None` of a line that ends before `first`, which is
-    /// one or more.
+    /// At least one character if there is one; `None` if the line ends before `first`, which is at least
+    /// one.
     pub fn of(line: &'a str, first: usize, most: usize) -> Option<Self> {
         let total = line.chars().count();
         let begins = line.char_indices().map(|(at, _)| at).chain((first == 1).then_some(0));

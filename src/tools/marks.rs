@@ -1,4 +1,4 @@
-//! What rules took that take each file a single time: kept when a job ends, asked when a plan is made.
+//! Marks of `once` rules: stored at the end of a job, used by planning.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,11 +9,11 @@ use crate::organize::plan::Item;
 use crate::organize::rule::Rule;
 use crate::store::rule_marks::RuleMark;
 
-/// The files that such rules took, where they are now.
+/// The files that `once` rules took, by current path.
 pub(super) struct Taken(HashMap<String, HashSet<String>>);
 
 impl Taken {
-    /// Whether the rule of this hash has taken the file.
+    /// Whether the rule with this hash has taken the file.
     pub fn has(&self, rule: &str, path: &VaultPath) -> bool {
         self.0.get(rule).is_some_and(|paths| paths.contains(&path.fold_key()))
     }
@@ -38,7 +38,7 @@ pub(super) fn keep(
     Ok(context.journal.store().rule_marks.add(&marks).map_err(JournalError::from)?)
 }
 
-/// What the rules with `once` among these have taken, and nobody took back.
+/// The files that the `once` rules among these have taken, without undone changes.
 pub(super) fn taken(context: &Context, rules: &[Rule]) -> Result<Taken, ToolError> {
     let mut taken = HashMap::new();
     for rule in rules.iter().filter(|rule| rule.once) {
@@ -48,7 +48,7 @@ pub(super) fn taken(context: &Context, rules: &[Rule]) -> Result<Taken, ToolErro
     Ok(Taken(taken))
 }
 
-/// The marks of a rule whose changes nobody took back, each with where its file is now.
+/// The marks of a rule whose changes were not undone, with the current paths of the files.
 pub(super) fn standing(
     context: &Context,
     rule: &Rule,

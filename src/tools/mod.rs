@@ -1,4 +1,4 @@
-//! What a caller can ask for: one file a tool, one line each in the list below.
+//! The tools: one file each, one line each in the list below.
 //!
 //! May import floors 1 to 4. A model, the chat view, the command line, an MCP client and a person
 //! with a WebSocket client call the same tools with the same JSON and get the same answer.

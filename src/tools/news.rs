@@ -1,42 +1,42 @@
-//! What becomes of plans and jobs, for whoever listens.
+//! Events of plans and jobs.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Something that became of a plan or a job.
+/// An event of a plan or job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// A plan was made or changed.
+    /// A plan was created or changed.
     Plan {
         plan: u64,
         identity: String,
         items: usize,
-        /// The folders that it touches, by name.
+        /// The affected folders, by name.
         folders: Vec<String>,
     },
-    /// Rules were enabled or disabled, or one was stopped.
+    /// Rules were enabled, disabled or stopped.
     Rules,
-    /// A job began, came further, or stands otherwise.
+    /// A job started, progressed, or changed its state.
     Job {
         job: u64,
         plan: u64,
-        /// The word for where it stands.
+        /// The state as a word.
         state: &'static str,
         done: usize,
         total: usize,
-        /// The folders that it touches, by name.
+        /// The affected folders, by name.
         folders: Vec<String>,
     },
 }
 
 type Sink = Box<dyn Fn(&News) + Send + Sync>;
 
-/// Those who listen. Clones are the same.
+/// The listeners. Clones share them.
 #[derive(Clone, Default)]
 pub struct Listeners(Arc<RwLock<Vec<Sink>>>);
 
 impl Listeners {
-    /// Calls `sink` for all that happens from now on.
+    /// Calls `sink` for every event from now on.
     pub fn subscribe(&self, sink: Sink) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(sink);
     }

@@ -1,4 +1,4 @@
-//! Long lists in parts: `first_result` says with which entry an answer begins, and the answer how to go on.
+//! Paging: `first_result` selects the first entry, and the result says how to continue.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -6,18 +6,18 @@ use std::ops::RangeInclusive;
 use super::error::ToolError;
 use crate::note::code::ErrorCode;
 
-/// The first entry, where nothing else is asked for.
+/// The default first entry.
 pub(super) fn first() -> usize {
     1
 }
 
-/// How many entries come before the first one that is asked for.
+/// The number of entries before the first one.
 pub(super) fn skipped(first_result: usize) -> usize {
     first_result.saturating_sub(1)
 }
 
-/// What an answer that shows `shown` of `total` entries, those after the first `skipped`, says at its
-/// end; `narrow` is what else can be done to see the rest.
+/// The last line of a result with `shown` of `total` entries after the first `skipped`; `narrow` is an
+/// alternative to paging.
 pub(super) fn summary(skipped: usize, shown: usize, total: usize, narrow: &str) -> String {
     let to = skipped.saturating_add(shown);
     let part = match skipped {
@@ -32,13 +32,13 @@ pub(super) fn summary(skipped: usize, shown: usize, total: usize, narrow: &str) 
     }
 }
 
-/// A limit that is kept within its bounds, and what to say where more was asked for.
+/// Clamps a limit, and returns a note if it was too large.
 pub(super) fn bounded(limit: usize, most: usize) -> (usize, Option<String>) {
     let said = format!("[limit is {most} at most, not {limit}]");
     (limit.clamp(1, most), (limit > most).then_some(said))
 }
 
-/// A number that has to be within its bounds.
+/// Checks that a number is within its bounds.
 pub(super) fn within<T: Display + Copy + TryInto<usize>>(
     bounds: RangeInclusive<usize>,
     name: &str,

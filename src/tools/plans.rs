@@ -1,4 +1,4 @@
-//! Plans as they are kept, and what tools say of them.
+//! Stored plans, and their description by tools.
 
 use std::collections::BTreeSet;
 
@@ -24,20 +24,20 @@ use crate::vault::View;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Folders that an event or an answer names.
+/// The most folders listed in an event or result.
 const MAX_FOLDERS: usize = 20;
 
-/// A plan as it is kept.
+/// A stored plan.
 pub(super) struct KeptPlan {
     /// Its number.
     pub id: u64,
     pub identity: String,
-    /// When it was made, in milliseconds since the Unix epoch.
+    /// The time of its creation, in milliseconds since the Unix epoch.
     pub made: i64,
-    /// The program that asked for it.
+    /// The program that requested it.
     pub caller: String,
     pub plan: Plan,
-    /// The rules that it was made from; none for a caller that may not see them.
+    /// The rules of the plan; `None` for a caller that may not see them.
     pub rules: Vec<GivenRules>,
 }
 
@@ -105,13 +105,13 @@ fn not_planned(error: PlanError) -> ToolError {
     }
 }
 
-/// The time before which plans that were made are forgotten.
+/// The time before which stored plans expire.
 fn forget_before(context: &Context) -> i64 {
     let days = i64::try_from(context.settings.organize.keep_plans_days).unwrap_or(i64::MAX);
     context.clock.now().timestamp_millis().saturating_sub(days.saturating_mul(DAY))
 }
 
-/// Keeps a plan, in place of the one with this number if one is given, and tells of it.
+/// Stores a plan, replacing the one with this number if given, and publishes it.
 pub(super) fn keep(
     context: &Context,
     id: Option<u64>,
@@ -128,7 +128,7 @@ pub(super) fn keep(
     Ok(kept)
 }
 
-/// The same, and nobody is told: it is applied at once.
+/// Stores a plan without publishing it, since it is applied at once.
 pub(super) fn keep_untold(
     context: &Context,
     id: Option<u64>,
@@ -157,13 +157,13 @@ pub(super) fn keep_untold(
     Ok(KeptPlan { id, identity, made, caller, plan, rules })
 }
 
-/// The error for what the store could not keep or read.
+/// The error for a failure of the store.
 pub(super) fn not_kept(error: StoreError) -> ToolError {
     let hint = error.hint();
     ToolError::new(ErrorCode::IoError, error.to_string(), hint)
 }
 
-/// The plan of this number, if it is kept and the caller may see all of its notes.
+/// The plan with this number, if it is stored and the caller may see all its notes.
 pub(super) fn find(context: &Context, id: u64) -> Result<KeptPlan, ToolError> {
     let plans = &context.journal.store().plans;
     let row = plans.get(id.cast_signed(), forget_before(context)).map_err(not_kept)?;
@@ -178,7 +178,7 @@ pub(super) fn find(context: &Context, id: u64) -> Result<KeptPlan, ToolError> {
     })
 }
 
-/// The plan of a row; none where the caller may not see all of it.
+/// The plan of a row; `None` if the caller may not see all of it.
 fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
     let fault = |error: serde_json::Error| {
         let message = format!("plan {} cannot be read: {error}", row.id);
@@ -190,7 +190,7 @@ fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
         return Ok(None);
     }
     if row.whole && !view.is_all() {
-        // What else it says was found out in notes that this caller may not see.
+        // The rest of it comes from notes that this caller may not see.
         rules.clear();
         plan.faults.clear();
         plan.rules.clear();
@@ -203,15 +203,15 @@ fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
     Ok(Some(KeptPlan { id, identity, made, caller, plan, rules }))
 }
 
-/// Whether all notes of these items may be seen.
+/// Whether the caller may see all notes of these items.
 pub(super) fn is_seen(view: &View, items: &[Item]) -> bool {
     let holds = |path: &str| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
     view.is_all()
         || items.iter().all(|item| holds(&item.path) && item.to.as_deref().is_none_or(holds))
 }
 
-/// The folders that the items leave, enter or lie in, by name; `/` is the vault itself. At most 20, and the nearest
-/// folder that holds all of them where there are more.
+/// The source and target folders of the items, by name; `/` is the vault's root. At most 20; if there are more, their
+/// nearest common folder.
 pub(super) fn folders(items: &[Item]) -> Vec<String> {
     let folder = |path: &str| match path.rsplit_once('/') {
         Some((folder, _)) => folder.to_owned(),

@@ -1,4 +1,4 @@
-//! The files that rules with `once` took, listed and forgotten by a person.
+//! Lists and removes marks of `once` rules for a person.
 
 use super::enabled::{named, not_found};
 use super::marks::standing;
@@ -10,10 +10,10 @@ use crate::organize::rule::Rule;
 use crate::store::rule_marks::RuleMark;
 use crate::vault::Want;
 
-/// A rule with `once`, and files that it does not take again.
+/// A `once` rule with the files that it does not take again.
 #[derive(Debug, Clone)]
 pub struct Marked {
-    /// The name of the rule.
+    /// The rule's name.
     pub rule: String,
     /// Its file: a path in the vault, or an absolute one.
     pub source: String,
@@ -21,16 +21,16 @@ pub struct Marked {
     pub files: Vec<MarkedFile>,
 }
 
-/// A file that a rule with `once` took.
+/// A file that a `once` rule took.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MarkedFile {
-    /// Where it is now.
+    /// The current path.
     pub path: String,
-    /// The change set in which the rule took it.
+    /// The change set of the rule's change.
     pub change_set: u64,
 }
 
-/// Which marks of rules with `once` a person asks for.
+/// The selection of marks.
 #[derive(Debug, Clone, Default)]
 pub struct WantedMarks {
     /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
@@ -44,7 +44,7 @@ pub struct WantedMarks {
     pub forget: bool,
 }
 
-/// The files that rules with `once` took and nobody took back; with `forget` those whose marks were removed.
+/// The marks of `once` rules whose changes were not undone; with `forget`, the removed marks.
 ///
 /// # Errors
 /// There is no such file or rule, or none with `once`; none of the rules took `path`; the store cannot be read or
@@ -56,7 +56,7 @@ pub fn marks(context: &Context, wanted: &WantedMarks) -> Result<Vec<Marked>, Too
         let message = format!("no rule of `{}` that is asked for has `once`", given.source);
         return Err(not_found(message, "rules with `once: true` remember which files they took"));
     }
-    // What is gone from the vault may still have a mark.
+    // A deleted file may still have a mark.
     let key = |asked: &String| match context.find(asked, Want::File) {
         Ok(found) => found.path.fold_key(),
         Err(_) => fold_key(asked),

@@ -1,4 +1,4 @@
-//! Rules held against the vault without being run.
+//! Checks rules against the vault without running them.
 
 use super::given_rules::GivenRules;
 use super::{Context, ToolError, plans};
@@ -12,22 +12,22 @@ use crate::organize::rules_file::RuleFile;
 
 pub use super::given_rules::Given;
 
-/// Rules that were checked and not run.
+/// The result of a check.
 pub struct CheckedRules {
-    /// What the text is called.
+    /// The name of the text.
     pub source: String,
-    /// None where they cannot be read.
+    /// `None` if they cannot be parsed.
     pub rules: Vec<Rule>,
-    /// How many files each fits now, whatever the rules before it do.
+    /// The number of files that each rule matches now, regardless of earlier rules.
     pub fits: Vec<usize>,
-    /// Errors and warnings, by place.
+    /// Errors and warnings by place.
     pub found: Vec<Diagnostic>,
 }
 
-/// Holds rules against the vault, as the caller sees it, without running them.
+/// Checks rules against the vault in the caller's view.
 ///
 /// # Errors
-/// There is no such file; the caller withdrew. What is wrong in the rules is found, and no error.
+/// The file does not exist; the caller cancelled. Faults of the rules are results, not errors.
 pub fn check(context: &Context, given: Given<'_>) -> Result<CheckedRules, ToolError> {
     let given = GivenRules::of(context, given)?;
     let file = match given.parse(context) {
@@ -42,10 +42,10 @@ pub fn check(context: &Context, given: Given<'_>) -> Result<CheckedRules, ToolEr
     Ok(CheckedRules { source: given.source, rules: file.rules, fits, found })
 }
 
-/// What is probably not meant in rules that can be read.
+/// Warnings about parsed rules.
 ///
 /// # Errors
-/// The caller withdrew.
+/// The caller cancelled.
 pub(super) fn held(context: &Context, file: &RuleFile) -> Result<Checked, ToolError> {
     let refuses = |path: &VaultPath| match context.vault.new_path(path.as_str()) {
         Err(error) if error.code() == ErrorCode::ProtectedPath => Some(error.to_string()),
@@ -54,7 +54,7 @@ pub(super) fn held(context: &Context, file: &RuleFile) -> Result<Checked, ToolEr
     plans::over_vault(context, &[], |world| Ok(check::check(file, world.scope, &refuses)))
 }
 
-/// Notes that rules nearly take, as the caller sees the vault: at most `most` a rule.
+/// Near misses of rules in the caller's view: at most `most` a rule.
 ///
 /// # Errors
 /// The caller withdrew.

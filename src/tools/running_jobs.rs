@@ -1,35 +1,35 @@
-//! The jobs that run now, so that another client than the one that began a job can stop it.
+//! The registry of running jobs, by which any client can stop a job.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The jobs of this process that run now. Clones share their state.
+/// The running jobs of this process. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct RunningJobs(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The number of each job, and whether it is to stop.
+    /// Jobs by number, with whether a stop was requested.
     jobs: Mutex<HashMap<i64, bool>>,
     /// Notified whenever a job ends.
     ended: Condvar,
 }
 
-/// A running job; dropped at its end.
+/// The registration of a running job; dropped at its end.
 pub(super) struct RunningJob {
     jobs: RunningJobs,
     id: i64,
 }
 
 impl RunningJobs {
-    /// Registers a job that begins.
+    /// Registers a job.
     pub(super) fn begin(&self, id: i64) -> RunningJob {
         self.jobs().insert(id, false);
         RunningJob { jobs: self.clone(), id }
     }
 
-    /// Asks a job to stop, and waits for its end for as long as `limit`. Returns whether it ran.
+    /// Requests a job to stop, and waits for its end up to `limit`. Returns whether it was running.
     pub(super) fn stop(&self, id: i64, limit: Duration) -> bool {
         let mut jobs = self.jobs();
         let Some(is_to_stop) = jobs.get_mut(&id) else { return false };
@@ -45,7 +45,7 @@ impl RunningJobs {
 }
 
 impl RunningJob {
-    /// Whether somebody asked it to stop.
+    /// Whether a stop was requested.
     pub(super) fn is_to_stop(&self) -> bool {
         self.jobs.jobs().get(&self.id).copied().unwrap_or(false)
     }

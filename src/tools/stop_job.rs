@@ -1,20 +1,20 @@
-//! A running job stopped by somebody else than its caller.
+//! Stops a running job for any client.
 
 use std::time::Duration;
 
 use super::jobs::Job;
 use super::{Context, ToolError};
 
-/// A job that was asked to stop.
+/// The result of a stop request.
 #[derive(Debug, Clone)]
 pub struct StoppedJob {
-    /// The word for where it stands now; `running` while it is still at the piece that it was at.
+    /// The state as a word; `running` while the current piece continues.
     pub state: &'static str,
-    /// How many of its items are done.
+    /// The number of completed items.
     pub done: usize,
-    /// All its items.
+    /// The number of all items.
     pub total: usize,
-    /// The change set of what is done.
+    /// The job's change set.
     pub change_set: Option<u64>,
 }
 

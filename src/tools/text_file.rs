@@ -1,4 +1,4 @@
-//! What several tools do with a text file: read it whole as text, and say sizes and times.
+//! Shared by tools on text files: reading a file whole as text, and printing sizes and times.
 
 use chrono::{DateTime, Datelike, Local, Offset, SecondsFormat, TimeZone, Timelike};
 
@@ -8,7 +8,7 @@ use crate::note::path::VaultPath;
 use crate::note::text::{NotText, NotTextReason, Text};
 use crate::vault::{FileContent, Revision, Vault};
 
-/// A text file as found and read.
+/// A text file that was read.
 pub(super) struct TextFile {
     pub path: VaultPath,
     pub content: FileContent,
@@ -40,7 +40,7 @@ impl TextFile {
         }
     }
 
-    /// Refuses a change based on another version than the one that was read.
+    /// Rejects a change that is based on another revision.
     pub fn expect(&self, revision: Option<&str>) -> Result<(), ToolError> {
         match revision.map(parse_revision).transpose()? {
             Some(expected) if expected != self.content.revision => {
@@ -52,7 +52,7 @@ impl TextFile {
     }
 }
 
-/// Refuses a result that no tool could read again.
+/// Rejects a result that is too large for tools to read.
 pub(super) fn fits(vault: &Vault, path: &VaultPath, bytes: usize) -> Result<(), ToolError> {
     let (size, limit) = (bytes as u64, vault.max_file_bytes());
     match size > limit {
@@ -94,9 +94,9 @@ pub(super) fn written<Z: TimeZone>(moment: &DateTime<Z>, is_short: bool) -> Stri
     let Some(year) = u32::try_from(local.year()).ok().filter(|year| *year < 10_000) else {
         return moment.fixed_offset().to_rfc3339_opts(SecondsFormat::Secs, is_short);
     };
-    // An offset with seconds is rounded to minutes.
+    // RFC 3339 offsets have minutes, so seconds are rounded.
     let minutes = (offset.unsigned_abs() + 30) / 60;
-    // A leap second is the sixtieth.
+    // A leap second is printed as 60.
     let second = local.second() + local.nanosecond() / 1_000_000_000;
     let (date, time) = (
         [year / 100, year % 100, local.month(), local.day()],
@@ -147,7 +147,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A path for reading: what would mislead the eye is written out.
+/// A path for people: misleading characters are escaped.
 pub(super) fn shown(path: &str) -> String {
     match path.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         true => path.to_owned(),
@@ -155,7 +155,7 @@ pub(super) fn shown(path: &str) -> String {
     }
 }
 
-/// A number with its noun: `1 file`, `3 files`.
+/// A count with its noun: `1 file`, `3 files`.
 pub(super) fn count(number: usize, noun: &str) -> String {
     match (number, noun.strip_suffix('y')) {
         (1, _) => format!("1 {noun}"),

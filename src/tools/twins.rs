@@ -1,4 +1,4 @@
-//! Names that are taken already, however they are spelt and wherever the note lies.
+//! Detection of names that an existing note already has, in any spelling and folder.
 
 use serde_json::json;
 

@@ -1,14 +1,14 @@
-//! Times as people and models say them: `2026-11-20`, `2026-11-20 14:30`, `2h`, `3 days`, `today`.
+//! Parses times of people and models: `2026-11-20`, `2026-11-20 14:30`, `2h`, `3 days`, `today`.
 
 use chrono::{DateTime, Days, Duration, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 
 use super::ToolError;
 use crate::note::code::ErrorCode;
 
-/// The moment that `text` means, seen from `now`; a day begins at midnight, local time.
+/// The time that `text` means relative to `now`; a day begins at local midnight.
 ///
 /// # Errors
-/// `invalid_input` for what is no time.
+/// `invalid_input` if it is not a time.
 pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolError> {
     let asked = text.trim().to_lowercase();
     age(&asked)
@@ -57,7 +57,7 @@ fn exactly(text: &str) -> Option<DateTime<Local>> {
     forms.iter().find_map(|form| local(NaiveDateTime::parse_from_str(text, form).ok()?))
 }
 
-/// In the hour that a clock change repeats, the first; in the one it skips, none.
+/// The first of two instants in a repeated hour; `None` in a skipped hour.
 fn local(time: NaiveDateTime) -> Option<DateTime<Local>> {
     Local.from_local_datetime(&time).earliest()
 }

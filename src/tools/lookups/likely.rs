@@ -1,22 +1,21 @@
-//! Notes and folders for somebody who types part of a name: the likeliest first.
+//! Completion of names of notes and folders, best first.
 
 use crate::note::fold::fold_key;
 use crate::vault::{Kind, Vault};
 
-/// Characters of what is typed that count.
+/// Significant characters of the input.
 const TYPED: usize = 200;
 
-/// A file or folder that could be meant.
+/// A completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likely {
     /// Its path from the vault's root.
     pub path: String,
-    /// What is none is a note or another file.
+    /// Whether it is a folder; else it is a note or another file.
     pub is_folder: bool,
 }
 
-/// What could be meant, from the catalogue alone: what is protected is not in it. The first `limit`, and how
-/// many there are.
+/// The first `limit` completions, and their total. Uses only the catalogue, which has no protected files.
 pub fn likely(vault: &Vault, typed: &str, limit: usize) -> (Vec<Likely>, usize) {
     let typed: String = typed.chars().take(TYPED).collect();
     let wanted = Wanted::new(&typed);
@@ -37,7 +36,7 @@ pub fn likely(vault: &Vault, typed: &str, limit: usize) -> (Vec<Likely>, usize) 
         }
     }
     let total = found.len();
-    // Of many only the first have to be in order.
+    // Only the first of many need to be sorted.
     if total > limit {
         found.select_nth_unstable_by_key(limit, |(rank, sort, age, _)| (*rank, *sort, *age));
         found.truncate(limit);
@@ -50,7 +49,7 @@ pub fn likely(vault: &Vault, typed: &str, limit: usize) -> (Vec<Likely>, usize) 
     (found.collect(), total)
 }
 
-/// People mean notes mostly, then folders.
+/// Notes precede folders, and folders other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
     Note,
@@ -58,7 +57,7 @@ enum Sort {
     File,
 }
 
-/// What was typed, folded as paths are.
+/// The folded input.
 struct Wanted {
     whole: String,
     words: Vec<String>,
@@ -71,7 +70,7 @@ impl Wanted {
         Self { whole, words }
     }
 
-    /// How well the folded path `key` fits, the least best; none where it does not.
+    /// The rank of the folded path `key`, lowest best; `None` if it does not match.
     fn rank(&self, key: &str, kind: Sort) -> Option<u8> {
         let path = match kind {
             Sort::Note => key.strip_suffix(".md").unwrap_or(key),
@@ -102,7 +101,7 @@ impl Wanted {
     }
 }
 
-/// Whether all characters of `typed` occur in `name` in this order: `mtg` in `meeting`.
+/// Whether `typed` is a subsequence of `name`: `mtg` of `meeting`.
 fn is_spread(typed: &str, name: &str) -> bool {
     let mut rest = name.chars();
     typed.chars().filter(|c| !c.is_whitespace()).all(|wanted| rest.any(|c| c == wanted))

@@ -1,8 +1,7 @@
-//! What doors read beside the tools: notes as resources, prompts, and what could be meant by what is typed.
+//! Lookups of doors besides the tools: notes as resources, prompts, and completion.
 //!
-//! A lookup is called like a tool, so that permission, rate, paths, hooks and the audit hold for it, but it is
-//! none: no list offers it to a model, and its name is that of the method by which a client asks. What a
-//! protocol calls things is that protocol's room's affair.
+//! A lookup is called like a tool, so that permission, rate, paths, hooks and the audit apply, but it is not listed as
+//! one, and its name is that of the client's method. Names of a protocol belong to that protocol's room.
 
 mod complete;
 mod likely;

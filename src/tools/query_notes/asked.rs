@@ -1,4 +1,4 @@
-//! What was asked, as a query that can be run, or why it cannot be.
+//! Converts the tool's input to a query.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -24,16 +24,16 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-/// What was asked, ready to be run.
+/// A query that can be run.
 pub(super) struct Asked {
     pub query: Query,
     /// The view of a base.
     pub view: Option<Text>,
-    /// The file that holds the base.
+    /// The file that contains the base.
     pub base: Option<VaultPath>,
-    /// The base, to be checked.
+    /// The base, for the check.
     file: Option<base_file::BaseFile>,
-    /// The expressions that were given with the call.
+    /// The expressions of the input.
     expressions: Vec<Arc<Expression>>,
 }
 
@@ -67,7 +67,7 @@ impl Asked {
                 None => own,
             });
             if asked.base.is_none() {
-                // What the condition reads is what one wants to see of what fits.
+                // By default show the properties that the condition reads.
                 let column = |name: &Text| shown_column(ColumnKey::Note(Arc::clone(name)));
                 asked.query.columns = condition.properties.iter().map(column).collect();
             }
@@ -98,7 +98,7 @@ impl Asked {
                 };
                 let expression = asked.expression("sort", text, Dialect::Bases)?;
                 let key = key(&expression).unwrap_or_else(|| {
-                    // Rows are sorted by keys: what is none becomes a formula, under a name that no base can give.
+                    // Rows are sorted by keys. Another expression becomes a formula with a name that no base can use.
                     let name: Text = format!("\u{0}sort {}", asked.query.formulas.len()).into();
                     asked.query.formulas.push((Arc::clone(&name), expression));
                     ColumnKey::Formula(name)
@@ -118,7 +118,7 @@ impl Asked {
             }
             _ => (asked, None),
         };
-        // A base is rarely named with its ending.
+        // The extension `.base` may be omitted.
         let with_ending = format!("{name}.base");
         let name = match context.vault.resolve(&with_ending, Want::File) {
             Ok(_) if block.is_none() => with_ending.as_str(),
@@ -175,7 +175,7 @@ impl Asked {
         })
     }
 
-    /// An expression of `text`, which the argument `name` gave.
+    /// Parses `text`, the value of the argument `name`.
     fn expression(
         &mut self,
         name: &str,
@@ -195,7 +195,7 @@ impl Asked {
         Ok(parsed)
     }
 
-    /// What may not mean what was meant, in the base and in the call.
+    /// Warnings about the base and the input.
     pub fn warnings(&self, moment: &Moment<'_>) -> Vec<Diagnostic> {
         let checker = Checker::new(Some(moment));
         let mut found = self.file.as_ref().map(|base| base.check(&checker)).unwrap_or_default();
@@ -206,19 +206,19 @@ impl Asked {
     }
 }
 
-/// Faults of a base that are named beside the first.
+/// The most faults of a base listed after the first.
 const MOST_FAULTS: usize = 4;
 
-/// The shape of a base, for those who wrote it wrong.
+/// An example of a base for error messages.
 const BASE_CARD: &str = "a base has `filters`, `formulas`, `properties`, `summaries` and `views`; a view has `type`, \
     `name`, `filters`, `order`, `sort`, `groupBy`, `limit` and `summaries`";
 
-/// What the classic dialect has, for those who wrote it wrong.
+/// A summary of the classic dialect for error messages.
 const CLASSIC_CARD: &str = "fields: file.name file.ext file.size file.path file.modifiedAt file.createdAt file.mimeType \
     file.isHidden\nof texts: contains() startsWith() endsWith() matches()\n\
     operators: == != < <= > >= IN [..] MATCHES '..' AND OR NOT";
 
-/// The error for an expression or a base that cannot be run.
+/// The error for an invalid expression or base.
 fn refused(diagnostic: &Diagnostic, source: &str) -> ToolError {
     let code = match diagnostic.kind {
         Kind::InvalidPattern => ErrorCode::InvalidPattern,
@@ -240,7 +240,7 @@ fn refused(diagnostic: &Diagnostic, source: &str) -> ToolError {
     }
 }
 
-/// The column that an expression is, where it is no more than a key.
+/// The column of an expression that is a mere key.
 fn key(expression: &Expression) -> Option<ColumnKey> {
     match &expression.root.node {
         Node::Property(name) => Some(ColumnKey::Note(Arc::clone(&expression.properties[*name]))),
@@ -256,7 +256,7 @@ fn shown_column(key: ColumnKey) -> ShownColumn {
     ShownColumn { title: written(&key).into(), key, expression: None }
 }
 
-/// A key as expressions write it.
+/// The expression for a key.
 pub(super) fn written(key: &ColumnKey) -> String {
     match key {
         ColumnKey::File(name) => format!("file.{name}"),

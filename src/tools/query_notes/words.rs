@@ -1,4 +1,4 @@
-//! The answer as text.
+//! The result as text.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::super::paging;
 use super::super::text_file::{count, shown};
 use super::{Explanation, Output, Part, PartOutcome, Read, RowErrors, Summary, Warning};
 
-/// Characters of a cell in the text of an answer; the data has all of it.
+/// The most characters of a cell in the text; the data is complete.
 const MAX_CELL: usize = 160;
 
 pub(super) fn words(data: &Output, skipped: usize) -> String {
@@ -44,7 +44,7 @@ pub(super) fn words(data: &Output, skipped: usize) -> String {
     text
 }
 
-/// What may be wrong with the question or is missing in the answer.
+/// Warnings about the query, and notes on missing results.
 fn warn(data: &Output, text: &mut String) {
     for warning in &data.warnings {
         let Warning { message, line, column, .. } = warning;
@@ -78,7 +78,7 @@ fn line(cells: impl Iterator<Item = String>, text: &mut String) {
     text.push('\n');
 }
 
-/// A cell's text on one line, cut where it is long.
+/// A cell's text as one line, shortened.
 fn cell(text: &str) -> String {
     let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut short: String = characters.by_ref().take(MAX_CELL).collect();
