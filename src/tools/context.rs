@@ -65,7 +65,7 @@ pub struct Context {
     pub host: Option<Arc<dyn Host>>,
     /// Listeners for events of plans and jobs.
     pub listeners: Listeners,
-    /// The running jobs.
+    /// The registry by which any client stops a job.
     pub running_jobs: RunningJobs,
 }
 

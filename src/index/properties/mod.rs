@@ -31,7 +31,7 @@ use rows::Table;
 pub enum NotRead {
     /// It exceeds the limit of files that are read whole.
     TooLarge,
-    /// It is not text.
+    /// It is binary, or in an encoding other than UTF-8 and UTF-16.
     NotText,
     /// It could not be read.
     Unreadable,
