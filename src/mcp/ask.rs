@@ -1,15 +1,15 @@
-//! A question to the client itself, about a call of its own: it is the call's result, and the client makes
-//! the call again with the answer.
+//! Questions to the client about its own call: the question is the call's result, and the client repeats the call with
+//! the answer.
 
 use serde_json::{Map, Value, json};
 
 use super::fault::Fault;
 use crate::protocol::envelope::RequestId;
 
-/// By which the client tells this question from others.
+/// The id of the question.
 const NAME: &str = "approval";
 
-/// Characters of a diff that the question shows.
+/// The most characters of a diff in the question.
 const MAX_DIFF: usize = 2_000;
 
 /// Whether a client with these capabilities can show its user a form.
@@ -17,30 +17,30 @@ pub(super) fn can_ask(capabilities: &Value) -> bool {
     let Some(ways) = capabilities.get("elicitation").and_then(Value::as_object) else {
         return false;
     };
-    // Who names no way can show a form.
+    // A client that names no mode supports forms.
     ways.contains_key("form") || !ways.contains_key("url")
 }
 
-/// What a client says when it makes a call again.
+/// The client's answer in a repeated call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// What it was given with the question.
+    /// The state that came with the question.
     pub state: String,
     pub said: Said,
 }
 
-/// How a question was answered.
+/// The answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     Yes,
     No,
     /// The user closed the form.
     Dismissed,
-    /// The answer is missing, or is none that was offered.
+    /// The answer is missing or is not one of the choices.
     Nothing,
 }
 
-/// The answer that these params bring, where they bring one.
+/// The answer in these params, if any.
 ///
 /// # Errors
 /// They do not fit.
@@ -67,7 +67,7 @@ pub(super) fn reply(params: &Map<String, Value>) -> Result<Option<Reply>, Fault>
     Ok(Some(Reply { state, said }))
 }
 
-/// The result that asks whether the user agrees to `title`, for these reasons; `diff` shows what would change.
+/// The result that asks the user to approve `title` for these reasons; `diff` shows the change.
 #[must_use]
 pub fn question(
     id: &RequestId,
@@ -99,7 +99,7 @@ pub fn question(
     required(id, &json!({ NAME: ask }), state)
 }
 
-/// A result that wants these things of the client first.
+/// A result that requires these inputs of the client.
 pub(super) fn required(id: &RequestId, requests: &Value, state: &str) -> String {
     let mut result = Map::new();
     super::identity::sign(&mut result);

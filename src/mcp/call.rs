@@ -1,4 +1,4 @@
-//! The call of a tool or a lookup, and what its answer is on the wire.
+//! Calls of tools and lookups, and their answers on the wire.
 
 use std::convert::Infallible;
 
@@ -13,24 +13,24 @@ use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::quoted;
 use crate::tools::{Answer, Definition, Facts, Tier, ToolError};
 
-/// A tool that a client calls, or what it looks up.
+/// A call of a tool or lookup by a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// What the answer must carry.
+    /// The id for the answer.
     pub id: RequestId,
-    /// How the client speaks.
+    /// The era of the request.
     pub era: Era,
-    /// What it calls itself, where this message says so.
+    /// The client's name, if the message has it.
     pub client: Option<String>,
     /// The name of the tool or the lookup.
     pub tool: String,
     pub arguments: Map<String, Value>,
-    /// Whether the client can ask its user something.
+    /// Whether the client can ask its user.
     pub can_ask: bool,
-    /// What the client was asked when it made this call before, and has answered.
+    /// The client's answer to the question of an earlier attempt at this call.
     pub reply: Option<Reply>,
     what: What,
-    /// By which the client knows what is told while a tool is at work, where it wants that.
+    /// The token for progress notifications, if the client wants them.
     progress: Option<Value>,
 }
 
@@ -41,7 +41,7 @@ enum What {
     Lookup(Lookup),
 }
 
-/// An answer, and the HTTP status that goes with it.
+/// An answer with its HTTP status.
 pub type Answered = (u16, String);
 
 impl Call {
@@ -70,13 +70,13 @@ impl Call {
         Self { id, era, client, tool, arguments, can_ask, reply, what, progress: None }
     }
 
-    /// Whether the client wants to be told while it is at work.
+    /// Whether the client wants progress notifications.
     #[must_use]
     pub fn wants_progress(&self) -> bool {
         self.progress.is_some()
     }
 
-    /// That it is at work, for the time `step`, from 1.
+    /// A progress notification; `step` counts from 1.
     #[must_use]
     pub fn progress(&self, step: u64, is_asking: bool) -> String {
         let message = match is_asking {
@@ -89,13 +89,13 @@ impl Call {
         .to_string()
     }
 
-    /// Whether it is a lookup: it only reads, and is quick.
+    /// Whether it is a lookup, which only reads and is quick.
     #[must_use]
     pub fn is_lookup(&self) -> bool {
         matches!(self.what, What::Lookup(_))
     }
 
-    /// What was answered, in at most `most` bytes.
+    /// The answer to a completed call, in at most `most` bytes.
     #[must_use]
     pub fn answer(&self, answered: Result<Answer<Facts>, ToolError>, most: u64) -> Answered {
         match &self.what {
@@ -151,7 +151,7 @@ impl Call {
         (fault.status(self.era), fault.text(Some(&self.id)))
     }
 
-    /// What is said where it came to no answer.
+    /// The answer to a call without a result.
     #[must_use]
     pub fn failed(&self, message: &str, hint: Option<&str>) -> Answered {
         match self.what {
@@ -167,13 +167,13 @@ impl Call {
         }
     }
 
-    /// What is said to a call that is not begun.
+    /// The answer to a call that was not started.
     #[must_use]
     pub fn refused(&self, error: impl Into<Fault>) -> Answered {
         self.fault(&error.into())
     }
 
-    /// Text alone: beside structured content, clients show their model no text.
+    /// Text only: clients that get structured content do not show the text to their model.
     fn result(&self, text: &str, is_error: bool) -> String {
         let written = envelope::answer_of(&self.id, text.len() + text.len() / 16 + 256, |json| {
             json.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
@@ -197,7 +197,7 @@ impl Call {
     }
 }
 
-/// Whoever reads of a change is told how to take it back.
+/// Adds how to undo a change.
 fn text_of_change(answer: Answer<Facts>) -> String {
     match answer.data.value()["change_set"].as_u64() {
         Some(set) => format!("{}\nchange set {set}; `undo` takes it back", answer.text),

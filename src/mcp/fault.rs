@@ -1,4 +1,4 @@
-//! What is wrong with a message, in JSON-RPC's numbers.
+//! Errors of messages, with their JSON-RPC codes.
 
 use serde_json::{Value, json};
 
@@ -6,30 +6,30 @@ use super::Era;
 use crate::protocol::envelope::RequestId;
 use crate::protocol::error::{ErrorObject, Kind};
 
-/// The params do not fit, or name what is not there.
+/// The params are invalid, or name something that does not exist.
 pub const INVALID_PARAMS: i32 = -32602;
 
-/// The headers of a request say something else than its body.
+/// The headers of a request contradict its body.
 pub const HEADER_MISMATCH: i32 = -32020;
 
-/// A version that is not spoken here.
+/// An unsupported version.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
-/// There is no such resource, in the legacy era.
+/// Unknown resource in the legacy era.
 pub const MISSING: i32 = -32002;
 
-/// The policy does not let these clients do it.
+/// Denied by the policy for these clients.
 pub const FORBIDDEN: i32 = -32003;
 
-/// Too much is asked at once; it may be asked again.
+/// Too many requests; the client may retry.
 pub const BUSY: i32 = -32001;
 
-/// It could not be done, by no fault of the message's.
+/// An internal error.
 pub const INTERNAL: i32 = -32603;
 
 const UNKNOWN_METHOD: i32 = -32601;
 
-/// Why a message is not answered as it wished.
+/// An error of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     code: i32,
@@ -38,29 +38,29 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault of this number.
+    /// Creates an error with this code.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Params that do not fit.
+    /// Invalid params.
     pub fn params(message: impl Into<String>) -> Self {
         Self::new(INVALID_PARAMS, message)
     }
 
-    /// No such method.
+    /// Unknown method.
     pub fn unknown_method(method: &str) -> Self {
         ErrorObject::unknown_method(method).into()
     }
 
-    /// The same with facts for programs.
+    /// Adds data for programs.
     #[must_use]
     pub fn data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
     }
 
-    /// The HTTP status that goes with it.
+    /// The HTTP status of the error.
     #[must_use]
     pub fn status(&self, era: Era) -> u16 {
         match (era, self.code) {
@@ -70,7 +70,7 @@ impl Fault {
         }
     }
 
-    /// As it is sent; without an id where that could not be read.
+    /// The error answer; without an id if that could not be read.
     #[must_use]
     pub fn text(&self, id: Option<&RequestId>) -> String {
         let mut error = json!({ "code": self.code, "message": self.message });

@@ -1,4 +1,4 @@
-//! The tools, as clients are shown them.
+//! The list of tools for clients.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::settings::Settings;
 use crate::protocol::tools::ToolAnnotations;
 use crate::tools::{Definition, Registry, Tier};
 
-/// Characters of an answer that a client may show its model whole, of a tool with long answers.
+/// The most characters that a client may show to its model unshortened, for tools with long answers.
 const LONG_ANSWER: u32 = 120_000;
 
-/// What a client may assume of a tool.
+/// The annotations of a tool.
 #[must_use]
 pub fn annotations(tool: &Definition) -> ToolAnnotations {
     ToolAnnotations {
@@ -21,13 +21,13 @@ pub fn annotations(tool: &Definition) -> ToolAnnotations {
     }
 }
 
-/// The tool of this name, where clients may call it.
+/// The tool with this name, if clients may call it.
 pub fn find<'a>(tools: &'a Registry, settings: &Settings, name: &str) -> Option<&'a Definition> {
     tools.get(name).map(AsRef::as_ref).filter(|tool| settings.offer(tool))
 }
 
-/// All that clients may call, sorted by name. The list is the same whatever is connected: clients keep
-/// it, and models' caches with it.
+/// All tools for clients, sorted by name. The list does not depend on connected programs, since clients and the prompt
+/// caches of models keep it.
 #[must_use]
 pub fn all(tools: &Registry, settings: &Settings) -> Vec<Value> {
     let all = tools.iter().filter(|tool| settings.offer(tool)).map(shown);
@@ -36,15 +36,15 @@ pub fn all(tools: &Registry, settings: &Settings) -> Vec<Value> {
     all.collect()
 }
 
-/// Without the schema of its answer: clients that see one show their model that in place of the text.
+/// Without an output schema: clients that get one show their model the structured result instead of the text.
 fn shown(tool: &Definition) -> Value {
     let mut schema = tool.input_schema.clone();
-    // It stands beside the schema, and each byte is part of every conversation.
+    // The tool has it already, and each byte is part of every conversation.
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("description");
     }
     if let Some((argument, word)) = tool.only_new {
-        // As `calls` fills it in for these clients.
+        // The default that `calls` uses for these clients.
         schema["properties"][argument]["default"] = word.into();
     }
     let mut shown = json!({
@@ -54,7 +54,7 @@ fn shown(tool: &Definition) -> Value {
         "inputSchema": schema,
         "annotations": annotations(tool),
     });
-    // It stands above already.
+    // Already included above.
     if let Some(annotations) = shown["annotations"].as_object_mut() {
         annotations.remove("title");
     }

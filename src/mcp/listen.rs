@@ -1,4 +1,4 @@
-//! What a client is told of as it happens: `subscriptions/listen`, which is answered when it ends.
+//! Event subscriptions: `subscriptions/listen`, whose answer comes when it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,44 +13,44 @@ use crate::protocol::envelope::RequestId;
 use crate::protocol::events::{ChangedKind, ChangedParams, EntryKind};
 use crate::protocol::settings::ConfigReloadedParams;
 
-/// Resources of which one client may be told.
+/// The most resources that a client may subscribe to.
 pub const MOST: usize = 100;
 
-/// Where each message says which request it belongs to.
+/// The `_meta` key of the request to which a message belongs.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// What a client wants to be told.
+/// The subscription of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listen {
     id: RequestId,
     tools: bool,
     resources: bool,
     prompts: bool,
-    /// Paths of resources, with their addresses as the client wrote them.
+    /// Paths of resources, with their URIs in the client's spelling.
     updates: BTreeMap<String, String>,
 }
 
-/// Something that it is told.
+/// A notification to the client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
-    /// The list of tools is another.
+    /// The list of tools changed.
     Tools,
-    /// The list of resources is another.
+    /// The list of resources changed.
     Resources,
-    /// The list of prompts is another.
+    /// The list of prompts changed.
     Prompts,
-    /// This resource is another.
+    /// A resource changed.
     Updated {
-        /// Its address, as the client wrote it.
+        /// Its URI in the client's spelling.
         uri: String,
     },
 }
 
 impl Listen {
-    /// What these params ask for.
+    /// Parses the params of a subscription.
     ///
     /// # Errors
-    /// They do not fit.
+    /// The params are invalid.
     pub(super) fn of(id: RequestId, params: &Map<String, Value>) -> Result<Self, Fault> {
         let Some(Value::Object(wanted)) = params.get("notifications") else {
             return Err(Fault::params("`notifications` must be an object"));
@@ -79,13 +79,13 @@ impl Listen {
         Ok(Self { id, tools, resources, prompts, updates })
     }
 
-    /// Whether it wants to hear of other prompts.
+    /// Whether it includes changes of prompts.
     #[must_use]
     pub fn hears_of_prompts(&self) -> bool {
         self.prompts
     }
 
-    /// The first message: what it will be told of.
+    /// The first message: the accepted subscription.
     #[must_use]
     pub fn acknowledged(&self) -> String {
         let mut honoured = Map::new();
@@ -106,8 +106,7 @@ impl Listen {
         self.notification("notifications/subscriptions/acknowledged", params)
     }
 
-    /// What it is told because of an event, as all clients of the daemon hear it. The notes in the folder
-    /// `templates` are prompts.
+    /// The notifications for an event of the daemon. Notes in the folder `templates` are prompts.
     #[must_use]
     pub fn because_of(&self, event: &str, templates: Option<&str>) -> BTreeSet<Told> {
         let mut told = BTreeSet::new();
@@ -128,7 +127,7 @@ impl Listen {
             let is_template = |path: &String| {
                 templates.is_some_and(|folder| {
                     let rest = path.strip_prefix(folder);
-                    // A folder on the way takes what is in it along.
+                    // A moved folder moves its content.
                     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                         || folder.strip_prefix(&**path).is_some_and(|rest| rest.starts_with('/'))
                 })
@@ -141,7 +140,7 @@ impl Listen {
         told
     }
 
-    /// The message that tells it.
+    /// The message of a notification.
     #[must_use]
     pub fn tell(&self, told: &Told) -> String {
         match told {
@@ -154,7 +153,7 @@ impl Listen {
         }
     }
 
-    /// The last message: nothing more is told.
+    /// The last message, which ends the subscription.
     #[must_use]
     pub fn ended(&self) -> String {
         let mut result = Map::new();

@@ -1,4 +1,4 @@
-//! What is asked beside tools: resources, prompts, completion. Each is looked up under the name of its method.
+//! Requests other than tool calls: resources, prompts, completion. Each is a lookup with the name of its method.
 
 use serde_json::{Map, Value, json};
 
@@ -9,12 +9,12 @@ use super::uri;
 use crate::note::code::ErrorCode;
 use crate::tools::ToolError;
 
-/// What is looked up.
+/// The kind of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lookup {
     Resources,
     Resource {
-        /// As the client wrote it.
+        /// In the client's spelling.
         uri: String,
     },
     Prompts,
@@ -25,10 +25,10 @@ pub(super) enum Lookup {
 /// A lookup with its arguments.
 pub(super) type Asked = (Lookup, Map<String, Value>);
 
-/// What this request looks up, and with which arguments; `None` where it looks up nothing.
+/// The lookup of a request with its arguments; `None` for other requests.
 ///
 /// # Errors
-/// Its params do not fit.
+/// The params are invalid.
 pub(super) fn of(
     method: &str,
     params: &Map<String, Value>,
@@ -54,7 +54,7 @@ fn cursor(params: &Map<String, Value>) -> Result<Map<String, Value>, Fault> {
     }
 }
 
-/// Refuses a cursor to a list that comes whole.
+/// Rejects a cursor for an unpaged list.
 pub(super) fn no_cursor(params: &Map<String, Value>) -> Result<(), Fault> {
     match params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         true => Err(Fault::params("there is no such cursor: the list comes whole")),
@@ -109,7 +109,7 @@ fn missing(uri: &str, why: &str, era: Era) -> Fault {
 }
 
 impl Lookup {
-    /// What was found, as the protocol has it.
+    /// The result in the protocol's form.
     pub fn result(&self, found: &Value, era: Era) -> Value {
         let modern = |result, milliseconds| match era {
             Era::Modern => kept(result, milliseconds, "private"),
@@ -159,7 +159,7 @@ impl Lookup {
         }
     }
 
-    /// Why nothing was found.
+    /// The error for a failed lookup.
     pub fn fault(&self, error: &ToolError, era: Era) -> Fault {
         let why = match &error.hint {
             Some(hint) => format!("{}; {hint}", error.message),
@@ -182,7 +182,7 @@ impl Lookup {
         }
     }
 
-    /// What is said where the answer has more bytes than a message may have.
+    /// The error for an answer that exceeds the size limit of messages.
     pub fn too_long(&self, bytes: usize) -> Fault {
         let hint = match self {
             Self::Resource { .. } | Self::Prompt => "; the tool `read_file` reads it in parts",
@@ -192,7 +192,7 @@ impl Lookup {
     }
 }
 
-/// A note of a list.
+/// A note as a resource of a list.
 fn note(found: &Value) -> Value {
     let path = found["path"].as_str().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -206,7 +206,7 @@ fn note(found: &Value) -> Value {
     })
 }
 
-/// The templates of resources' addresses.
+/// The templates of resource URIs.
 pub(super) fn templates() -> Value {
     json!({ "resourceTemplates": [{
         "uriTemplate": uri::TEMPLATE,
@@ -216,7 +216,7 @@ pub(super) fn templates() -> Value {
     }] })
 }
 
-/// The kind of file that a name says.
+/// The media type by file name.
 fn mime(path: &str) -> Option<&'static str> {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())?;
     Some(match &*ending {

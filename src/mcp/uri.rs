@@ -1,12 +1,12 @@
-//! What a file of the vault is called as a resource: `vault:///Folder/A%20note.md`.
+//! URIs of files as resources: `vault:///Folder/A%20note.md`.
 
 /// Before the path.
 const PREFIX: &str = "vault:///";
 
-/// All of them, for clients that make their own; the path comes as it is.
+/// The URI template for clients that build URIs; the path is not encoded.
 pub const TEMPLATE: &str = "vault:///{+path}";
 
-/// The address of a file.
+/// The URI of a file.
 #[must_use]
 pub fn of(path: &str) -> String {
     let mut uri = String::with_capacity(PREFIX.len() + path.len() + 16);
@@ -22,8 +22,8 @@ pub fn of(path: &str) -> String {
     uri
 }
 
-/// The path at an address; `None` where it is no address of a vault. What is not encoded stands for itself:
-/// clients fill the template in their own ways.
+/// The path of a URI; `None` if it is not one of a vault. Unencoded characters are literal, since clients fill the
+/// template in different ways.
 #[must_use]
 pub fn path(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix(PREFIX)?;

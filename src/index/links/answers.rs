@@ -1,4 +1,4 @@
-//! The link graph of a vault, and what can be asked of it once it is up to date.
+//! The link graph of a vault and its queries.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -16,88 +16,86 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
 use crate::vault::{Cancel, Catalogue, LinkFormat, Vault, View};
 
-/// How long a question waits for the first reading of all notes before it is answered from what was read.
+/// The longest wait of a query for the first reading; then it is answered from the notes read so far.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Files whose links are resolved before the catalogue is let go for others.
+/// The number of files whose links are resolved before the catalogue's lock is released.
 const BATCH: usize = 256;
 
-/// A link of a file, and where it leads.
+/// A link with its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
     pub link: Kept,
-    /// Where it leads.
+    /// The target.
     pub resolution: Resolution,
 }
 
-/// The links of one file that lead to another.
+/// The links of one file to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backlinks {
-    /// The file they stand in.
+    /// The file that contains them.
     pub source: VaultPath,
     /// In the order of the text.
     pub links: Vec<Kept>,
 }
 
-/// A link that leads nowhere, or could lead elsewhere.
+/// A broken or ambiguous link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubtful {
-    /// The file it stands in.
+    /// The file that contains it.
     pub source: VaultPath,
-    /// The link and where it leads.
+    /// The link with its target.
     pub lead: Lead,
 }
 
-/// Which notes are asked for.
+/// The kind of notes to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Notes that no other file links to.
+    /// Orphans: notes without links from other files.
     Orphans,
-    /// Notes that link to nothing that exists beside themselves.
+    /// Dead ends: notes without links to other existing files.
     DeadEnds,
 }
 
 /// A tag of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagCount {
-    /// As spelt where it comes first, without `#`.
+    /// In its first spelling, without `#`.
     pub name: String,
-    /// Notes that have it, or a tag nested in it.
+    /// The number of notes with the tag or one nested in it.
     pub notes: usize,
-    /// How often it stands there, nested tags included.
+    /// The number of occurrences, including nested tags.
     pub uses: usize,
 }
 
-/// The link graph of a vault. A cheap clone over shared state.
+/// The link graph of a vault. Clones share it.
 #[derive(Clone)]
 pub struct Links(pub(super) Arc<Lasting<Graph>>);
 
 impl Links {
-    /// The graph of `vault`; nothing is read yet.
+    /// Creates the graph of `vault` without reading anything.
     pub(in crate::index) fn new(vault: Vault, feed: &Feed) -> Self {
         Self(Arc::new(Lasting::new(vault, feed)))
     }
 
-    /// Goes by what an earlier run saved in `state`, the steward's folder for the vault.
+    /// Loads the graph that an earlier run saved in `state`, the steward's folder for the vault.
     pub fn remember(&self, state: &Path) {
         self.0.remember(state);
     }
 
-    /// The same, and reads all notes on a thread of its own and saves what is in them: `at_once`, or as soon as
-    /// somebody asks, where nothing was saved yet.
+    /// Loads a saved graph; without one, builds and saves it on a background thread, `at_once` or at the first query.
     pub fn start(&self, state: &Path, at_once: bool) {
         if !self.0.remember(state) || at_once {
             self.0.read_beside(at_once.then_some(Duration::ZERO));
         }
     }
 
-    /// Ends what [`Self::start`] began, and saves what has changed.
+    /// Stops the background thread of [`Self::start`] and saves changes.
     pub fn stop(&self) {
         self.0.stop();
     }
 
-    /// Brings the graph up to date, which the first time reads every note. The other questions do
-    /// not do it by themselves.
+    /// Updates the graph; the first time this reads every note. Queries do not update it themselves.
     ///
     /// # Errors
     /// [`Withdrawn`]; what was read by then stays.
@@ -132,12 +130,12 @@ impl Links {
         Ok(Seen { unread, ..seen })
     }
 
-    /// How much is kept, and what is not; counts it all.
+    /// Statistics of the graph, computed on demand.
     pub fn summary(&self) -> Summary {
         self.graph().summary()
     }
 
-    /// The files whose links are not, or not all, known, by path.
+    /// Files whose links are unknown or incomplete, by path.
     pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
         self.graph().gaps()
     }
@@ -146,13 +144,13 @@ impl Links {
         self.0.fresh.kept()
     }
 
-    /// The graph as somebody sees it who sees this much of the vault: a file beyond is as one that
-    /// does not exist, so that no link leads there and none comes from there.
+    /// The graph in a view of the vault: files outside it count as nonexistent, so no link leads to or
+    /// comes from them.
     pub fn seen_through<'a>(&'a self, view: &'a View) -> Seen<'a> {
         Seen { links: self, view, unread: 0 }
     }
 
-    /// The files below `folder` of which links are kept, by path.
+    /// The files below `folder` with recorded links, by path.
     pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
         let graph = self.graph();
         let mut sources: Vec<VaultPath> =
@@ -162,7 +160,7 @@ impl Links {
     }
 }
 
-/// What of the graph somebody sees, and all that can be asked about it.
+/// The graph in a caller's view, with its queries.
 #[derive(Clone, Copy)]
 pub struct Seen<'a> {
     pub(super) links: &'a Links,
@@ -171,7 +169,7 @@ pub struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// The links of the file at `source` and where each leads; `None` if none are kept of it.
+    /// The links of the file at `source` with their targets; `None` if the file has no record.
     pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
         if self.unread > 0 && self.links.graph().get(source).is_none() {
             self.links.0.fresh.read(source);
@@ -185,29 +183,29 @@ impl Seen<'_> {
         Some(leads.collect())
     }
 
-    /// The files that links may lead to.
+    /// The possible targets of links.
     fn files<'f>(&'f self, catalogue: &'f Catalogue) -> VisibleFiles<'f> {
         VisibleFiles { catalogue, view: self.view }
     }
 
-    /// The files whose links are not, or not all, known, by path.
+    /// Files whose links are unknown or incomplete, by path.
     pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
         let mut gaps = self.links.gaps();
         gaps.retain(|(path, _)| self.view.shows(path));
         gaps
     }
 
-    /// How many files were not read yet, so that nothing is known of their links.
+    /// The number of files that have not been read yet.
     pub fn unread(&self) -> usize {
         self.unread
     }
 
-    /// How many files are looked at.
+    /// The number of files in the graph.
     pub fn count(&self) -> usize {
         self.links.graph().iter().filter(|(path, _)| self.view.shows(*path)).count()
     }
 
-    /// The links of the file at `source` that are wanted, in their order, as they were read last.
+    /// The wanted links of the file at `source`, in order, as last read.
     pub(in crate::index) fn kept_of(
         &self,
         source: &VaultPath,
@@ -218,21 +216,20 @@ impl Seen<'_> {
         links.iter().filter(|link| wanted(link)).cloned().collect()
     }
 
-    /// The files with a link that leads to `target`, by path, as they were read last.
+    /// The files with a link to `target`, by path, as last read.
     pub(in crate::index) fn sources_of(&self, target: &VaultPath) -> Vec<VaultPath> {
         let names = graph::names_of(target);
         let found = self.leading(target, &names, self.named(&names));
         found.into_iter().map(|found| found.source).collect()
     }
 
-    /// Where a linkpath leads from the file at `source`.
+    /// Resolves a linkpath from the file at `source`.
     pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
         let catalogue = self.links.0.fresh.vault.catalogue();
         resolve_among(&self.files(&catalogue), source, link)
     }
 
-    /// Every link that leads to `target`, by the path of the file it stands in. Those in `target`
-    /// itself are among them where they name it.
+    /// Every link to `target`, by the path of its file. Includes links in `target` itself that name it.
     pub fn backlinks(&self, target: &VaultPath) -> Vec<Backlinks> {
         let names = graph::names_of(target);
         let sources = self.named(&names);
@@ -240,13 +237,12 @@ impl Seen<'_> {
         self.leading(target, &names, sources)
     }
 
-    /// How many other files link to `target`, as they were read last.
+    /// The number of other files that link to `target`, as last read.
     pub fn backlinks_as_read(&self, target: &VaultPath) -> usize {
         self.sources_of(target).iter().filter(|source| *source != target).count()
     }
 
-    /// What a wikilink from anywhere has to name to lead to `target`: its name where no other file has that, as
-    /// far as it can be known, else its path.
+    /// The linkpath to `target` that works from any file: its name if that is unique as far as known, else its path.
     pub fn linkpath_to(&self, target: &VaultPath) -> String {
         let format = if self.view.is_all() { LinkFormat::Shortest } else { LinkFormat::Absolute };
         let catalogue = self.links.0.fresh.vault.catalogue();
@@ -254,14 +250,14 @@ impl Seen<'_> {
         paths.into_iter().next().unwrap_or_else(|| target.as_str().to_owned())
     }
 
-    /// The files with a link of one of these names.
+    /// The files with a link that has one of these names.
     fn named(&self, names: &[String]) -> BTreeSet<VaultPath> {
         let mut sources = self.links.graph().sources(names);
         sources.retain(|source| self.view.shows(source));
         sources
     }
 
-    /// Those of the `sources` that have links to `target`, with these links.
+    /// The `sources` with links to `target`, with these links.
     fn leading(
         &self,
         target: &VaultPath,
@@ -284,8 +280,8 @@ impl Seen<'_> {
         found.collect()
     }
 
-    /// Links in files below `folder` (or in the file itself) that lead nowhere, and if `ambiguous`
-    /// also those to which several files answer; by path and place.
+    /// Broken links in files below `folder` (or in the file itself), and with `ambiguous` also ambiguous
+    /// ones; by path and position.
     pub fn doubtful(&self, folder: &VaultPath, ambiguous: bool) -> Vec<Doubtful> {
         let mut found = Vec::new();
         self.resolved(folder, |source, lead| {
@@ -311,11 +307,11 @@ impl Seen<'_> {
         notes.filter(|path| path.is_note() && !linked.contains(path)).collect()
     }
 
-    /// The tags of the notes below `folder`, the commonest first. A nested tag counts for its
-    /// parents too.
+    /// The tags of the notes below `folder`, most frequent first. A nested tag also counts for its
+    /// parents.
     pub fn tags(&self, folder: &VaultPath) -> Vec<TagCount> {
         let mut counts: BTreeMap<String, TagCount> = BTreeMap::new();
-        // Before the graph is held: nobody may hold it twice, or a writer between would block both.
+        // Before the graph's lock is taken: taking it twice would deadlock with a waiting writer.
         let sources = self.sources(folder);
         let graph = self.links.graph();
         for path in sources {
@@ -339,7 +335,7 @@ impl Seen<'_> {
         tags
     }
 
-    /// The notes below `folder` that have the tag `name` or one nested in it, by path.
+    /// The notes below `folder` with the tag `name` or one nested in it, by path.
     pub fn tagged(&self, folder: &VaultPath, name: &str) -> Vec<VaultPath> {
         let wanted = tag::key(name);
         let sources = self.sources(folder);
@@ -382,7 +378,7 @@ fn lead(files: &dyn Files, source: &VaultPath, link: &Kept) -> Lead {
     Lead { resolution: target_of(files, source, link), link: link.clone() }
 }
 
-/// Where a kept link leads. A file that a canvas shows is named by its whole path.
+/// Resolves a recorded link. A canvas names files by their whole path.
 pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &Kept) -> Resolution {
     match link.form {
         Form::CanvasFile => Resolution {
@@ -393,7 +389,7 @@ pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &Kept) -> R
     }
 }
 
-/// The file that a canvas means by this path.
+/// The file with this path in a canvas.
 pub(super) fn file_at<'f>(files: &'f dyn Files, path: &str) -> Option<PathRef<'f>> {
     files.at(&fold::normal(path)).or_else(|| files.at(path))
 }

@@ -1,14 +1,13 @@
-//! How links survive a change of names: snapshot, then compare.
+//! Updates links after a change of names: resolve before and after, then compare.
 //!
-//! Where a link leads now, with its file's new path put in, is where it must lead afterwards. Each
-//! link is resolved twice, among the files as they are and as they will be, by the one resolver;
-//! where the outcomes differ the link gets another linkpath, in the form the vault's settings ask
-//! for, and only one that then leads to the very file. So links in moved notes, links that a
-//! second file of a name would take, and links that a file's going would hand to its namesake are
-//! all the same case. Links that lead nowhere, or to a file that goes, are left.
+//! A link must lead to the same file afterwards, at its new path. Each link is resolved twice by the
+//! same resolver, among the present and the future files. If the results differ, the link gets a new
+//! linkpath in the form of the vault's settings that leads to the file. So links in moved notes, links
+//! that a second file of the same name would capture, and links that fall to a namesake of a removed
+//! file are one case. Broken links and links to removed files stay.
 //!
-//! Nothing is written here: a [`Plan`] holds the new bytes of each file and the revision they rest
-//! on. Finding the links looks at no disk, since the write compares the revision.
+//! Nothing is written here: a [`Plan`] has the new bytes of each file and the revision on which they are
+//! based. Finding links does not access the disk, since the write compares the revision.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -25,82 +24,81 @@ use crate::note::relink::{self, Asked, Goal, Rewritten};
 use crate::note::text::Text;
 use crate::vault::{LinkFormat, Revision, Vault, View};
 
-/// Changed lines told of one file.
+/// The most changed lines listed for a file.
 const MAX_LINES: usize = 10;
 
-/// Characters told of one line.
+/// The most characters shown of a line.
 const MAX_CHARACTERS: usize = 200;
 
-/// What has to be written so that every link leads where it led.
+/// The link updates of a change.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// Files with new links, by path.
+    /// Files with updated links, by path.
     pub rewrites: Vec<Rewrite>,
-    /// Links that cannot be made to lead where they led.
+    /// Links that cannot be updated.
     pub stuck: Vec<Stuck>,
-    /// Files whose links are not known and may have to be rewritten.
+    /// Files whose links are unknown and may need an update.
     pub unknown: Vec<Unknown>,
 }
 
-/// A file with new links.
+/// A file with updated links.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
     /// Its path before the change.
     pub path: VaultPath,
-    /// What it must be to be rewritten; `None` for a text that the change writes itself.
+    /// The required revision; `None` for a text that the change writes itself.
     pub revision: Option<Revision>,
-    /// All of its new bytes.
+    /// Its new content.
     pub content: Vec<u8>,
-    /// How many links are changed.
+    /// The number of changed links.
     pub links: usize,
-    /// The first lines with changed links; none for canvases.
+    /// The first lines with changed links; empty for canvases.
     pub lines: Vec<ChangedLine>,
 }
 
-/// A line with changed links, cut where it is long.
+/// A line with changed links, shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedLine {
     /// Its number, from 1.
     pub line: usize,
     pub before: String,
-    /// As it will be.
+    /// The new line.
     pub after: String,
 }
 
-/// A link that will lead elsewhere, and why that cannot be helped.
+/// A link that will lead elsewhere, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stuck {
-    /// The file it stands in, by its path before the change.
+    /// The path of its file before the change.
     pub path: VaultPath,
-    /// Its line, in a canvas the node's number from 0; none if the whole file is meant.
+    /// Its line, or the index of the node in a canvas; `None` for the whole file.
     pub place: Option<usize>,
-    /// Its linkpath; empty if the whole file is meant.
+    /// Its linkpath; empty for the whole file.
     pub link: String,
-    /// Why.
+    /// The reason why it cannot be updated.
     pub reason: String,
 }
 
-/// How many links a change leaves without their file.
+/// The links that a change breaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {
     pub links: usize,
-    /// The files they stand in.
+    /// The number of files that contain them.
     pub files: usize,
 }
 
-/// A link that leads nowhere and would lead to a file once its names have changed.
+/// A broken link that a change of names would capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// The file it stands in, by its path before the change.
+    /// The path of its file before the change.
     pub source: VaultPath,
     /// Its linkpath.
     pub link: String,
-    /// Where it would lead, by the path after the change.
+    /// The future target's path after the change.
     pub target: VaultPath,
 }
 
-/// The links, of those that somebody sees, that lead nowhere and would lead somewhere after `change`, by the file
-/// they stand in. Looks at no disk.
+/// The broken links in view that `change` would capture, by file. Does not access the disk.
 pub fn captured(seen: Seen<'_>, change: &NameChange) -> Vec<Captured> {
     let graph = seen.links.graph();
     let catalogue = seen.links.0.fresh.vault.catalogue();
@@ -126,7 +124,7 @@ pub fn captured(seen: Seen<'_>, change: &NameChange) -> Vec<Captured> {
     found
 }
 
-/// The files with links that would lead elsewhere after `change`, by path. Looks at no disk.
+/// The files with links that would lead elsewhere after `change`, by path. Does not access the disk.
 pub fn affected(links: &Links, change: &NameChange) -> Vec<VaultPath> {
     let mut found = Vec::new();
     each_turned(links, change, |source, turned| {
@@ -137,8 +135,7 @@ pub fn affected(links: &Links, change: &NameChange) -> Vec<VaultPath> {
     found
 }
 
-/// How many links of files that stay, of those that somebody sees, lead to files that go. Looks at no
-/// disk.
+/// Counts the links in view from remaining files to removed files. Does not access the disk.
 pub fn lost(seen: Seen<'_>, change: &NameChange) -> Lost {
     let mut lost = Lost::default();
     each_turned(seen.links, change, |source, turned| {
@@ -152,8 +149,8 @@ pub fn lost(seen: Seen<'_>, change: &NameChange) -> Lost {
     lost
 }
 
-/// For each file that stays and has any: where each of its links that would lead elsewhere
-/// should lead; `None` for one to a file that goes.
+/// For each remaining file with links that would lead elsewhere, their intended targets; `None` for a
+/// link to a removed file.
 fn each_turned(
     links: &Links,
     change: &NameChange,
@@ -205,7 +202,7 @@ pub fn follow(
 ) -> Plan {
     let mut plan = Plan::default();
     let vault = &links.0.fresh.vault;
-    // Of a note with more links than are kept all are rewritten, once it is known that one has to be.
+    // If a note has more links than are recorded, all are checked as soon as one needs an update.
     let (more, unknown): (Vec<Unknown>, _) =
         unknown::unknown(links, change).into_iter().partition(|one| one.gap == Gap::TooMany);
     plan.unknown = unknown;
@@ -247,9 +244,8 @@ fn known_paths(links: &Links, path: &VaultPath) -> HashSet<Box<str>> {
     links.into_iter().flatten().map(|link| link.path().into()).collect()
 }
 
-/// The content of a copy of the file at `path`, which will be at `new_path`, and the links in it that are
-/// rewritten so that they lead where the original's lead. A link that leads out of what `seen` shows
-/// stays as it is, and so does whatever is no note and no canvas.
+/// The content of a copy of the file at `path` for `new_path`, with links updated to the original's targets.
+/// Links that leave the view of `seen` stay, and so do files other than notes and canvases.
 pub fn copied(
     vault: &Vault,
     change: &NameChange,
@@ -282,8 +278,8 @@ pub fn copied(
     }
 }
 
-/// The text of the file at `path` as it is to be at `new_path`, its links followed and its revision left
-/// open; or why it cannot be edited.
+/// The text of the file at `path` for `new_path` with updated links and an open revision, or the reason why
+/// it cannot be edited.
 fn rewrite(
     vault: &Vault,
     change: &NameChange,
@@ -337,7 +333,7 @@ fn rewrite(
     Ok((found, stuck.collect()))
 }
 
-/// The first lines that edits change. No edit holds a newline, so lines keep their numbers.
+/// The first lines that edits change. Edits contain no newline, so line numbers stay.
 fn changed_lines(old: &str, new: &str, rewritten: &Rewritten) -> Vec<ChangedLine> {
     let mut lines = Vec::new();
     let mut edits = rewritten.edits.iter().peekable();

@@ -1,28 +1,28 @@
-//! What somebody asked for, as words: the name, the folders said with it, and what is only said around it.
+//! Parses a requested name: the words of the name, those of folders, and filler words.
 
 use chrono::NaiveDate;
 
 use crate::note::path::VaultPath;
 use crate::note::spoken::{self, day};
 
-/// Words of a name that are looked for.
+/// The most words of a requested name.
 pub(super) const MOST_WORDS: usize = 12;
 
-/// A name as it was asked for.
+/// A requested name.
 pub(super) struct Asked {
-    /// The folders and the name, from the root, each as the key of what it sounds like.
+    /// The folders from the root and the name, each as its normalised key.
     pub path: Vec<String>,
-    /// The words of the name and of the folders, each once.
+    /// The distinct words of the name and the folders.
     pub words: Vec<String>,
-    /// The words of the name alone, joined.
+    /// The joined words of the name.
     pub name: String,
-    /// Numbers of the name that stand beside each other, as in a version or a date.
+    /// Adjacent numbers of the name, as in a version or date.
     pub numbers: Vec<Vec<String>>,
-    /// Signs that nobody says, which a name then has to have.
+    /// Signs that are not pronounced, which a matching name must have.
     pub signs: Vec<char>,
-    /// A day that it names.
+    /// The day, if it names one.
     pub day: Option<day::Day>,
-    /// It names a part of a note, or has more words than are kept of a name: nothing answers to it exactly.
+    /// Whether nothing can match exactly: it names a part of a note, or has too many words.
     pub is_inexact: bool,
 }
 
@@ -47,7 +47,7 @@ impl Asked {
             said.split('/').map(spoken::words).filter(|words| !words.is_empty()).collect();
         let name = components.last().cloned().unwrap_or_default();
         let mut words: Vec<String> = Vec::new();
-        // The words of the name first, in their order.
+        // The words of the name first, in order.
         for word in components.iter().rev().flatten() {
             if !words.contains(word) {
                 words.push(word.clone());
@@ -56,7 +56,7 @@ impl Asked {
         if words.len() > 1 && spoken::is_article(&words[0]) {
             words.remove(0);
         }
-        // "Garden/🌱" names something in the folder, and not the folder.
+        // "Garden/🌱" names something in the folder, not the folder.
         let has_silent = components.len() < said.split('/').count();
         let is_cut = name.len() == spoken::MAX_WORDS;
         let is_inexact = part || has_silent || is_cut || name.is_empty();
@@ -81,7 +81,7 @@ fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The text with the signs that were said: `garden slash compost dot md`.
+/// Replaces spoken signs: `garden slash compost dot md`.
 fn said_signs(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is =
@@ -113,7 +113,7 @@ fn said_signs(text: &str) -> String {
     found
 }
 
-/// What is said behind "dot" where a file is meant.
+/// Extensions that may follow a spoken "dot".
 fn is_extension(word: &str) -> bool {
     let known =
         ["md", "png", "jpg", "jpeg", "gif", "svg", "webp", "pdf", "canvas", "base", "txt", "csv"];

@@ -1,26 +1,25 @@
-//! How alike two texts are, for one text and very many others.
+//! Similarity of one text to very many others.
 //!
-//! Counted are letters added, left out, replaced, and neighbours exchanged (optimal string
-//! alignment). All columns of the usual table are one number here, so that a text costs a handful of
+//! It is based on the optimal string alignment distance: insertions, deletions, substitutions, and
+//! transpositions of neighbours. Each column of the table is a bit vector, so that a text costs a few
 //! instructions a letter (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit
 //! distances", 2003).
 
-/// Letters of the longest text that is compared.
+/// The most letters of a compared text.
 pub const LONGEST: usize = 128;
 
-/// Which letters occur in a text of ASCII, one bit each: whether two texts can be alike is known by these
-/// before they are compared.
+/// The set of letters of an ASCII text as bits; a quick upper bound of similarity.
 pub fn letters(text: &str) -> u64 {
     text.bytes().fold(0, |bits, byte| bits | 1 << (byte % 64))
 }
 
-/// Which letters a text has, which of them at least twice, and how many it has, as one number: tells at once of
-/// most texts that they are not alike.
+/// A signature of a text: its letters, those that occur at least twice, and its length. It excludes most dissimilar
+/// texts.
 #[derive(Debug, Clone, Copy)]
 pub struct Bag(u64);
 
 impl Bag {
-    /// That of a text of ASCII letters and digits.
+    /// The signature of a text of ASCII letters and digits.
     pub fn of(text: &str) -> Self {
         let (mut once, mut twice) = (0_u64, 0_u64);
         for byte in text.bytes() {
@@ -28,12 +27,12 @@ impl Bag {
             twice |= once & bit;
             once |= bit;
         }
-        // Of those that are met twice, two letters may share a bit: it says less then, and nothing wrong.
+        // Two letters may share a bit among those that occur twice: the bound is weaker then, but still valid.
         let twice = (twice | twice >> 24) & 0xff_ffff;
         Self(once << 32 | twice << 8 | text.len().min(255) as u64)
     }
 
-    /// The most alike that two texts with these can be, as [`Likeness::with`] counts.
+    /// An upper bound of [`Likeness::with`] for texts with these signatures.
     pub fn most_alike(self, other: Self) -> f64 {
         let (letters, others) = (self.0 >> 8, other.0 >> 8);
         let (length, other) = ((self.0 & 0xff) as u32, (other.0 & 0xff) as u32);
@@ -43,18 +42,18 @@ impl Bag {
     }
 }
 
-/// One text, ready to be compared with many.
+/// A text prepared for comparison with many.
 pub struct Likeness {
     letters: usize,
     text: String,
-    /// Where each ASCII letter stands.
+    /// Positions of each ASCII letter.
     ascii: [u128; 128],
-    /// Where others stand.
+    /// Positions of other letters.
     others: Vec<(char, u128)>,
 }
 
 impl Likeness {
-    /// Takes one of the two texts.
+    /// Prepares a text.
     pub fn of(text: &str) -> Self {
         let mut likeness = Self {
             letters: text.chars().count(),
@@ -75,15 +74,15 @@ impl Likeness {
         likeness
     }
 
-    /// 0 (nothing in common) to 1 (equal): the changes that make one of the other, as a part of the
-    /// longer one's letters. 0 too where it cannot come to `least`, or one is too long.
+    /// From 0 (nothing in common) to 1 (equal): one minus the distance as a share of the longer text's
+    /// letters. Also 0 if it cannot reach `least`, or a text is too long.
     pub fn with(&self, other: &str, least: f64) -> f64 {
         if self.text == other {
             return 1.0;
         }
         let letters = if other.is_ascii() { other.len() } else { other.chars().count() };
         let (short, long) = (self.letters.min(letters), self.letters.max(letters));
-        // At least what one has more has to be added.
+        // The difference in length is a lower bound of the distance.
         if long > LONGEST || (short as f64) < least * long as f64 {
             return 0.0;
         }
@@ -95,7 +94,7 @@ impl Likeness {
             return other.chars().count();
         }
         let last = 1_u128 << (self.letters - 1);
-        // Differences between neighbours of a column, down and up; matches of the letter before.
+        // Vertical differences of a column, negative and positive; matches of the previous letter.
         let (mut more, mut less): (u128, u128) = (u128::MAX, 0);
         let (mut diagonal, mut before): (u128, u128) = (0, 0);
         let mut changes = self.letters;

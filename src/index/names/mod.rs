@@ -1,19 +1,16 @@
-//! Which file is meant by a name as people say it.
+//! Resolves names as people say them to files.
 //!
-//! A path that exists is what it says (`vault`). What does not exist as a path is taken as a name: it means
-//! the one file whose name or alias sounds the same, wherever that lies, or the daily note of the day that it
-//! says; and nothing as soon as there are two, or another note's name holds all the words that were said. A
-//! score ranks what is suggested and never decides.
+//! An existing path is resolved by `vault`. Any other text is a name: it means the one file whose name or alias has the
+//! same key, in any folder, or the daily note of the day that it names. It is ambiguous if there are two, or if the
+//! name of another note contains all its words. Scores only rank suggestions and never decide.
 //!
-//! Kept in memory from the first name that is asked for on, and kept true by the change feed: the words of all
-//! names, aliases and first headings, found by how a name sounds and by each word (`table`). Saved from run to
-//! run (`saved`), so that a start reads no note again that has not changed. The very first reading is done
-//! beside what is asked ([`Names::start`]): a name waits for it a moment, and nothing is acted on before it ends,
-//! since an alias that nobody has read may be another note's. Invariant: an answer is computed over what its
-//! caller may see, how rare a word is included.
+//! The index holds the words of all names, aliases and first headings by key and by word (`table`). It is built at the
+//! first request, updated by the change feed, and saved from run to run (`saved`), so that a start reads only changed
+//! notes. The first reading runs in the background ([`Names::start`]): a request waits for it briefly, and no name
+//! resolves before it ends, since an unread alias could make it ambiguous. Invariant: answers, including the rarity of
+//! words, depend only on files in the caller's view.
 //!
-//! In reading order: this page, `asked` (what was asked), `table`, `hearing` (how near that is to a name),
-//! `likeness`, `saved`.
+//! In reading order: this file, `asked` (the request), `table`, `hearing` (scores), `likeness`, `saved`.
 
 mod asked;
 mod hearing;
@@ -41,55 +38,55 @@ use asked::Asked;
 use hearing::{Hearing, Ranking};
 use table::{Known, Table};
 
-/// How many are suggested.
+/// The most suggestions.
 const SHOWN: usize = 5;
 
-/// What scores less would only mislead.
+/// The lowest score of a suggestion.
 const LEAST: f64 = 0.45;
 
-/// What a file gains that lies in the folders said with a slash.
+/// The bonus of a file in the requested folders.
 const THERE: f64 = 0.2;
 
-/// The most files that a refusal names.
+/// The most files listed in an error.
 const MOST_CANDIDATES: usize = 10;
 
-/// Files compared word by word for one list of suggestions: those that hold most of what was said. Far more
-/// than are shown, since words alone do not tell which of them is nearest.
+/// The most files that are scored in full for one list of suggestions: those with most of the words. Far more than are
+/// shown, since words alone do not decide the order.
 const MOST_COMPARED: usize = 2_000;
 
-/// Files compared by their letters on one thread at a time: some hundred microseconds.
+/// Files compared by letters per task of a thread: some hundred microseconds.
 const AT_ONCE: usize = 4_096;
 
-/// How long after the start all notes are read, where that was never done and no name is asked for: who
-/// searches first would wait for the same disk.
+/// The delay of the first reading after the start if no name is requested, so that it does not compete with the first
+/// search for the disk.
 const READ_AFTER: Duration = Duration::from_secs(10);
 
-/// How long a name waits for that: some ten thousand notes are read by then.
+/// The longest wait of a request for the first reading; enough for some ten thousand notes.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What every file of a vault is called. A cheap clone over shared state.
+/// The name index of a vault. Clones share it.
 #[derive(Clone)]
 pub struct Names(Arc<Lasting<Table>>);
 
-/// Who asks, and when.
+/// The caller of a request, and its time.
 #[derive(Clone, Copy)]
 pub struct Asking<'a> {
-    /// The vault as far as the caller may see it.
+    /// The vault in the caller's view.
     pub vault: &'a Vault,
-    /// For days such as "yesterday".
+    /// The local time, for days such as "yesterday".
     pub now: DateTime<FixedOffset>,
-    /// Ends the reading of notes, of which the answer then knows nothing.
+    /// Cancels the reading of notes.
     pub cancel: &'a Cancel,
 }
 
-/// What answers to a name.
+/// The matches of a name.
 #[derive(Default)]
 struct Answer {
-    /// What sounds the same, by path; the daily note that was said first.
+    /// Files with the same key, by path; the daily note of a named day first.
     exact: Vec<(VaultPath, Kind)>,
-    /// Other notes whose name or alias holds all the words that were said.
+    /// Other notes whose name or alias contains all the words.
     holders: Vec<VaultPath>,
-    /// The nearest, best first; where none is meant.
+    /// Suggestions, best first, if nothing matches.
     near: Vec<VaultPath>,
 }
 
@@ -100,30 +97,30 @@ impl std::fmt::Debug for Names {
 }
 
 impl Names {
-    /// The names of `vault`; nothing is read yet.
+    /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
         Self(Arc::new(Lasting::new(vault, feed)))
     }
 
-    /// Goes by what an earlier run saved in `state`, the steward's folder for the vault.
+    /// Loads the index that an earlier run saved in `state`, the steward's folder for the vault.
     pub fn remember(&self, state: &Path) {
         self.0.remember(state);
     }
 
-    /// The same, and where nothing was saved yet, reads all notes on a thread of its own and saves: as soon as
-    /// somebody asks for a name, else a while later.
+    /// Loads a saved index; without one, builds and saves it on a background thread at the first request, else after a
+    /// while.
     pub fn start(&self, state: &Path) {
         if !self.0.remember(state) {
             self.0.read_beside(Some(READ_AFTER));
         }
     }
 
-    /// Ends what [`Self::start`] began, and saves what has changed.
+    /// Stops the background thread of [`Self::start`] and saves changes.
     pub fn stop(&self) {
         self.0.stop();
     }
 
-    /// Finds what `asked` names, a path or a name.
+    /// Resolves a path or name.
     ///
     /// # Errors
     /// As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also where several
@@ -141,7 +138,7 @@ impl Names {
         }
     }
 
-    /// Finds the file that `asked` names, and reads it.
+    /// Resolves a path or name to a file, and reads it.
     ///
     /// # Errors
     /// As [`Self::resolve`], and [`Reader::read`](crate::vault::Reader::read).
@@ -203,11 +200,11 @@ impl Names {
         Err(VaultError::NotFound { path, near: first(near) })
     }
 
-    /// Brings the table up to date; not for whoever withdraws meanwhile.
+    /// Updates the table, unless the caller cancels.
     fn refresh(&self, cancel: &Cancel) -> Option<()> {
         self.0.refresh(cancel).ok()?;
         let names = &self.0.fresh;
-        // In the order in which everybody takes these two locks.
+        // The lock order of these two.
         let known = names.kept();
         let catalogue = names.vault.catalogue();
         let is_same = known
@@ -224,7 +221,7 @@ impl Names {
         Some(())
     }
 
-    /// Has `look` answer from all that is known; not where the notes could not be read.
+    /// Runs `look` on the complete table; not if the notes could not be read.
     fn ask<T>(
         &self,
         asking: Asking<'_>,
@@ -240,10 +237,10 @@ impl Names {
 }
 
 impl Answer {
-    /// Whether one file is meant, and no other could be.
+    /// Whether exactly one file matches.
     fn is_one(&self, want: Want) -> bool {
         match &self.exact[..] {
-            // A whole folder is not deleted or moved by what it sounds like.
+            // A folder is never deleted or moved by a similar name.
             [(_, kind)] => {
                 self.holders.is_empty() && (want != Want::Entry || *kind != Kind::Folder)
             }
@@ -252,7 +249,7 @@ impl Answer {
     }
 }
 
-/// The first to be shown, each once.
+/// The first distinct paths.
 fn first(mut near: Vec<VaultPath>) -> Vec<VaultPath> {
     let mut seen = HashSet::new();
     near.retain(|path| seen.insert(path.clone()));
@@ -260,14 +257,14 @@ fn first(mut near: Vec<VaultPath>) -> Vec<VaultPath> {
     near
 }
 
-/// What has just this name by the catalogue alone, wherever it lies.
+/// Files with exactly this name in any folder, by the catalogue alone.
 fn called_so(vault: &Vault, path: &VaultPath) -> Vec<VaultPath> {
     let catalogue = vault.catalogue();
     let key = fold_key(path.name());
     let named = [format!("{key}.md"), key].map(|key| catalogue.named(&key)).into_iter().flatten();
     named.filter(|entry| !entry.unnameable).map(|entry| entry.path().to_path()).collect()
 }
-/// The daily notes that there are of the day that was said.
+/// Existing daily notes of the named day.
 fn daily_notes(asking: Asking<'_>, asked: &Asked, want: Want) -> Vec<VaultPath> {
     let days = match asked.day.filter(|_| want != Want::Folder) {
         None => return Vec::new(),
@@ -282,17 +279,17 @@ fn daily_notes(asking: Asking<'_>, asked: &Asked, want: Want) -> Vec<VaultPath> 
     found.collect()
 }
 
-/// One question.
+/// A request in progress.
 struct Search<'a> {
     asking: Asking<'a>,
     asked: &'a Asked,
     want: Want,
-    /// The daily notes of the day that was said.
+    /// The daily notes of the named day.
     days: Vec<VaultPath>,
 }
 
 impl Search<'_> {
-    /// What answers, or where that is not one file, what is near.
+    /// The matches, and suggestions unless exactly one file matches.
     fn answer(&self, table: &Table, is_sure: bool) -> Answer {
         let mut answer = Answer { exact: self.exact(table), ..Answer::default() };
         let hearing = Hearing::new(self.asked, table);
@@ -312,7 +309,7 @@ impl Search<'_> {
         may_be_meant && self.asking.vault.view().shows(&known.path)
     }
 
-    /// What sounds just like what was asked, where that was said to be; by path, a day's own note first.
+    /// Files with the same key in the requested folders, by path; the daily note of a named day first.
     fn exact(&self, table: &Table) -> Vec<(VaultPath, Kind)> {
         if self.asked.is_inexact {
             return Vec::new();
@@ -331,7 +328,7 @@ impl Search<'_> {
         days.chain(found.iter().map(|known| (known.path.clone(), known.kind))).collect()
     }
 
-    /// The notes whose names hold all that was said, by path.
+    /// Notes whose names contain all the words, by path.
     fn holders(&self, table: &Table, hearing: &Hearing<'_>) -> Vec<VaultPath> {
         let files = hearing.may_hold_all();
         let known = files.into_iter().filter_map(|file| table.known(file));
@@ -345,7 +342,7 @@ impl Search<'_> {
         holders
     }
 
-    /// What is nearest, best first.
+    /// The suggestions, best first.
     fn near(&self, table: &Table, ranking: &Ranking<'_>) -> Vec<VaultPath> {
         let folders = above(table, ranking);
         let inside = self.inside(table, &folders);
@@ -368,7 +365,7 @@ impl Search<'_> {
             for file in files.iter().filter(|file| !compared[**file as usize]) {
                 let Some(known) = table.known(*file) else { continue };
                 let score = ranking.score_by_letters(known, best.least(), &mut key);
-                // No kind makes it nearer.
+                // The wanted kind does not change the score.
                 if score >= best.least() && self.is_seen(known) {
                     best.insert(score * self.of_kind(known), known.path.borrowed());
                 }
@@ -379,7 +376,7 @@ impl Search<'_> {
         best.0.into_iter().map(|(_, path)| path.to_path()).collect()
     }
 
-    /// The files in folders that were said, with what these have of it.
+    /// Files in requested folders, with the folders' share of the words.
     fn inside<'f>(
         &self,
         table: &Table,
@@ -391,7 +388,7 @@ impl Search<'_> {
                 folders.get(path).filter(|alike| Ranking::is_said(alike)).map(|alike| &**alike)
             };
             let above = folder.path.borrowed().parent().and_then(|above| is_said(above.as_str()));
-            // What is in the one above has been taken with it.
+            // Included with its parent.
             is_said(folder.path.as_str()).filter(|_| above.is_none()).map(|it| (&folder.path, it))
         });
         let mut inside = Vec::new();
@@ -403,7 +400,7 @@ impl Search<'_> {
         inside
     }
 
-    /// Whether something of this kind is wanted: a note before all else.
+    /// The preference for a kind: notes first.
     fn of_kind(&self, known: &Known) -> f64 {
         match (self.want, known.kind) {
             (Want::Folder, _) => 1.0,
@@ -414,13 +411,13 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a path lies in the folders that were said, if any were: from the root, as in any path.
+    /// Whether a path lies in the requested folders, from the root; true without folders.
     fn lies_there(&self, path: PathRef<'_>) -> bool {
         let Some((_, folders)) = self.asked.path.split_last() else { return false };
         folders.is_empty() || keys_of_folders(path) == folders
     }
 
-    /// Whether folders were said and a path lies in them, wherever they are.
+    /// Whether folders were requested and a path lies in them at any depth.
     fn lies_below_there(&self, path: PathRef<'_>) -> bool {
         match self.asked.path.split_last() {
             Some((_, folders)) if !folders.is_empty() => keys_of_folders(path).ends_with(folders),
@@ -429,13 +426,13 @@ impl Search<'_> {
     }
 }
 
-/// What each folder above a path sounds like, from the root.
+/// The keys of the folders of a path, from the root.
 fn keys_of_folders(path: PathRef<'_>) -> Vec<String> {
     let folders = path.parent().into_iter().flat_map(|parent| parent.components());
     folders.map(|name| spoken::key(&spoken::words(name))).collect()
 }
 
-/// By folder: how much of what was said it and those above it have; without those that have nothing of it.
+/// The share of the words that a folder and its parents have, by folder; without folders that have none.
 fn above<'t>(table: &'t Table, ranking: &Ranking<'_>) -> HashMap<&'t str, Box<[f64]>> {
     let mut folders: HashMap<&str, Box<[f64]>> = HashMap::new();
     for folder in table.others().filter(|other| other.kind == Kind::Folder) {
@@ -448,17 +445,17 @@ fn above<'t>(table: &'t Table, ranking: &Ranking<'_>) -> HashMap<&'t str, Box<[f
     folders
 }
 
-/// The nearest that were met so far, best first; equal ones by path.
+/// The best candidates so far, best first; equal ones by path.
 #[derive(Default, Clone)]
 struct Best<'p>(Vec<(f64, PathRef<'p>)>);
 
 impl<'p> Best<'p> {
-    /// What has less is not among them.
+    /// The lowest score that enters the list.
     fn least(&self) -> f64 {
         self.0.get(SHOWN - 1).map_or(LEAST, |(score, _)| score.max(LEAST))
     }
 
-    /// Takes a path in if it is among the nearest.
+    /// Adds a candidate if it is among the best.
     fn insert(&mut self, score: f64, path: PathRef<'p>) {
         let is_before = |other: &(f64, PathRef<'_>)| {
             other.0 > score || (other.0 == score && other.1.as_str() < path.as_str())

@@ -1,4 +1,4 @@
-//! The names of the files as they are saved.
+//! The file format of the saved index.
 
 use super::table::{Known, Labels, Table};
 use crate::index::fresh::Keeper as _;
@@ -9,7 +9,7 @@ use crate::vault::Kind;
 
 impl Saved for Table {
     const NAME: &'static str = "names";
-    /// Another number also where other words are made of a name.
+    /// Increment it also when words of names are made differently.
     const HEADER: &'static [u8] =
         concat!("steward names 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
