@@ -1,4 +1,4 @@
-//! The table of rooms in `docs/architecture.md`.
+//! The table of rooms in `docs/architecture.md`, and the paths that it and `docs/internals.md` name.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ pub const TOP: u8 = 8;
 /// The rooms, as the page has them.
 pub struct Page {
     pub rows: Vec<Row>,
-    /// All that stands in backticks and looks like a path, `a/{b,c}` as both.
+    /// Everything in backticks that looks like a path; `a/{b,c}` is two.
     pub paths: Vec<String>,
 }
 
@@ -29,14 +29,16 @@ pub enum Imports {
 }
 
 impl Page {
-    /// Reads the rows `| floor | rooms | what they are | imports of ours |`.
-    pub fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).expect("docs/architecture.md shows the house");
+    /// Reads the rows `| floor | rooms | what they are | imports of ours |` and the paths from the pages in `docs`.
+    pub fn read(docs: &Path) -> Self {
+        let read = |name: &str| fs::read_to_string(docs.join(name)).expect(name);
+        let (text, internals) = (read("architecture.md"), read("internals.md"));
         let rows: Vec<Row> = text.lines().flat_map(row).collect();
         assert!(rows.len() > 10, "docs/architecture.md has a table of rooms");
         let is_path =
             |one: &&str| !one.contains(|c: char| !(c.is_ascii_lowercase() || "_/{},.".contains(c)));
-        let paths = text.lines().flat_map(quoted).filter(is_path).flat_map(spread).collect();
+        let lines = text.lines().chain(internals.lines());
+        let paths = lines.flat_map(quoted).filter(is_path).flat_map(spread).collect();
         Self { rows, paths }
     }
 
