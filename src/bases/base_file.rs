@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::ast::{Expression, Span};
 use super::check::Checker;
 use super::circles;
+use super::compare::summaries;
 use super::diagnostic::{Diagnostic, Kind};
 use super::functions;
 use super::nearest::nearest;
 use super::parse::{self, Options};
-use super::query::{BUILT_IN_SUMMARIES, ColumnKey, Filter, Query, ShownColumn, SortBy, Summary};
+use super::query::{ColumnKey, Filter, Query, ShownColumn, SortBy, Summary};
 use super::value::{Text, Type};
 use crate::note::yaml::{self, Content, Node};
 
@@ -539,12 +540,12 @@ impl<'t> Reader<'t> {
         if let Some((name, formula)) = shared.summaries.iter().find(|(own, _)| *own == name) {
             return Some(Summary::Own { name: name.clone(), formula: formula.clone() });
         }
-        let known = BUILT_IN_SUMMARIES.iter().find(|known| known.eq_ignore_ascii_case(&name));
+        let known = summaries::NAMES.iter().find(|known| known.eq_ignore_ascii_case(&name));
         if known.is_none() {
             let own = shared.summaries.iter().map(|(name, _)| &**name);
-            let hint = match nearest(&name, BUILT_IN_SUMMARIES.into_iter().chain(own)) {
+            let hint = match nearest(&name, summaries::NAMES.into_iter().chain(own)) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", BUILT_IN_SUMMARIES.join(", ")),
+                None => format!("there are {}", summaries::NAMES.join(", ")),
             };
             let message = format!("there is no summary `{name}`");
             self.warn(Kind::UnknownName, node, message, hint);

@@ -57,24 +57,6 @@ pub struct SortBy {
     pub is_descending: bool,
 }
 
-/// The summaries that every base has. Obsidian's manual counts `Range` twice, for numbers and for dates.
-pub const BUILT_IN_SUMMARIES: [&str; 14] = [
-    "Average",
-    "Min",
-    "Max",
-    "Sum",
-    "Range",
-    "Median",
-    "Stddev",
-    "Earliest",
-    "Latest",
-    "Checked",
-    "Unchecked",
-    "Empty",
-    "Filled",
-    "Unique",
-];
-
 /// A summary of a column.
 #[derive(Debug, Clone)]
 pub enum Summary {

@@ -3,7 +3,7 @@
 use super::super::value::{Duration, Value};
 use super::Compare;
 
-/// Their names, as bases write them.
+/// Their names in bases.
 pub const NAMES: [&str; 14] = [
     "Average",
     "Min",
