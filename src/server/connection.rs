@@ -29,7 +29,7 @@ use super::close::Closing;
 use super::meter::{Metered, Unfinished};
 use super::outbox::{Next, Outbox, STUCK_DEADLINE};
 use super::session::Session;
-use super::token::{Entry, Token};
+use super::token::{Entry, TOKEN_CHECK, Token};
 
 type Socket = WebSocketStream<Metered<TokioIo<Upgraded>>>;
 
@@ -41,9 +41,6 @@ const MAX_UNINITIALIZED_BYTES: usize = 64 * 1024;
 
 /// How long to keep reading after the close frame, so that a reset does not discard it.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// The interval at which an active connection checks whether its token is still valid.
-const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
 /// How long calls may occupy a connection's task before it yields.
 const MAX_BUSY: Duration = Duration::from_millis(1);

@@ -19,7 +19,7 @@ use axum::response::{IntoResponse as _, Response};
 use super::challenge;
 use super::page_keys::is_our_page;
 use super::reply::KeptOpen;
-use super::token::{Entry, Token};
+use super::token::{Entry, TOKEN_CHECK, Token};
 use super::{Shared, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
@@ -30,16 +30,39 @@ pub struct Peer(pub SocketAddr);
 
 /// Who has authenticated on a connection.
 #[derive(Debug, Clone, Default)]
-pub struct Admitted(Arc<Mutex<Option<Entry>>>);
+pub struct Admitted(Arc<Mutex<Credentials>>);
+
+#[derive(Debug, Default)]
+struct Credentials {
+    /// Proved by a ticket, which authenticates the connection.
+    ticket: Option<Entry>,
+    /// Sent in a header, which authenticates one request, and when it was compared with the token file.
+    header: Option<(Entry, Instant)>,
+}
 
 impl Admitted {
     fn admit(&self, entry: &Entry) {
-        *lock(&self.0) = Some(entry.clone());
+        lock(&self.0).ticket = Some(entry.clone());
     }
 
-    /// Who has authenticated, if the token is still valid.
+    /// The entry of the token in a header. The token file is read again once a [`TOKEN_CHECK`], as on a
+    /// WebSocket: reading it takes longer than most calls.
+    fn entry_of(&self, shown: &[u8], shared: &Shared) -> Option<Entry> {
+        let last = lock(&self.0).header.clone();
+        if let Some((entry, read)) = last
+            && read.elapsed() < TOKEN_CHECK
+            && entry.token.matches(shown)
+        {
+            return Some(entry);
+        }
+        let entry = entry_of(shown, &shared.token.current())?;
+        lock(&self.0).header = Some((entry.clone(), Instant::now()));
+        Some(entry)
+    }
+
+    /// Who has authenticated by a ticket, if the token is still valid.
     fn entry(&self, shared: &Shared) -> Option<Entry> {
-        let entry = lock(&self.0).clone()?;
+        let entry = lock(&self.0).ticket.clone()?;
         let now = shared.token.current().scoped(entry.scope);
         (now == entry.token).then_some(entry)
     }
@@ -155,7 +178,10 @@ pub async fn authorize(
     // URLs end up in logs and histories: a client must not put its token there.
     if readable && target.query().is_none() {
         let entry = match (&shown[..], &tickets[..]) {
-            ([token], []) => entry_of(token, &shared.token.current()),
+            ([token], []) => match admitted {
+                Some(admitted) => admitted.entry_of(token, shared),
+                None => entry_of(token, &shared.token.current()),
+            },
             ([], [ticket]) => {
                 let entry = challenge::admit(shared, headers, ticket);
                 if let (Some(admitted), Some(entry)) = (admitted, &entry) {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio::sync::watch;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -17,6 +18,9 @@ use subtle::ConstantTimeEq as _;
 
 use super::private::{self, NotPrivate};
 use crate::policy::Scope;
+
+/// The interval at which an active connection checks whether its token is still valid.
+pub const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
 /// A token. Its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use vault_steward::server::token::{Proof, Token};
@@ -340,6 +340,15 @@ fn a_connection_carries_one_request_after_another_each_with_its_token() {
     let shown = connect(&ground);
     assert_eq!(ask(&shown, &ground.token).0, "200");
     assert_eq!(read_on(&ground, &shown, "").0, "401", "a token is shown with each request");
+
+    let busy = connect(&ground);
+    assert_eq!(ask(&busy, &ground.token).0, "200");
+    ground.home.run_in(&ground.vault, &["token", "--rotate"]).expect(0);
+    assert_eq!(ask(&connect(&ground), &ground.token).0, "401", "at once on a new connection");
+    let rotated = Instant::now();
+    while ask(&busy, &ground.token).0 != "401" {
+        assert!(rotated.elapsed() < Duration::from_secs(30), "the old token stays valid");
+    }
 }
 
 /// A connection on which the daemon has proved itself, and the header that lets it in.

@@ -34,6 +34,8 @@ describe("the arguments of a call", () => {
     expect([...root.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a", "b"]);
     expect(root.querySelector("a")?.dataset["linkpath"]).toBe("Garden/Plan.md");
     expect(root.querySelector("pre")).toBeNull();
+    const edited = drawn({ new_text: "b", old_text: "a", path: "Garden/Plan.md" });
+    expect(lines(edited)).toEqual(["Path", "Garden/Plan.md", "Old text", "a", "New text", "b"]);
   });
 
   it("have long texts and deep values in boxes of their own, and hide nothing", () => {

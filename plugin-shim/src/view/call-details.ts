@@ -38,11 +38,14 @@ export function callDetails(parts: Pick<Parts, "root">, entry: CallEntry): Card 
   return { root, end: () => undefined };
 }
 
-/** Named values, one a line. */
+/** Named values, one a line: paths first, and what is new after what it replaces. */
 function drawFields(near: Node, given: Record<string, unknown>, isPath: IsPath, depth = 0): HTMLElement {
   const list = element(near, "dl", { class: "vs-given" });
-  const isFirst = ([, value]: [string, unknown]): number => (typeof value === "string" && isPath(value) ? 0 : 1);
-  for (const [name, value] of Object.entries(given).sort((one, other) => isFirst(one) - isFirst(other))) {
+  const rank = ([name, value]: [string, unknown]): number => {
+    if (typeof value === "string" && isPath(value)) return 0;
+    return name.startsWith("new_") ? 2 : 1;
+  };
+  for (const [name, value] of Object.entries(given).sort((one, other) => rank(one) - rank(other))) {
     append(
       list,
       element(list, "dt", { text: visible(sentence(name.replaceAll("_", " "))), attributes: { dir: "auto" } }),
