@@ -78,7 +78,9 @@ export async function what_obsidian_knows_is_drawn(set) {
   await tip.locator("summary").focus();
   await tab.keyboard.press("Enter");
   await tip.getByText("With fleece.").waitFor();
-  assert.deepEqual(await tab.locator(".vs-math").allInnerTexts(), ["q = k \\Delta T", "Q = \\int_0^t q \\, d\\tau"]);
+  await until("formulas", () => tab.locator("math").count(), (count) => count === 2);
+  assert.equal(await tab.locator(".vs-formula math").innerText(), "q=kΔT");
+  assert.equal(await tab.locator(".vs-formula-block math").getAttribute("display"), "block");
   assert.match(await tab.locator(".vs-agent").innerText(), /It costs \$5 to \$10\./);
   assert.equal(await tab.locator(".vs-agent :is(mark, del, .vs-comment)").count(), 3);
   assert.equal(await tab.locator(".vs-agent .task-list-item .task-list-item ol li").innerText(), "ten of them");

@@ -1,7 +1,7 @@
 // Builds what the daemon carries into dist/, and says how large it is:
 //   main.js, manifest.json, styles.css   the plugin
 //   page/                                the same view for a browser, as the daemon serves it: what it loads at
-//                                        first, and cards.js
+//                                        first, cards.js and formulas.js
 // The result depends on the sources and the locked packages alone, so that CI can compare it byte by
 // byte with what is committed.
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -21,7 +21,8 @@ const LARGEST = [
 
 const scripts = [
   { entries: { main: "src/main.ts" }, folder: ".", format: "cjs", external: ["obsidian", "electron"] },
-  // `chunk.js` has what both of the others need; `cards.js` is loaded when the first card is drawn.
+  // `chunk.js` has what both of the others need; `cards.js` and `formulas.js` are loaded when the first
+  // card and the first formula are drawn.
   { entries: { view: "src/page/page.ts" }, folder: "page", format: "esm", external: [], splitting: true },
 ];
 const styles = [

@@ -30,6 +30,7 @@ const INDEX: &[u8] = include_bytes!("../../plugin-shim/dist/page/index.html");
 const SCRIPT: &[u8] = include_bytes!("../../plugin-shim/dist/page/view.js");
 const CHUNK: &[u8] = include_bytes!("../../plugin-shim/dist/page/chunk.js");
 const CARDS: &[u8] = include_bytes!("../../plugin-shim/dist/page/cards.js");
+const FORMULAS: &[u8] = include_bytes!("../../plugin-shim/dist/page/formulas.js");
 const STYLE: &[u8] = include_bytes!("../../plugin-shim/dist/page/view.css");
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
@@ -49,6 +50,7 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/view.js", file(JAVASCRIPT, SCRIPT))
         .route("/chunk.js", file(JAVASCRIPT, CHUNK))
         .route("/cards.js", file(JAVASCRIPT, CARDS))
+        .route("/formulas.js", file(JAVASCRIPT, FORMULAS))
         .route("/view.css", file("text/css; charset=utf-8", STYLE))
         .route("/v1/exchange", routing::post(exchange))
 }

@@ -59,6 +59,7 @@ fn the_page_is_served_with_all_that_holds_it_in() {
         ("/view.js", "javascript"),
         ("/chunk.js", "javascript"),
         ("/cards.js", "javascript"),
+        ("/formulas.js", "javascript"),
         ("/view.css", "css"),
     ] {
         let (head, body) = get(&door, path);

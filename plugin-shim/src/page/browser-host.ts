@@ -62,6 +62,11 @@ export class BrowserHost implements Host {
     return meant?.path ?? file;
   }
 
+  async math(tex: string, block: boolean): Promise<HTMLElement> {
+    const { draw } = await import("./formulas");
+    return draw(this.#document, tex, block);
+  }
+
   openExternal(url: string): void {
     this.#document.defaultView?.open(url, "_blank", "noopener,noreferrer");
   }

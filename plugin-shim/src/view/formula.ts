@@ -1,7 +1,8 @@
 /**
- * Which formulas may be drawn: MathJax has commands that load, lead elsewhere, style the page around them
- * or change what other formulas mean. They are looked for in the TeX, since some act while they are drawn,
- * and what was drawn is looked through before it is shown, since no list of commands is ever whole.
+ * Which formulas may be drawn, by MathJax in Obsidian and by Temml on the page. TeX has commands that load,
+ * lead elsewhere, style the page around them or change what other formulas mean. They are looked for in the
+ * TeX, since some act while they are drawn, and what was drawn is looked through before it is shown, since no
+ * list of commands is ever whole.
  */
 
 /** Characters of a formula from which it is shown as it was written. */
@@ -9,16 +10,16 @@ const LONGEST = 2_000;
 const UNSAFE =
   /\\(?:mml|bbox|html|href|url|class|style|css|data|require|toggle|(?:math|text)tip|unicode|include|label|(?:eq)?ref(?:eq)?(?![a-z])|[egx]?def|let|setoptions|mathtoolsset|new(?!line)|renew|use|provide|declare)/i;
 
-/** What MathJax draws of: elements of its own, and MathML for those who hear the view. */
+/** What is drawn: MathML, and MathJax's own elements. */
 const DRAWN = /^(?:mjx-|span$|div$)/;
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const NOT_DRAWN = /^(?:mglyph|maction|annotation)/;
 /** Attributes that lead elsewhere or do something, and those that the view itself acts on. */
 const ACTS = /^on|href|src|action|^(?:data-(?!mjx|cramped|semantic)|is$|slot|popover|content|autofocus|accesskey)/;
-/** How names begin that are MathJax's. */
-const NAMES = /^(?:$|mjx|tex|math)/i;
+/** How the libraries' names begin. */
+const NAMES = /^(?:$|mjx|tex|math|tml-)/i;
 const STYLE =
-  /^\s*(?:$|(?:color|background-color|(?:min-|max-)?(?:width|height)|(?:margin|padding|border)[a-z-]*|left|right|top|bottom|vertical-align|text-align|font-(?:size|family|weight|style)|letter-spacing|line-height|transform|position:\s*relative$)(?![a-z-]))/;
+  /^\s*(?:$|(?:color|background-color|(?:min-|max-)?(?:width|height)|(?:margin|padding|border)[a-z-]*|left|right|top|bottom|vertical-align|text-align|font-(?:size|family|weight|style)|letter-spacing|line-height|transform|position:\s*relative$|display:\s*(?:block|inline) math$|math-(?:depth|style|shift))(?![a-z-]))/;
 const UNSAFE_VALUE = /url|image|[\\@]|\/\*|expression/i;
 
 /** Whether nothing is known against drawing a formula. */
