@@ -297,7 +297,7 @@ mod tests {
         for file in files {
             let text = std::fs::read_to_string(&file).unwrap();
             let text = joined.replace_all(&text, "");
-            let hints = text.contains("hint").then(|| hint(&text)).unwrap_or_default();
+            let hints = if text.contains("hint") { hint(&text) } else { String::new() };
             for found in span.captures_iter(&text).chain(span.captures_iter(&hints)) {
                 named += 1;
                 if let Err(why) = exists(&cli, &found[1]) {
