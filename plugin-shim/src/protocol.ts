@@ -321,6 +321,8 @@ export type Completion = { path: string,
 name: string,
 /** Its folder; empty at the vault's root. */
 folder: string, kind: CompletionKind,
+/** Its aliases that begin with the text. */
+aliases?: Array<string>,
 };
 
 /** What a completion is. */
@@ -1583,7 +1585,7 @@ export type SessionCapabilities = {
 
 /** The modes and options of a conversation. */
 export type SessionChoices = {
-  /** The mode: how far its calls are trusted. */
+  /** The approval mode: which of its changes need a person's approval. */
   modes: ModeState,
   /** The mode and the model, in ACP's newer form. */
   configOptions: Array<ConfigOption>,
@@ -1888,7 +1890,7 @@ export type StatusResult = {
   confinement: Confinement,
   /** The connection to SmartHole, which receives voice messages. */
   smarthole: SmartHoleState,
-  /** How far callers are trusted with changes; null if it cannot be read: then nothing is changed. */
+  /** The approval mode; null if it cannot be read: then nothing is changed. */
   mode: ModeResult | null,
   /** The client that has the vault open, which is asked to open notes; null if none is connected. */
   host: HostState | null, memory: MemoryState, vault: VaultState,
@@ -2238,7 +2240,7 @@ export interface Methods {
   "_vault/journal/verify": { params: JournalVerifyParams; result: JournalVerifyResult };
   /** Deletes texts in the journal that are beyond the limits in the settings. */
   "_vault/journal/gc": { params: JournalGcParams; result: JournalGcResult };
-  /** Gets or sets the mode: how far callers are trusted with changes. */
+  /** Gets or sets the approval mode: which changes need a person's approval. */
   "_vault/mode": { params: ModeParams; result: ModeResult };
   /** Lists or revokes standing approvals. */
   "_vault/approvals": { params: ApprovalsParams; result: ApprovalsResult };

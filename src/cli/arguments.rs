@@ -423,9 +423,14 @@ fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     }
 }
 
+/// The command line as it is described to clap.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// The names of the commands.
 pub fn names() -> Vec<String> {
-    Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+    command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 #[cfg(test)]

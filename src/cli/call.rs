@@ -14,6 +14,7 @@ use super::output::Output;
 use super::paint;
 use super::reach::{self, Way};
 use super::session::Session;
+use super::words;
 use crate::tools::{Definition, Names, Registry, Tier};
 
 /// The largest JSON taken from stdin, in bytes: the limit of a message to the daemon.
@@ -217,6 +218,7 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
     let root = session.vault(output)?;
     let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
     let answer = reach::call(session, &root, &call.tool.name, arguments, way)?;
-    output.answer(&answer.data, paint::differences(output, &answer.text))?;
+    output
+        .answer(&answer.data, paint::differences(output, &words::without_revision(&answer.text)))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
 //! `steward completions SHELL`, and the completion of a line: commands, tools and their flags, and
-//! the current names of notes, settings, vaults, changes and trashed items.
+//! the current names and aliases of notes, settings, vaults, changes and trashed items.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ pub fn complete_line(arguments: &[OsString], command: fn() -> Command) -> bool {
     done.try_complete(arguments, folder.as_deref()).unwrap_or(true)
 }
 
-/// Notes and folders by the beginning of their name or path.
+/// Notes and folders by the beginning of their name, path or alias.
 pub fn notes() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| names(typed).unwrap_or_default())
 }
@@ -163,14 +163,22 @@ fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
     let found = match reach::ask(&session, &root, &params).ok()? {
         Some(found) => found,
         None => {
-            let look = |vault: &_| Ok(complete::complete(vault, &params));
-            reach::here(&session, &root, false, |context| look(&context.vault)).ok()?
+            let look = |context: &_| Ok(complete::complete(context, &params));
+            reach::here(&session, &root, false, look).ok()?
         }
     };
     let fits = |text: &str| begins(text, &typed);
-    let found = found.found.into_iter().filter(|one| fits(&one.path) || fits(&one.name));
-    let names = found.map(|one| one.path.strip_suffix(".md").unwrap_or(&one.path).to_owned());
-    Some(names.map(CompletionCandidate::new).collect())
+    let offered = found.found.into_iter().flat_map(|one| {
+        let path = one.path.strip_suffix(".md").unwrap_or(&one.path).to_owned();
+        let called = fits(&one.path) || fits(&one.name);
+        let own = called.then(|| CompletionCandidate::new(&path));
+        let aliases = one
+            .aliases
+            .into_iter()
+            .map(move |alias| CompletionCandidate::new(alias).help(Some(path.clone().into())));
+        own.into_iter().chain(aliases)
+    });
+    Some(offered.collect())
 }
 
 /// A tool's answer.

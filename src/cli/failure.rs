@@ -89,6 +89,13 @@ impl Failure {
         self.data.as_ref()?["identity"].as_str().map(str::to_owned)
     }
 
+    /// With commands and flags in its hint in place of tools and arguments.
+    #[must_use]
+    pub fn in_commands(self) -> Self {
+        let hint = self.hint.as_deref().map(words::hint);
+        Self { hint, ..self }
+    }
+
     /// Prints it: with `--json` one JSON value on stdout, else a line and a hint on stderr.
     pub fn report(&self, output: &Output) -> ExitCode {
         if output.json() {
@@ -104,8 +111,7 @@ impl Failure {
             // Where even this cannot be written the exit code still says it.
             let _ = output.json_value(&Value::Object(fields));
         } else {
-            let hint = self.hint.as_deref().map(words::hint);
-            output.error(&self.message, hint.as_deref());
+            output.error(&self.message, self.hint.as_deref());
         }
         ExitCode::from(self.exit)
     }

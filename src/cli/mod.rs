@@ -88,9 +88,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return arguments::explain(&error, &arguments),
     };
     let output = Output::new(cli.global.json, cli.global.color);
+    // A program that calls tools reads of tools.
+    let speaks_of_tools = output.json() && matches!(cli.command, Command::Call(_));
     match dispatch(cli, &output) {
         Ok(code) => code,
-        Err(failure) => failure.report(&output),
+        Err(failure) if speaks_of_tools => failure.report(&output),
+        Err(failure) => failure.in_commands().report(&output),
     }
 }
 

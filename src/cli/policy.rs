@@ -95,7 +95,7 @@ pub struct AuditArguments {
     pub follow: bool,
 }
 
-/// Says or sets how far callers are trusted with changes.
+/// Prints or sets the approval mode.
 ///
 /// # Errors
 /// As the daemon or the store says.

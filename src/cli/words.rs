@@ -75,7 +75,7 @@ const NOT_HERE: &[(&[&str], &str)] = &[
     (&["--host", "--bind", "--listen"], "the daemon listens on this machine alone"),
     (
         &["--execution-mode", "--approval-mode", "--sandbox"],
-        "`steward mode` shows and sets how far callers are trusted; `steward call TOOL --dry-run` \
+        "`steward mode` shows and sets which changes need your approval; `steward call TOOL --dry-run` \
          shows what a change would do",
     ),
     (
@@ -119,10 +119,35 @@ pub fn command_of(tool: &str) -> String {
     }
 }
 
+/// Hints that no exchange of single names makes right, and what they say to people: a revision is only in the
+/// JSON of `steward call`, a job and a plan are given without a flag.
+const PHRASES: &[(&str, &str)] = &[
+    (
+        "use the `revision` of the last read_file, write_file or edit_file",
+        "`steward call read_file --json` tells the revision",
+    ),
+    (
+        "the `expected_revision` that read_file gives",
+        "the `--expected-revision` that `steward call read_file --json` tells",
+    ),
+    (
+        "read it first with read_file and give the `revision` that comes with it",
+        "give the `revision` that `steward call read_file --json` tells as `--expected-revision`",
+    ),
+    ("with `if_exists: \"overwrite\"`", "with `--if-exists overwrite`"),
+    ("`move` with `leave_read_only`", "`steward call move --leave-read-only`"),
+    ("list_jobs with `job`", "`steward organize jobs JOB`"),
+    ("apply_plan with `job`: ", "`steward organize resume` with job "),
+    ("rollback_job with job: ", "`steward organize undo` with job "),
+    ("list_changes with change_set: ", "`steward log --change-set` with "),
+];
+
 /// A tool's hint with commands and flags in place of the tools and arguments that it names. Names that are
 /// also plain words (`undo`, `path`) stand as they are.
 pub fn hint(hint: &str) -> String {
-    flags(&commands(hint))
+    let phrased =
+        PHRASES.iter().fold(hint.to_owned(), |hint, (said, shown)| hint.replace(said, shown));
+    flags(&commands(&phrased))
 }
 
 fn flags(hint: &str) -> String {
@@ -165,19 +190,27 @@ fn commands(hint: &str) -> String {
     tools.replace_all(hint, command).replace("`create: true`", "`--create`")
 }
 
-/// What a tool says of how to go on, in the words of the command line; all else as it is. The revision of a
-/// file is for programs, which have it in the JSON.
-pub fn answer(text: &str) -> String {
+/// What a tool says without the revision of a file, which is for programs: they have it in the JSON.
+pub fn without_revision(text: &str) -> String {
     static REVISION: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r", revision [0-9a-f]{32}$").ok());
+        LazyLock::new(|| Regex::new(r"^(.*)[,;] revision [0-9a-f]{32}(\n|$)").ok());
+    match REVISION.as_ref() {
+        Some(revision) => revision.replace(text, "$1$2").into_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// What a tool says of how to go on, in the words of the command line; all else as it is, but for the
+/// revision.
+pub fn answer(text: &str) -> String {
     static UNDO: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?:undo change set (\d+) to have it back|change set (\d+) brings it back)")
             .ok()
     });
+    let text = without_revision(text);
     let lines = text.lines().enumerate().map(|(at, line)| {
         let mut line = in_own_words(line).unwrap_or_else(|| line.to_owned());
-        if let (0, Some(revision), Some(undo)) = (at, REVISION.as_ref(), UNDO.as_ref()) {
-            line = revision.replace(&line, "").into_owned();
+        if let (0, Some(undo)) = (at, UNDO.as_ref()) {
             line = undo.replace(&line, "`steward undo $1$2` brings it back").into_owned();
         }
         line
@@ -217,6 +250,8 @@ fn in_own_words(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
 
     #[test]
@@ -232,10 +267,83 @@ mod tests {
             ("`undo` takes it back", "`undo` takes it back"),
             ("use `old_text` with `new_text`", "use `--old-text` with `--new-text`"),
             ("see `steward call read_file --help`", "see `steward call read_file --help`"),
+            (
+                "resume it: apply_plan with `job`: 4; or take it back: rollback_job",
+                "resume it: `steward organize resume` with job 4; or take it back: `steward organize undo`",
+            ),
+            (
+                "use the `revision` of the last read_file, write_file or edit_file",
+                "`steward call read_file --json` tells the revision",
+            ),
         ];
         for (said, shown) in cases {
             assert_eq!(hint(said), shown);
         }
+    }
+
+    /// What the words of the command line say of it is there: commands, and flags of these.
+    #[test]
+    fn every_command_that_is_named_exists() {
+        let span = Regex::new(r"`steward ([a-z][^`\n]*)`").unwrap();
+        let joined = Regex::new(r"\\\n\s*").unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut files = vec![root.join("README.md")];
+        for folder in ["src", "docs"] {
+            collect(&root.join(folder), &mut files);
+        }
+        let mut cli = super::super::arguments::command();
+        cli.build();
+        let (mut wrong, mut named) = (Vec::new(), 0);
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let text = joined.replace_all(&text, "");
+            let hints = if text.contains("hint") { hint(&text) } else { String::new() };
+            for found in span.captures_iter(&text).chain(span.captures_iter(&hints)) {
+                named += 1;
+                if let Err(why) = exists(&cli, &found[1]) {
+                    wrong.push(format!("{}: `steward {}`: {why}", file.display(), &found[1]));
+                }
+            }
+        }
+        assert!(named > 300, "{named}");
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            match path.extension().and_then(|end| end.to_str()) {
+                _ if path.is_dir() => collect(&path, files),
+                Some("rs" | "md") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a line names a command and flags that it has. Values and placeholders are not looked at.
+    fn exists(cli: &clap::Command, line: &str) -> Result<(), String> {
+        let (mut command, mut all) = (cli, true);
+        for word in line.split_whitespace().take_while(|word| *word != "|") {
+            let is_word = word.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_');
+            if let Some(flag) = word.strip_prefix("--").filter(|flag| !flag.is_empty()) {
+                let flag = flag.split('=').next().unwrap_or(flag);
+                let has = |command: &clap::Command| {
+                    command.get_arguments().any(|arg| arg.get_long() == Some(flag))
+                };
+                let is_known = flag == "help" || flag == "version" || has(command) || has(cli);
+                // Of a placeholder such as TOOL any may be meant.
+                if !is_known && !command.get_subcommands().any(has) {
+                    return Err(format!("no `--{flag}`"));
+                }
+            } else if let Some(found) = command.find_subcommand(word).filter(|_| all) {
+                command = found;
+            } else if command.has_subcommands() && is_word && all {
+                return Err(format!("no `{word}`"));
+            } else {
+                all = false;
+            }
+        }
+        Ok(())
     }
 
     #[test]
@@ -243,6 +351,7 @@ mod tests {
         let revision = "91d886206a5b85df04bf96da7042ed2c";
         let cases = [
             (format!("created `a.md` (12 B), revision {revision}"), "created `a.md` (12 B)"),
+            (format!("`a.md`: set x; revision {revision}\n+x"), "`a.md`: set x\n+x"),
             (format!("a\nx, revision {revision}"), &*format!("a\nx, revision {revision}")),
             (
                 "undid 2; change set 3 brings it back".into(),

@@ -145,6 +145,12 @@ impl<K: Saved> Lasting<K> {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Whether all files were read, in this run or an earlier one, so that only changed ones are to be read.
+    pub fn is_read(&self) -> bool {
+        let is_saved = self.folder.get().is_some_and(|folder| folder.join(FILE).exists());
+        is_saved && !self.is_first(Duration::ZERO)
+    }
+
     /// Sets whether the first reading is not over.
     pub fn set_first(&self, is_first: bool) {
         *lock(&self.is_first) = is_first;

@@ -66,7 +66,7 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
             let message =
                 format!("what is younger than {OLD} days is not removed unless it is named");
             return Err(ErrorObject::new(Kind::InvalidParams, message)
-                .hint("name each thing as `list_trash` and `steward trash list` do"));
+                .hint("name each thing as `steward trash list` does"));
         }
         let time = Utc::now().checked_sub_days(Days::new(days.into()));
         return Ok(Empty::Older(time.unwrap_or_default()));
@@ -86,7 +86,7 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
                     Kind::Failed,
                     format!("`{}` is not in the trash", asked.escape_debug()),
                 )
-                .hint("name things as `list_trash` and `steward trash list` do"));
+                .hint("name things as `steward trash list` does"));
             }
         }
     }

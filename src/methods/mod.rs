@@ -166,7 +166,7 @@ pub fn table() -> Table<Services> {
             diff::diff(&it.calls.context().journal, by.approvals(), &params, by.max_bytes / 2)
         })
         .on::<CompleteParams>(Person, Read, |it, params, _| {
-            Ok(complete::complete(&it.calls.context().vault, &params))
+            Ok(complete::complete(it.calls.context(), &params))
         })
         .on::<HostRequestParams>(Person, Read, |it, params, by| {
             host::request(&it.calls, by.hosts(), params, &by.cancel)

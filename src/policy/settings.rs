@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Scope;
 
-/// How far callers are trusted with changes. A person may change it at any time, from the next call on.
+/// The approval mode: which changes need a person's approval. A person may set it at any time; it holds from the next
+/// call on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -114,7 +115,7 @@ impl Switch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// How far callers are trusted with changes, until a person changes it.
+    /// The approval mode, until a person sets another.
     pub mode: Mode,
     /// Layers that are switched off.
     pub off: Vec<Switch>,

@@ -52,7 +52,7 @@ pub struct SessionResumeParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionChoices {
-    /// The mode: how far its calls are trusted.
+    /// The approval mode: which of its changes need a person's approval.
     pub modes: ModeState,
     /// The mode and the model, in ACP's newer form.
     pub config_options: Vec<ConfigOption>,

@@ -30,6 +30,10 @@ pub struct Completion {
     /// Its folder; empty at the vault's root.
     pub folder: String,
     pub kind: CompletionKind,
+    /// Its aliases that begin with the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<String>>", optional)]
+    pub aliases: Vec<String>,
 }
 
 /// What a completion is.

@@ -137,7 +137,7 @@ methods! {
     "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
     /// Deletes texts in the journal that are beyond the limits in the settings.
     "_vault/journal/gc" { JournalGcParams => JournalGcResult },
-    /// Gets or sets the mode: how far callers are trusted with changes.
+    /// Gets or sets the approval mode: which changes need a person's approval.
     "_vault/mode" { ModeParams => ModeResult },
     /// Lists or revokes standing approvals.
     "_vault/approvals" { ApprovalsParams => ApprovalsResult },

@@ -33,7 +33,7 @@ pub struct StatusResult {
     pub confinement: Confinement,
     /// The connection to SmartHole, which receives voice messages.
     pub smarthole: SmartHoleState,
-    /// How far callers are trusted with changes; null if it cannot be read: then nothing is changed.
+    /// The approval mode; null if it cannot be read: then nothing is changed.
     pub mode: Option<ModeResult>,
     /// The client that has the vault open, which is asked to open notes; null if none is connected.
     pub host: Option<HostState>,

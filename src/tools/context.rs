@@ -115,6 +115,11 @@ impl Context {
         self.index.names.answering(self.asking(), path, want)
     }
 
+    /// The notes of which an alias may begin with what was typed.
+    pub fn begun_aliases(&self, typed: &str) -> Vec<VaultPath> {
+        self.index.names.begun_aliases(self.asking(), typed)
+    }
+
     pub(super) fn asking(&self) -> Asking<'_> {
         Asking { vault: &self.vault, now: self.clock.now(), cancel: &self.cancel }
     }

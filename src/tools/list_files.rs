@@ -19,7 +19,8 @@ const MAX_RESULTS: usize = 1_000;
 
 /// Lists files and folders whose path fits a pattern, the newest first. Case does not matter. `*`
 /// stands for any characters within a name, `**` for any folders, `?` for one character, `{a,b}`
-/// for either; brackets are literal, and so are braces without a comma where something has that name.
+/// for either; brackets are literal, and so are braces without a comma and signs after `\` where something
+/// has that name.
 /// A pattern without a slash looks only into the folder itself:
 /// `*.md` lists its notes, `**/*.md` those in all folders below it too.
 #[derive(Deserialize, JsonSchema)]
@@ -243,15 +244,15 @@ impl Listed {
     }
 }
 
-/// The glob as it is meant below this folder: where something has a name with braces around one choice
-/// alone, `{draft}.md`, that is meant by it. `anywhere`: without a slash it fits names at any depth.
+/// Takes the literal reading of a pattern if something below this folder has such a name: `{draft}.md`,
+/// `\[x\].md`. `anywhere`: without a slash the pattern fits names at any depth.
 pub(super) fn glob_below(
     context: &Context,
     folder: &VaultPath,
     pattern: &str,
     anywhere: bool,
 ) -> Result<Glob, ToolError> {
-    if let Ok(Some(literal)) = Glob::with_lone_braces(pattern) {
+    if let Ok(Some(literal)) = Glob::literal(pattern) {
         let deep = (anywhere && !literal.has_slash()).then(|| literal.anywhere());
         let wanted = Wanted { folder, glob: deep.as_ref().unwrap_or(&literal), kind: None };
         if context.vault.catalogue().list(&wanted, Order::Name, 0).total > 0 {

@@ -87,6 +87,12 @@ fn a_second_vault_has_a_port_of_its_own() {
     let status = run(&["status", "--json"]).expect(0).json();
     assert_eq!((&status["installed"], &status["current"]), (&true.into(), &true.into()));
     run(&["install", "--port", "0"]).expect(2);
+    // Another vault's service has a port although no daemon runs.
+    let other = home.vault("Garden");
+    let other = |arguments: &[&str]| service(&home, other.to_str().unwrap(), arguments).expect(0);
+    let warned = other(&["install", "--port", "27181", "--dry-run"]);
+    assert!(warned.stderr.contains("has port 27181 already"), "{warned:?}");
+    assert_eq!(other(&["install", "--dry-run"]).stderr, "");
     // Without one it goes by the settings again.
     run(&["install"]).expect(0);
     assert!(!run(&["install", "--dry-run"]).expect(0).stdout.contains("--port"));

@@ -165,16 +165,19 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
         own.for_each(|(_, part)| assert!(script.contains(part), "{shell}: {script}"));
     }
     std::fs::write(vault.join("Tomato.md"), "").unwrap();
+    std::fs::write(vault.join("Herb.md"), "---\naliases: [oregano, Old herb]\n---\n").unwrap();
     home.run_in(&vault, &["new", "Plan"]).expect(0);
     home.run_in(&vault, &["delete", "Plan.md"]).expect(0);
     std::fs::create_dir_all(vault.join(".trash")).unwrap();
     std::fs::write(vault.join(".trash/Stray.md"), "").unwrap();
     home.write_obsidian_list(&[(&vault, false)]);
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 18] = [
         (&["sea"], "search"),
         (&["call", "read_f"], "read_file"),
         (&["call", "read_file", "--start"], "--start-line"),
         (&["read", "tom"], "Tomato"),
+        (&["read", "OREG"], "oregano"),
+        (&["links", "old h"], "Old herb"),
         (&["call", "read_file", "tom"], "Tomato"),
         (&["call", "read_file", "--path", "tom"], "Tomato"),
         (&["move", "my"], "Projects/My Note"),

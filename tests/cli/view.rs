@@ -167,6 +167,15 @@ fn what_changed_is_shown_and_names_are_completed() {
     let found = done(&mut client, "_vault/complete", json!({"text": "gard", "limit": 1}));
     let garden = json!({"path": "Garden", "name": "Garden", "folder": "", "kind": "folder"});
     assert_eq!(found["found"], json!([garden]));
+    let alias = json!({"name": "set_properties", "arguments": {
+        "path": "Garden/Compost.md", "set": {"aliases": ["The heap", "humus"]}}});
+    done(&mut client, "tools/call", alias);
+    let found = done(&mut client, "_vault/complete", json!({"text": "the h"}));
+    let called = &found["found"][0];
+    assert_eq!(
+        (&called["path"], &called["aliases"]),
+        (&json!("Garden/Compost.md"), &json!(["The heap"]))
+    );
     let hidden = done(&mut client, "_vault/complete", json!({"text": "app.json"}));
     assert_eq!(hidden["found"], json!([]), "what is protected is never told");
 

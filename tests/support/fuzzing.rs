@@ -69,6 +69,21 @@ fn check_components(path: &VaultPath) {
 /// Globs: a pattern, then a path. No pattern hangs, and text without wildcards matches itself.
 pub fn fuzz_glob(data: &[u8]) {
     let [pattern, path, ..] = fields::<2>(data);
+    if let Ok(name) = VaultPath::parse(&format!("./{path}/"), None)
+        && !name.is_root()
+        && path.trim() == path
+        && !path.contains('\\')
+    {
+        let escaped: String = path
+            .chars()
+            .flat_map(|c| "{}[]*?".contains(c).then_some('\\').into_iter().chain([c]))
+            .collect();
+        if let Ok(literal) = Glob::literal(&escaped) {
+            let glob = literal.or_else(|| Glob::parse(&escaped).ok());
+            let is_found = glob.is_none_or(|glob| glob.matches(&name.fold_key()));
+            assert!(is_found, "{escaped} matches what it spells");
+        }
+    }
     let Ok(glob) = Glob::parse(&pattern) else { return };
     let path = fold::fold_key(&path);
     assert!(!glob.matches(&path) || glob.anywhere().matches(&path), "anywhere is here, too");

@@ -566,6 +566,7 @@ fn braces_in_names_are_found_as_they_stand() {
         ("draft.md", "x"),
         ("T/{{date}}.md", "x"),
         ("T/one.txt", "x"),
+        ("T/[x] *.md", "x"),
     ]);
     let listed = |pattern: &str| {
         let found = vault.ok("list_files", json!({ "pattern": pattern, "sort_by": "name" }));
@@ -576,7 +577,13 @@ fn braces_in_names_are_found_as_they_stand() {
     assert_eq!(listed("{draft,none}.md"), ["draft.md"]);
     assert_eq!(listed("**/{{date}}.md"), ["T/{{date}}.md"]);
     assert_eq!(listed("T/*.{txt}"), ["T/one.txt"]);
+    assert_eq!(listed(r"\{draft\}.md"), ["{draft}.md"]);
+    assert_eq!(listed(r"T/\[x\] \*.md"), ["T/[x] *.md"]);
+    // Nothing is called `T*.txt`, so that the other reading holds.
+    assert_eq!(listed(r"T\*.txt"), ["T/one.txt"]);
     let found = vault.ok("search_files", json!({ "pattern": "x", "file_pattern": "{{date}}*" }));
     assert_eq!(found["files"][0]["path"], "T/{{date}}.md");
     assert_eq!(found["total_files"], 1);
+    let escaped = json!({ "pattern": "x", "file_pattern": r"\{\{date\}\}*" });
+    assert_eq!(vault.ok("search_files", escaped)["files"][0]["path"], "T/{{date}}.md");
 }

@@ -73,19 +73,15 @@ pub fn run(
         }
     };
     match arguments.action {
-        ServiceAction::Install { dry_run: true, .. } => {
+        ServiceAction::Install { dry_run: true, port } => {
+            warn_of_port(session, &root, &plan, port, output);
             let done = format!("# {}\n{}", plan.file.display(), plan.text);
             dry_run(&plan, &done, &[&plan.install], output)?;
         }
         ServiceAction::Install { dry_run: false, port } => {
             // What the service may write must be there when it is let write to it.
             session.folders.prepare(&root)?;
-            if let Some(other) = other_on_its_port(session, &root, port) {
-                output.notice(&format!(
-                    "the daemon of `{}` has port {} already; give this one its own with `--port N`",
-                    other.vault, other.port
-                ));
-            }
+            warn_of_port(session, &root, &plan, port, output);
             daemon::prepare_places(&root, session.live().path());
             install(&plan, output)?;
         }
@@ -99,12 +95,34 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The daemon of another vault that has the port which the service is to have.
-fn other_on_its_port(session: &Session, root: &Path, port: Option<u16>) -> Option<Running> {
-    let wanted = port.unwrap_or(session.settings.config.server.port);
-    let others = Running::all(&session.folders).into_iter().map(|(running, _)| running);
-    let mut others = others.filter(|running| !same_folder(Path::new(&running.vault), root));
-    others.find(|running| running.port == wanted)
+/// Warns if the daemon or the service of another vault has the port of this one.
+fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>, output: &Output) {
+    let usual = session.settings.config.server.port;
+    let wanted = port.unwrap_or(usual);
+    let daemons = Running::all(&session.folders).into_iter().map(|(running, _)| running);
+    let mut daemons = daemons.filter(|one| !same_folder(Path::new(&one.vault), root));
+    let daemon = daemons.find(|running| running.port == wanted).map(|running| running.vault);
+    let service = || {
+        let files = std::fs::read_dir(plan.file.parent()?).ok()?.flatten();
+        let mut others = files.map(|file| file.path()).filter(|file| {
+            let is_ours = file
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("vault-steward"));
+            is_ours && *file != plan.file && file.is_file()
+        });
+        let other = others.find(|file| port_in(file).unwrap_or(usual) == wanted)?;
+        Some(other.file_stem()?.to_string_lossy().into_owned())
+    };
+    let other = match daemon {
+        Some(vault) => format!("the daemon of `{vault}`"),
+        None => match service() {
+            Some(name) => format!("the service `{name}`"),
+            None => return,
+        },
+    };
+    output.notice(&format!(
+        "{other} has port {wanted} already; give this one its own with `--port N`"
+    ));
 }
 
 /// The port that a service was installed with, where it was given one.

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::asked::{Asked, MOST_WORDS};
-use super::likeness::{Bag, Likeness, letters};
+use super::likeness::{Bag, Likeness, Pairs, letters};
 use super::table::{Known, Label, Origin, Sound, Table, Word};
 use crate::note::spoken;
 use crate::vault::View;
@@ -20,6 +20,9 @@ const FOLDER: f64 = 0.8;
 
 /// Words less alike than this are others.
 const LEAST_ALIKE: f64 = 0.6;
+
+/// The least likeness by letters of what is offered where nothing is near.
+pub(super) const FAR_OFF: f64 = 0.45;
 
 /// The same where two words that were said would be one.
 const LEAST_ALIKE_AS_ONE: f64 = 0.75;
@@ -173,6 +176,7 @@ pub(super) struct Ranking<'a> {
     name: Likeness,
     name_letters: u64,
     bag: Bag,
+    pairs: Pairs,
 }
 
 impl<'a> Ranking<'a> {
@@ -204,6 +208,7 @@ impl<'a> Ranking<'a> {
             name: Likeness::of(&asked.name),
             name_letters: letters(&asked.name),
             bag: Bag::of(&asked.name),
+            pairs: Pairs::of(&asked.name),
         };
         let weight = |word: &String| {
             let count = table.words.number(word).map_or(0, |number| ranking.count(number));
@@ -332,6 +337,18 @@ impl<'a> Ranking<'a> {
         let scores = known.labels.names().map(|label| {
             let of_origin = if label.origin == Origin::Alias { 0.99 } else { 1.0 };
             self.by_letters(label, least, key) * of_origin
+        });
+        scores.fold(0.0, f64::max)
+    }
+
+    /// How near a file is by letters in any place, where nothing is near by its words. `key` and `pairs` are room for
+    /// the key of the other name and its pairs.
+    pub fn score_far_off(&self, known: &Known, key: &mut String, pairs: &mut Pairs) -> f64 {
+        let scores = known.labels.names().map(|label| {
+            let of_origin = if label.origin == Origin::Alias { 0.99 } else { 1.0 };
+            self.hearing.table.words.write_key(label, key);
+            pairs.set(key);
+            self.pairs.alike(pairs).max(self.name.with(key, FAR_OFF)) * of_origin
         });
         scores.fold(0.0, f64::max)
     }

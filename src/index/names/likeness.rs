@@ -8,6 +8,13 @@
 /// The most letters of a compared text.
 pub const LONGEST: usize = 128;
 
+/// The fewest pairs of letters by which texts are compared.
+const LEAST_PAIRS: usize = 2;
+
+/// The share of its pairs from which a text is a part of another, and the weight of that share.
+const LEAST_PART: f64 = 0.75;
+const OF_A_PART: f64 = 0.7;
+
 /// The set of letters of an ASCII text as bits; a quick upper bound of similarity.
 pub fn letters(text: &str) -> u64 {
     text.bytes().fold(0, |bits, byte| bits | 1 << (byte % 64))
@@ -130,6 +137,42 @@ impl Likeness {
     }
 }
 
+/// The pairs of neighbouring letters of a text, to compare it with many that share no word and few places with it.
+pub struct Pairs(Vec<[u8; 2]>);
+
+impl Pairs {
+    /// Prepares a text.
+    pub fn of(text: &str) -> Self {
+        let mut pairs = Self(Vec::new());
+        pairs.set(text);
+        pairs
+    }
+
+    /// Takes those of another text.
+    pub fn set(&mut self, text: &str) {
+        self.0.clear();
+        self.0.extend(text.as_bytes().windows(2).map(|pair| [pair[0], pair[1]]));
+        self.0.sort_unstable();
+        self.0.dedup();
+    }
+
+    /// From 0 to 1: the Dice coefficient of the pairs, or most of their share in the longer text if the shorter is
+    /// hardly more than a part of it.
+    pub fn alike(&self, other: &Self) -> f64 {
+        let (short, long) = match self.0.len() <= other.0.len() {
+            true => (&self.0, &other.0),
+            false => (&other.0, &self.0),
+        };
+        if short.len() < LEAST_PAIRS {
+            return 0.0;
+        }
+        let common = short.iter().filter(|pair| long.binary_search(pair).is_ok()).count() as f64;
+        let dice = 2.0 * common / (short.len() + long.len()) as f64;
+        let part = common / short.len() as f64;
+        dice.max(if part >= LEAST_PART { part * OF_A_PART } else { 0.0 })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -176,6 +219,20 @@ mod tests {
             let alike = Likeness::of(&a).with(&b, 0.0);
             prop_assert!(Bag::of(&a).most_alike(Bag::of(&b)) >= alike, "{a} {b}: {alike}");
         }
+    }
+
+    #[test]
+    fn parts_and_mixed_letters_are_alike_by_pairs() {
+        let alike = |a: &str, b: &str| Pairs::of(a).alike(&Pairs::of(b));
+        for (near, far, name) in [
+            ("tation", "station", "croprotation"),
+            ("mortisetenon", "tenants", "mortiseandtenon"),
+            ("croprotaton", "carrots", "croprotation"),
+        ] {
+            assert!(alike(near, name) > alike(far, name), "{near} {far} {name}");
+            assert!(alike(near, name) >= 0.5 && alike(name, near) == alike(near, name), "{near}");
+        }
+        assert_eq!((alike("ab", "ab"), alike("", "abc"), alike("abc", "abc")), (0.0, 0.0, 1.0));
     }
 
     #[test]

@@ -35,7 +35,8 @@ use crate::note::spoken::day::{self, Day};
 use crate::vault::protect::is_hidden;
 use crate::vault::{Cancel, FileContent, Found, Kind, Vault, VaultError, Want, nonblocking};
 use asked::Asked;
-use hearing::{Hearing, Ranking};
+use hearing::{FAR_OFF, Hearing, Ranking};
+use likeness::Pairs;
 use table::{Known, Table};
 
 /// The most suggestions.
@@ -60,6 +61,9 @@ const AT_ONCE: usize = 4_096;
 /// The delay of the first reading after the start if no name is requested, so that it does not compete with the first
 /// search for the disk.
 const READ_AFTER: Duration = Duration::from_secs(10);
+
+/// The most files that are read for a completion: some fifty milliseconds.
+const READ_AT_ONCE: usize = 2_000;
 
 /// The longest wait of a request for the first reading; enough for some ten thousand notes.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -162,6 +166,23 @@ impl Names {
     pub fn answering(&self, asking: Asking<'_>, path: &VaultPath, want: Want) -> Vec<VaultPath> {
         let found = self.ask(asking, path, want, |search, table| search.exact(table));
         found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// The notes of which an alias may begin with what was typed, by path. None before the notes of a large vault were
+    /// read once: a completion does not wait for that.
+    pub fn begun_aliases(&self, asking: Asking<'_>, typed: &str) -> Vec<VaultPath> {
+        let words = spoken::words(typed);
+        let is_small = || asking.vault.catalogue().files().nth(READ_AT_ONCE).is_none();
+        let is_quick = self.0.is_read() || is_small();
+        if !is_quick || words.is_empty() || self.refresh(asking.cancel).is_none() {
+            return Vec::new();
+        }
+        let known = self.0.fresh.kept();
+        let found = known.with_begun_alias(&words).into_iter().map(|known| &known.path);
+        let mut found: Vec<_> =
+            found.filter(|path| asking.vault.view().shows(*path)).cloned().collect();
+        found.sort();
+        found
     }
 
     /// `near` is what took its name lately; then nothing else is meant.
@@ -372,8 +393,27 @@ impl Search<'_> {
             }
             best
         });
-        let best = by_letters.reduce(|| best.clone(), Best::joined);
+        let mut best = by_letters.reduce(|| best.clone(), Best::joined);
+        if best.0.is_empty() {
+            best = self.far_off(table, ranking);
+        }
         best.0.into_iter().map(|(_, path)| path.to_path()).collect()
+    }
+
+    /// What is alike by its letters in any place: half a word, words said as one, letters in another order.
+    fn far_off<'t>(&self, table: &'t Table, ranking: &Ranking<'_>) -> Best<'t> {
+        let files: Vec<&Known> = table.all().map(|(_, known)| known).collect();
+        let best = files.par_chunks(AT_ONCE).map(|files| {
+            let (mut best, mut key, mut pairs) = (Best::default(), String::new(), Pairs::of(""));
+            for known in files.iter().filter(|known| self.is_seen(known)) {
+                let score = ranking.score_far_off(known, &mut key, &mut pairs);
+                if score >= FAR_OFF {
+                    best.insert(score * self.of_kind(known), known.path.borrowed());
+                }
+            }
+            best
+        });
+        best.reduce(Best::default, Best::joined)
     }
 
     /// Files in requested folders, with the folders' share of the words.

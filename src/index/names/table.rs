@@ -235,6 +235,22 @@ impl Table {
         known.filter(|known| known.labels.names().any(&mut is_so)).collect()
     }
 
+    /// The files with an alias of these words and others behind them; the last word may be the beginning of one.
+    pub fn with_begun_alias(&self, words: &[String]) -> Vec<&Known> {
+        let Some((last, whole)) = words.split_last() else { return Vec::new() };
+        let text = |number: &u32| &*self.words.get(*number).text;
+        let begins = |label: Label<'_>| {
+            let (before, after) = label.words.split_at(whole.len().min(label.words.len()));
+            label.origin == Origin::Alias
+                && before.iter().map(text).eq(whole.iter().map(String::as_str))
+                && after.first().is_some_and(|word| text(word).starts_with(last.as_str()))
+        };
+        let begun = self.words.iter().filter(|word| word.text.starts_with(last.as_str()));
+        let files: BTreeSet<u32> = begun.flat_map(|word| &word.files).copied().collect();
+        let known = files.into_iter().filter_map(|file| self.known(file));
+        known.filter(|known| known.labels.iter().any(begins)).collect()
+    }
+
     /// The folders and links, those above before what is in them.
     pub fn others(&self) -> impl Iterator<Item = &Known> {
         self.others.iter().filter_map(|other| self.known(*other))

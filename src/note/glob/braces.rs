@@ -7,18 +7,20 @@ enum Part<'a> {
     OneOf(Vec<Vec<Part<'a>>>),
 }
 
-/// The meaning of braces around a single choice: that choice, or literal braces.
+/// How signs are read that can be meant either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lone {
-    Choice,
-    Text,
+pub enum Signs {
+    /// Braces around a single choice are that choice.
+    Syntax,
+    /// Such braces are literal, and so is the character after each `\`.
+    Literal,
 }
 
 /// Every pattern that the braces expand to; `None` if there are too many or they are nested too
 /// deep.
-pub fn expand(pattern: &str, lone: Lone) -> Option<Vec<String>> {
+pub fn expand(pattern: &str, signs: Signs) -> Option<Vec<String>> {
     let partners = partners(pattern);
-    let parts = parse(pattern, 0, &partners, 0, lone)?;
+    let parts = parse(pattern, 0, &partners, 0, signs)?;
     (count(&parts) <= MAX_ALTERNATIVES).then(|| unfold(&parts))
 }
 
@@ -26,8 +28,13 @@ pub fn expand(pattern: &str, lone: Lone) -> Option<Vec<String>> {
 fn partners(pattern: &str) -> Vec<Option<usize>> {
     let mut partners = vec![None; pattern.len()];
     let mut open = Vec::new();
-    for (at, byte) in pattern.bytes().enumerate() {
+    let mut bytes = pattern.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
         match byte {
+            // Only a literal reading has them, each before the sign that it escapes.
+            b'\\' => {
+                bytes.next();
+            }
             b'{' => open.push(at),
             b'}' => {
                 if let Some(start) = open.pop() {
@@ -46,7 +53,7 @@ fn parse<'a>(
     base: usize,
     partners: &[Option<usize>],
     depth: usize,
-    lone: Lone,
+    signs: Signs,
 ) -> Option<Vec<Part<'a>>> {
     if depth > MAX_DEPTH {
         return None;
@@ -67,7 +74,7 @@ fn parse<'a>(
                 (Some(skip), _) => inner = skip - base,
                 (None, b',' | b'}') if inner == close || text.as_bytes()[inner] == b',' => {
                     let choice = &text[start..inner];
-                    choices.push(parse(choice, base + start, partners, depth + 1, lone)?);
+                    choices.push(parse(choice, base + start, partners, depth + 1, signs)?);
                     start = inner + 1;
                 }
                 _ => {}
@@ -75,7 +82,7 @@ fn parse<'a>(
             inner += 1;
         }
         if let [choice] = &mut choices[..]
-            && lone == Lone::Text
+            && signs == Signs::Literal
         {
             choice.insert(0, Part::Text(&text[at..=at]));
             choice.push(Part::Text(&text[close..=close]));

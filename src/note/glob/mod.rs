@@ -2,8 +2,11 @@
 //!
 //! `*` matches any run within a component, `**` as a whole component any number of components, `?`
 //! one character, `{a,b}` one of several. `[` and `]` are literal, since note names contain them.
-//! There is no escape: `\` is `/`, as in every path. An unmatched brace is literal; braces around a
-//! single choice (`{draft}`) can be meant either way ([`Glob::with_lone_braces`]).
+//! `\` is `/`, as in every path. An unmatched brace is literal.
+//!
+//! Two spellings can be meant either way: braces around a single choice (`{draft}`), and `\` before one of
+//! `{}[]*?`, which other programs use as an escape. [`Glob::parse`] reads a choice and a folder,
+//! [`Glob::literal`] the signs themselves; a caller that has the names takes the reading that fits one.
 //!
 //! Matching ignores case, Unicode form and kinds of space: literal text and paths both go through
 //! [`fold_key`].
@@ -19,7 +22,7 @@
 mod braces;
 mod wild;
 
-use braces::Lone;
+use braces::Signs;
 use wild::Wild;
 
 use crate::note::code::ErrorCode;
@@ -33,6 +36,9 @@ pub const MAX_ALTERNATIVES: usize = 256;
 
 /// The deepest nesting of braces.
 const MAX_DEPTH: usize = 16;
+
+/// What `\` can escape in a literal reading.
+const SIGNS: &str = "{}[]*?";
 
 /// A parsed glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,25 +109,29 @@ impl Glob {
     /// # Errors
     /// An empty or too long pattern, braces that expand to too many patterns, a `..` component.
     pub fn parse(pattern: &str) -> Result<Self, GlobError> {
-        Self::read(pattern, Lone::Choice)
+        Self::read(pattern, Signs::Syntax)
     }
 
-    /// Like [`Glob::parse`], but braces around a single choice are literal: `{draft}.md`,
-    /// `{{date}}`. `None` if there are no such braces.
+    /// Like [`Glob::parse`], but braces around a single choice are literal (`{draft}.md`, `{{date}}`), and
+    /// so is a sign after `\` (`\{draft\}.md`, `\[x\]`, `5 \* 5`). `None` if that makes no difference.
     ///
     /// # Errors
     /// As [`Glob::parse`].
-    pub fn with_lone_braces(pattern: &str) -> Result<Option<Self>, GlobError> {
-        let literal = Self::read(pattern, Lone::Text)?;
+    pub fn literal(pattern: &str) -> Result<Option<Self>, GlobError> {
+        let literal = Self::read(pattern, Signs::Literal)?;
         Ok(Some(literal).filter(|literal| Self::parse(pattern).as_ref() != Ok(literal)))
     }
 
-    fn read(pattern: &str, lone: Lone) -> Result<Self, GlobError> {
+    fn read(pattern: &str, signs: Signs) -> Result<Self, GlobError> {
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(GlobError::TooLong { bytes: pattern.len() });
         }
-        let slashed = pattern.trim().replace('\\', "/");
-        let expanded = braces::expand(&slashed, lone)
+        let pattern = pattern.trim();
+        let slashed = match signs {
+            Signs::Syntax => pattern.replace('\\', "/"),
+            Signs::Literal => slashed_between_escapes(pattern),
+        };
+        let expanded = braces::expand(&slashed, signs)
             .ok_or_else(|| GlobError::TooManyAlternatives { pattern: pattern.to_owned() })?;
         let mut alternatives = Vec::with_capacity(expanded.len());
         for alternative in &expanded {
@@ -248,10 +258,28 @@ impl Glob {
 
 /// Parses one component and folds the literal text between the wildcards.
 fn segment(text: &str) -> Segment {
-    match text.contains(['*', '?']) {
-        true => Segment::Wild(Wild::parse(text)),
-        false => Segment::Exact(fold_key(text)),
+    let wild = Wild::parse(text);
+    match wild.is_text() {
+        Some(text) => Segment::Exact(text.to_owned()),
+        None => Segment::Wild(wild),
     }
+}
+
+/// The pattern with `/` for every `\` that escapes nothing.
+fn slashed_between_escapes(pattern: &str) -> String {
+    let mut slashed = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match (character, characters.clone().next()) {
+            ('\\', Some(sign)) if SIGNS.contains(sign) => {
+                slashed.extend(['\\', sign]);
+                characters.next();
+            }
+            ('\\', _) => slashed.push('/'),
+            _ => slashed.push(character),
+        }
+    }
+    slashed
 }
 
 fn match_path(pattern: &[Segment], path: &str) -> bool {

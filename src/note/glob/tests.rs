@@ -59,21 +59,30 @@ fn what_each_sign_means() {
 }
 
 #[test]
-fn braces_around_one_choice_can_be_themselves() {
+fn signs_can_be_themselves() {
     for (pattern, path) in [
         ("{draft}.md", "{draft}.md"),
         ("{{date}}.md", "{{date}}.md"),
         ("**/{draft} {a,b}*", "x/{draft} b.md"),
         ("{}", "{}"),
         ("{a,{b}}", "{b}"),
+        (r"\{draft\}.md", "{draft}.md"),
+        (r"**/\{\{date\}\}*", "T/{{date}} x.md"),
+        (r"\[x\] \{a,b\}.md", "[x] {a,b}.md"),
+        (r"{a\},b}.md", "a}.md"),
+        (r"5 \* 5?.md", "5 * 5!.md"),
+        (r"Why\?", "why?"),
+        (r"T\\[x\]", "t/[x]"),
     ] {
-        let literal = Glob::with_lone_braces(pattern).unwrap().expect("other than plain");
+        let literal = Glob::literal(pattern).unwrap().expect("other than plain");
         assert!(literal.matches(path), "{pattern} on {path}");
         assert!(!Glob::parse(pattern).is_ok_and(|plain| plain.matches(path)), "{pattern}");
     }
-    for pattern in ["{a,b}.md", "*.md", "{{a,b},c}", "{x", "}"] {
-        assert_eq!(Glob::with_lone_braces(pattern), Ok(None), "{pattern}");
+    for pattern in ["{a,b}.md", "*.md", "{{a,b},c}", "{x", "}", r"T\a*.md"] {
+        assert_eq!(Glob::literal(pattern), Ok(None), "{pattern}");
     }
+    let star = Glob::literal(r"a\*").unwrap().expect("other than plain");
+    assert!(!star.matches("ab") && !star.matches("a/b") && star.name() == Some("a*"));
 }
 
 #[test]
@@ -172,6 +181,11 @@ fn pattern() -> impl Strategy<Value = String> {
         .prop_filter("no `**` twice", |pattern| !pattern.contains("**/**"))
 }
 
+fn escaped(name: &str) -> String {
+    let sign = |c: char| if SIGNS.contains(c) { vec!['\\', c] } else { vec![c] };
+    name.chars().flat_map(sign).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
@@ -197,6 +211,19 @@ proptest! {
             prop_assert!(name.starts_with(glob.name_beginning()), "{} on {}", pattern, path);
             prop_assert!(glob.name().is_none_or(|known| known == name), "{} on {}", pattern, path);
         }
+    }
+
+    /// A name with `\` before each of its signs means that name and no other.
+    #[test]
+    fn an_escaped_name_is_that_name(
+        name in "[ab{}\\[\\]*?,]{1,8}",
+        other in "[ab{}\\[\\]*?,]{1,8}",
+    ) {
+        let escaped = escaped(&name);
+        let glob = Glob::literal(&escaped).unwrap();
+        let glob = glob.unwrap_or_else(|| Glob::parse(&escaped).unwrap());
+        prop_assert!(glob.matches(&name), "{} on {}", escaped, name);
+        prop_assert_eq!(glob.matches(&other), name == other, "{} on {}", escaped, other);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Wild {
 }
 
 /// The part between two stars.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Part(Vec<Unit>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,13 +27,40 @@ enum Unit {
 }
 
 impl Wild {
-    /// Parses a component and folds the text between the wildcards.
+    /// Parses a component and folds the text between the wildcards. A character after `\` is literal.
     pub fn parse(text: &str) -> Self {
-        let parts = text.split('*').map(Part::parse).filter(|part| !part.0.is_empty());
-        Self {
-            parts: parts.collect(),
-            open_start: text.starts_with('*'),
-            open_end: text.ends_with('*'),
+        let (mut parts, mut part, mut literal) = (Vec::new(), Part::default(), String::new());
+        let mut characters = text.chars();
+        let mut open_end = false;
+        while let Some(character) = characters.next() {
+            open_end = character == '*';
+            match character {
+                '*' => {
+                    part.take(&mut literal);
+                    parts.push(std::mem::take(&mut part));
+                }
+                '?' => {
+                    part.take(&mut literal);
+                    part.0.push(Unit::One);
+                }
+                '\\' => literal.extend(characters.next()),
+                _ => literal.push(character),
+            }
+        }
+        part.take(&mut literal);
+        parts.push(part);
+        parts.retain(|part| !part.0.is_empty());
+        Self { parts, open_start: text.starts_with('*'), open_end }
+    }
+
+    /// Its folded text, if it has no wildcard.
+    pub fn is_text(&self) -> Option<&str> {
+        match (&self.parts[..], self.open_start, self.open_end) {
+            ([Part(units)], false, false) => match &units[..] {
+                [Unit::Text(text)] => Some(text),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -100,13 +127,12 @@ impl Wild {
 }
 
 impl Part {
-    fn parse(text: &str) -> Self {
-        let mut units = Vec::new();
-        for (number, literal) in text.split('?').enumerate() {
-            units.extend((number > 0).then_some(Unit::One));
-            units.extend((!literal.is_empty()).then(|| Unit::Text(fold_key(literal))));
+    /// Moves a literal to its end, folded.
+    fn take(&mut self, literal: &mut String) {
+        if !literal.is_empty() {
+            self.0.push(Unit::Text(fold_key(literal)));
+            literal.clear();
         }
-        Self(units)
     }
 
     /// The rest of `text` after this part at its beginning.
