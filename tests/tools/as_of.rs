@@ -210,5 +210,5 @@ fn a_text_that_is_no_longer_kept_is_said_to_be() {
     assert_eq!((found.text, found.reason.as_deref()), (None, Some("its text is no longer kept")));
     assert_eq!(text(&vault, "a.md", &after(second)), "kept\n");
     assert!(vault.journal().moment(When::After(second)).expect("read").is_some());
-    assert_eq!(vault.text("read_file", json!({"path": "a.md"})).contains("kept"), true);
+    assert!(vault.text("read_file", json!({"path": "a.md"})).contains("kept"));
 }
