@@ -49,6 +49,15 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
     },
   });
   plugin.addCommand({
+    id: "open-time-machine",
+    name: "Open the time machine",
+    checkCallback: (checking) => {
+      if (connection.state.kind !== "connected") return false;
+      if (!checking) void openChat(app).then((view) => view?.timeMachine());
+      return true;
+    },
+  });
+  plugin.addCommand({
     id: "undo-last-change",
     name: "Undo the last change",
     checkCallback: (checking) => {

@@ -21,6 +21,9 @@ export type ActiveNoteChangedParams = {
   path: string | null,
 };
 
+/** Who made a change. */
+export type Actor = "person" | "agent" | "voice" | "client" | "mcp" | "acp" | "rule";
+
 /** What the daemon can do. */
 export type AgentCapabilities = {
   /** Whether `session/load` is there. */
@@ -92,6 +95,50 @@ export type ApprovalsResult = {
   approvals: Array<Approval>,
   /** Whether the approval to revoke existed. */
   revoked: boolean,
+};
+
+/** What to show, and when. */
+export type AsOfParams = {
+  /** A note or another file, by its path or name at that moment or now; or a folder. Without it the vault. */
+  path?: string, at?: At,
+  /** Of a folder: the first entry to return, from 1: `next` of the last answer. */
+  first?: number,
+};
+
+/** The file or folder at that moment. */
+export type AsOfResult = {
+  /** The moment, in local time. */
+  time: string,
+  /** The last change set by then. */
+  changeSet?: number,
+  /** The path at that moment; empty for the vault. */
+  path: string, kind: EntryThen,
+  /** Where the file is now, unless it is gone. */
+  now?: string,
+  /** Its text. */
+  text?: string,
+  /** Why there is no text. */
+  reason?: string,
+  /** The change set that left the file so. */
+  leftBy?: number,
+  /** Set if the state at that moment is not certain: somebody else changed the file, or may have. */
+  unsure?: Unsure,
+  /** Of a folder: everything in it, by path; as many as fit. */
+  entries?: Array<TreeEntryThen>,
+  /** Number of all entries. */
+  total?: number,
+  /** `first` of the next request. */
+  next?: number,
+};
+
+/** A moment: a time, or a change set. Without either the present. */
+export type At = {
+  /** An RFC 3339 time, or as a person says it: `2026-11-20 14:30`, `14:02`, `2h`, `yesterday`. */
+  time?: string,
+  /** Number of a change set: the moment after its last change. */
+  changeSet?: number,
+  /** With `changeSet`: the moment before its first change. */
+  before?: boolean,
 };
 
 /** A filter of audited calls; all conditions must hold. */
@@ -524,10 +571,14 @@ export type DiffChange = {
 
 /** Which changes to return. */
 export type DiffParams = {
-  /** Number of the change set; or set `question`. */
+  /** Number of the change set; or set `question` or `path`. */
   changeSet?: number,
   /** Number of a pending approval request in `_vault/approvals/pending`. */
   question?: number,
+  /** A note, by its path or name at the later moment: what changed in it between `from` and `to`. */
+  path?: string, from?: At,
+  /** Without it the present. */
+  to?: At,
   /** The first change to return, from 1: `next` of the last answer. */
   first?: number,
   /**
@@ -601,6 +652,9 @@ export type EndResult = {
 
 /** The kind of a directory entry. */
 export type EntryKind = "file" | "folder" | "link" | "other";
+
+/** What an entry is. */
+export type EntryThen = "file" | "folder" | "other";
 
 /** The `data` of an error. */
 export type ErrorData = { kind: Kind,
@@ -1924,6 +1978,60 @@ seq: number,
 /** When a new value takes effect. */
 export type TakesEffect = "next_call" | "next_connection" | "restart";
 
+/** A day with changes. */
+export type TimelineDay = {
+  /** `2026-11-21`, in the daemon's time zone. */
+  day: string,
+  /** Number of change sets. */
+  count: number,
+  /** The last change set of the day. */
+  last: number,
+};
+
+/** Which change sets to list. All conditions must hold. */
+export type TimelineParams = {
+  /** Only those before this number: `next` of the last answer. */
+  before?: number,
+  /** Maximum number, up to 500; 100 by default. */
+  limit?: number,
+  /** Only those that touched this note, under its earlier names too, or something in this folder. */
+  path?: string,
+  /** Only those of this kind of actor. */
+  by?: Actor,
+  /** Only those that a call of this tool made. */
+  tool?: string,
+};
+
+/** Change sets. */
+export type TimelineResult = {
+  /** Newest first. */
+  sets: Array<TimelineSet>,
+  /** `before` of the next request. */
+  next?: number,
+  /** The days with changes, oldest first, with the number of change sets; without `before` only. */
+  days?: Array<TimelineDay>,
+};
+
+/** A change set. */
+export type TimelineSet = { id: number,
+/** When it began, in UTC. */
+time: string, title: string, by: Actor,
+/** The program's name for itself. */
+caller: string,
+/** The conversation that led to it. */
+sessionId?: string,
+/** What it took back: a change set (`17`) or one change (`17.2`). */
+undoes?: string,
+/** Whether all of it is taken back. */
+undone: boolean,
+/** Number of its changes. */
+total: number,
+/** The first files that it changed. */
+paths: Array<string>,
+/** The tools that made the changes, as far as the audit still knows. */
+tools: Array<string>,
+};
+
 /** A tool, as in MCP. */
 export type Tool = { name: string,
 /** Display name. */
@@ -2007,6 +2115,24 @@ export type TrashEmptyResult = {
   removed: boolean,
   /** What a person should know: texts that stay in the journal, since other changes need them. */
   notes: Array<string>,
+};
+
+/** An entry of a folder. */
+export type TreeEntryThen = {
+  /** The path in the vault. */
+  path: string, kind: EntryThen,
+  /** Whether somebody else made, changed or removed it since, so that it may have been otherwise. */
+  unsure?: boolean,
+};
+
+/** The span in which somebody else changed a file, or may have. */
+export type Unsure = {
+  /** The sentence for a person. */
+  said: string,
+  /** When the journal last knew the file, in local time; left out if it did not know it before. */
+  from?: string,
+  /** When it knew the file again, in local time; left out if nobody can tell. */
+  to?: string,
 };
 
 /** Usage of one model on one day. */
@@ -2282,6 +2408,10 @@ export interface Methods {
   "_vault/export_conversation": { params: ExportConversationParams; result: ExportConversationResult };
   /** Diffs of a change set. */
   "_vault/diff": { params: DiffParams; result: DiffResult };
+  /** What changed the vault, turn by turn, and who did it. */
+  "_vault/timeline": { params: TimelineParams; result: TimelineResult };
+  /** A note, or the list of all files, at an earlier moment. */
+  "_vault/as_of": { params: AsOfParams; result: AsOfResult };
   /** Completes the name of a note or folder. */
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
   /** The language models, and which of them are used. */

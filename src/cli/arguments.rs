@@ -94,7 +94,8 @@ pub enum Command {
     Find(FindArguments),
     /// Find notes by properties, tags, links and dates
     Query(QueryArguments),
-    /// Print a note
+    /// Print a note, as it is or as it was
+    #[command(visible_alias = "show")]
     Read(ReadArguments),
     /// List a folder, or what fits a pattern
     List(ListArguments),

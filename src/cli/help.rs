@@ -71,6 +71,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("steward read 'Garden/Tomato'", "the whole note"),
             ("steward read 'Garden/Tomato' --lines 10-20", "some lines, with their numbers"),
+            ("steward show 'Garden/Tomato' --at yesterday", "as it was then"),
         ],
     ),
     (
@@ -78,6 +79,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("steward list Projects", "what is in a folder"),
             ("steward list '**/*frost*'", "by name, in all folders"),
+            ("steward list Projects --at 14:02", "what was in it then"),
         ],
     ),
     (

@@ -12,6 +12,7 @@
 
 mod acp;
 mod arguments;
+mod as_of;
 mod call;
 mod chat;
 mod client;

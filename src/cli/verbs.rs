@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::as_of;
 use super::completions;
 use super::failure::Failure;
 use super::history::{answer, call, shown};
@@ -59,8 +60,12 @@ pub struct ReadArguments {
     #[arg(add = completions::notes())]
     pub name: String,
     /// Only these lines, with their numbers: 10, 10-20 or 10-
-    #[arg(long, short, value_name = "LINES")]
+    #[arg(long, short, value_name = "LINES", conflicts_with = "at")]
     pub lines: Option<String>,
+    /// As it was then: a time such as 14:02, '2026-11-20 14:30', 2h or yesterday, or after a change
+    /// set: 17
+    #[arg(long, value_name = "WHEN")]
+    pub at: Option<String>,
 }
 
 /// Of `list`.
@@ -75,6 +80,9 @@ pub struct ListArguments {
     /// The first entry shown, to continue a list that was cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub first_result: u64,
+    /// All files that the folder had then: a time, or after a change set: 17
+    #[arg(long, value_name = "WHEN", conflicts_with_all = ["limit", "first_result"])]
+    pub at: Option<String>,
 }
 
 /// Of `new`.
@@ -200,6 +208,9 @@ pub fn search(
 /// # Errors
 /// As the tool says; lines that are none.
 pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<ExitCode, Failure> {
+    if let Some(at) = &read.at {
+        return as_of::show(session, Some(&read.name), at, output);
+    }
     let mut arguments = json!({ "path": read.name });
     if let Some(lines) = &read.lines {
         let (first, last) = range(lines).ok_or_else(|| {
@@ -229,6 +240,9 @@ fn range(lines: &str) -> Option<(i64, i64)> {
 /// # Errors
 /// As the tool says.
 pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<ExitCode, Failure> {
+    if let Some(at) = &list.at {
+        return as_of::show(session, list.place.as_deref(), at, output);
+    }
     let mut arguments = json!({ "max_results": list.limit, "first_result": list.first_result });
     let is_pattern = |place: &&String| place.contains(['*', '?', '{']);
     let place = list.place.as_ref();

@@ -19,9 +19,10 @@
 //! `recovery`, `status`, `progress`, `rollback` and `on_disk` (after a crash); `undo`, `undoing` (the plan),
 //! `inverse`, `overlay`, `obstacle`, `rename_counts`, `file_history`, `location`, `follow`,
 //! `merging`, `preview` (what an undo will do); `deleted`, `trashed` and `emptying` (the trash);
-//! `listing`; `retention`.
+//! `listing`; `as_of` (the vault at an earlier moment); `retention`.
 
 mod apply;
+mod as_of;
 mod change;
 mod deleted;
 mod emptying;
@@ -56,6 +57,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use apply::Sink;
+pub use as_of::{AsOf, Content, Gap, Moment, TreeEntry, Was, When};
 pub use change::{
     Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
 };

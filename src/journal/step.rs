@@ -134,6 +134,11 @@ impl FileIdentity {
         (self.size, self.modified) == (size, modified)
     }
 
+    /// When it was last modified by its own time, in milliseconds since the Unix epoch, if known.
+    pub fn modified_ms(&self) -> Option<i64> {
+        (self.modified != 0).then(|| self.modified.div_euclid(1_000_000))
+    }
+
     /// Device and inode, if known.
     pub fn id(&self) -> FileId {
         FileId { device: self.device, inode: self.inode }

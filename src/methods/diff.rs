@@ -14,25 +14,25 @@ use crate::vault::Kind as EntryKind;
 /// Files of a deleted folder that are named.
 const MOST_FILES: usize = 1_000;
 /// Bytes that surround each diff in the answer.
-const AROUND: usize = 400;
+pub(super) const AROUND: usize = 400;
 
 /// The changes of one set, or of one question, from `first` on, in an answer of about `most` bytes,
 /// but at least one change.
 ///
 /// # Errors
 /// Kind `not_found`: no such change set, or no such open question. Kind `invalid_params`: neither
-/// or both were named. Kind `failed`: the journal cannot be read.
+/// or more than one were named. Kind `failed`: the journal cannot be read.
 pub fn diff(
     journal: &Journal,
     approvals: &Approvals,
     params: &DiffParams,
     most: u64,
 ) -> Result<DiffResult, ErrorObject> {
-    match (params.change_set, params.question) {
-        (Some(number), None) => made(journal, number, params, most),
-        (None, Some(number)) => asked(approvals, number, params, most),
-        _ => Err(ErrorObject::new(Kind::InvalidParams, "name a change set or a question")
-            .hint("give `changeSet` or `question`")),
+    match (params.change_set, params.question, &params.path) {
+        (Some(number), None, None) => made(journal, number, params, most),
+        (None, Some(number), None) => asked(approvals, number, params, most),
+        _ => Err(ErrorObject::new(Kind::InvalidParams, "name a change set, a question or a note")
+            .hint("give one of `changeSet`, `question` and `path`")),
     }
 }
 
@@ -169,7 +169,7 @@ fn difference(journal: &Journal, change: &ListedChange) -> (Option<String>, Opti
 }
 
 /// The lines that a unified diff adds and removes.
-fn counted(diff: &str) -> (u64, u64) {
+pub(super) fn counted(diff: &str) -> (u64, u64) {
     let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
     lines.fold((0, 0), |(added, removed), line| match line.as_bytes().first() {
         Some(b'+') => (added + 1, removed),
@@ -178,7 +178,7 @@ fn counted(diff: &str) -> (u64, u64) {
     })
 }
 
-fn failed(error: &JournalError) -> ErrorObject {
+pub(super) fn failed(error: &JournalError) -> ErrorObject {
     let object = ErrorObject::new(Kind::Failed, error.to_string());
     match error.hint() {
         Some(hint) => object.hint(hint),

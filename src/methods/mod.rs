@@ -6,12 +6,13 @@
 //! handles `initialize` and the methods that concern only a connection (`server/table`).
 //!
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
-//! [`policy`], [`keeping`], [`diff`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
+//! [`policy`], [`keeping`], [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
 //! `prompt`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`rules`] (rules that run by
 //! themselves), [`told`] (agent events in the protocol's words).
 
+pub mod as_of;
 pub mod complete;
 pub mod conversations;
 pub mod diff;
@@ -36,6 +37,7 @@ pub mod sessions;
 pub mod settings;
 pub mod status;
 pub mod talk;
+pub mod timeline;
 pub mod told;
 pub mod tools;
 mod used;
@@ -55,6 +57,7 @@ use crate::protocol::acp::{
     AuthenticateParams, SessionCloseParams, SessionDeleteParams, SessionResumeParams,
     SetConfigOptionParams, SetModeParams,
 };
+use crate::protocol::as_of::AsOfParams;
 use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
     ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
@@ -76,6 +79,7 @@ use crate::protocol::policy::{
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
+use crate::protocol::timeline::TimelineParams;
 use crate::protocol::tools::ToolsListParams;
 use crate::protocol::workflows::{WorkflowListParams, WorkflowResumeParams, WorkflowRunParams};
 use crate::server::table::Table;
@@ -163,7 +167,17 @@ pub fn table() -> Table<Services> {
             |it, params, _| keeping::free_journal(it.calls.context(), &params),
         )
         .on::<DiffParams>(Person, Read, |it, params, by| {
-            diff::diff(&it.calls.context().journal, by.approvals(), &params, by.max_bytes / 2)
+            let (context, most) = (it.calls.context(), by.max_bytes / 2);
+            match (&params.path, params.change_set, params.question) {
+                (Some(path), None, None) => as_of::between(context, path, &params, most),
+                _ => diff::diff(&context.journal, by.approvals(), &params, most),
+            }
+        })
+        .on::<AsOfParams>(Person, Search, |it, params, by| {
+            as_of::as_of(it.calls.context(), &params, by.max_bytes / 2)
+        })
+        .on::<TimelineParams>(Person, Search, |it, params, _| {
+            timeline::timeline(&it.calls, &params)
         })
         .on::<CompleteParams>(Person, Read, |it, params, _| {
             Ok(complete::complete(it.calls.context(), &params))

@@ -1,13 +1,16 @@
-//! `_vault/diff`: diffs of a change set or of an approval request, for people.
+//! `_vault/diff`: diffs of a change set, of an approval request, or of a note between two moments, for
+//! people.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
+
+use super::as_of::At;
 
 /// Which changes to return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffParams {
-    /// Number of the change set; or set `question`.
+    /// Number of the change set; or set `question` or `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub change_set: Option<u64>,
@@ -15,6 +18,17 @@ pub struct DiffParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub question: Option<i64>,
+    /// A note, by its path or name at the later moment: what changed in it between `from` and `to`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub from: Option<At>,
+    /// Without it the present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub to: Option<At>,
     /// The first change to return, from 1: `next` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

@@ -13,6 +13,7 @@
 //! [`quoted`] (JSON strings), [`typescript`].
 
 pub mod acp;
+pub mod as_of;
 pub mod cancel;
 pub mod complete;
 pub mod conversations;
@@ -37,6 +38,7 @@ pub mod session;
 pub mod settings;
 pub mod status;
 pub mod strict;
+pub mod timeline;
 pub mod tools;
 pub mod typescript;
 pub mod workflows;
@@ -46,6 +48,7 @@ use acp::{
     SessionDeleteParams, SessionDeleteResult, SessionResumeParams, SetConfigOptionParams,
     SetConfigOptionResult, SetModeParams, SetModeResult,
 };
+use as_of::{AsOfParams, AsOfResult};
 use cancel::CancelParams;
 use complete::{CompleteParams, CompleteResult};
 use conversations::{
@@ -98,6 +101,7 @@ use settings::{
     SettingsSetParams, SettingsSetResult,
 };
 use status::{StatusParams, StatusResult};
+use timeline::{TimelineParams, TimelineResult};
 use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
 use workflows::{
     WorkflowListParams, WorkflowListResult, WorkflowParams, WorkflowResult, WorkflowResumeParams,
@@ -187,6 +191,10 @@ methods! {
     },
     /// Diffs of a change set.
     "_vault/diff" { DiffParams => DiffResult },
+    /// What changed the vault, turn by turn, and who did it.
+    "_vault/timeline" { TimelineParams => TimelineResult },
+    /// A note, or the list of all files, at an earlier moment.
+    "_vault/as_of" { AsOfParams => AsOfResult },
     /// Completes the name of a note or folder.
     "_vault/complete" { CompleteParams => CompleteResult },
     /// The language models, and which of them are used.

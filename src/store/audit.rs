@@ -1,5 +1,7 @@
 //! The audit log, a person's standing approvals, and settings that a person changed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rusqlite::{Row, Transaction, params};
 
 use super::database::Database;
@@ -49,6 +51,14 @@ pub struct AuditFilter {
     pub after: Option<i64>,
     /// Maximum number of rows: the oldest with `after`, else the newest.
     pub limit: u32,
+}
+
+/// How a change set came about, by the audit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MadeBy {
+    /// The scope of its last caller.
+    pub scope: String,
+    pub tools: BTreeSet<String>,
 }
 
 /// A standing approval.
@@ -125,6 +135,28 @@ impl Audit {
         self.0.change("write the audit", |change| {
             rows.iter().try_fold(0, |_, row| insert(change, row))
         })
+    }
+
+    /// The calls that made the change sets of this range of numbers, by set.
+    pub fn made_by(&self, range: (i64, i64)) -> Result<BTreeMap<i64, MadeBy>, StoreError> {
+        let query = "SELECT change_set, scope, tool FROM audit
+                     WHERE change_set BETWEEN ?1 AND ?2 ORDER BY id";
+        let rows: Vec<(i64, String, String)> = self
+            .0
+            .all(query, [range.0, range.1], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut made: BTreeMap<i64, MadeBy> = BTreeMap::new();
+        for (set, scope, tool) in rows {
+            let one = made.entry(set).or_default();
+            one.scope = scope;
+            one.tools.insert(tool);
+        }
+        Ok(made)
+    }
+
+    /// The change sets that calls of this tool made.
+    pub fn sets_of_tool(&self, tool: &str) -> Result<BTreeSet<i64>, StoreError> {
+        let query = "SELECT change_set FROM audit WHERE tool = ?1 AND change_set IS NOT NULL";
+        Ok(self.0.all(query, [tool], |row| Ok(row.get(0)?))?.into_iter().collect())
     }
 
     /// Replaces the row of a pending approval request by the call's result.

@@ -1,4 +1,5 @@
-//! Parses times of people and models: `2026-11-20`, `2026-11-20 14:30`, `2h`, `3 days`, `today`.
+//! Parses times of people and models: `2026-11-20`, `2026-11-20 14:30`, `14:30`, `yesterday 14:30`, `2h`,
+//! `3 days`, `today`.
 
 use chrono::{DateTime, Days, Duration, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 
@@ -14,6 +15,7 @@ pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolEr
     age(&asked)
         .and_then(|age| now.checked_sub_signed(age))
         .or_else(|| day(&asked, now).and_then(|day| local(day.and_time(NaiveTime::MIN))))
+        .or_else(|| clock(&asked, now))
         .or_else(|| exactly(text.trim()))
         .ok_or_else(|| {
             ToolError::new(
@@ -49,6 +51,22 @@ fn day(text: &str, now: DateTime<Local>) -> Option<NaiveDate> {
     }
 }
 
+/// `14:02`, the last time that the clock said so; or that time of a day.
+fn clock(text: &str, now: DateTime<Local>) -> Option<DateTime<Local>> {
+    let (said, time) = match text.rsplit_once(' ') {
+        Some((said, time)) => (Some(day(said, now)?), time),
+        None => (None, text),
+    };
+    let time = NaiveTime::parse_from_str(time, "%H:%M")
+        .or_else(|_| NaiveTime::parse_from_str(time, "%H:%M:%S"))
+        .ok()?;
+    let today = local(said.unwrap_or_else(|| now.date_naive()).and_time(time))?;
+    match said.is_none() && today > now {
+        true => local(now.date_naive().checked_sub_days(Days::new(1))?.and_time(time)),
+        false => Some(today),
+    }
+}
+
 fn exactly(text: &str) -> Option<DateTime<Local>> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Some(time.with_timezone(&Local));
@@ -79,11 +97,25 @@ mod tests {
             ("2h", "2026-11-21 12:00:00"),
             ("90 s", "2026-11-21 13:58:30"),
             ("3 days", "2026-11-18 14:00:00"),
+            ("14:00", "2026-11-21 14:00:00"),
+            ("9:05", "2026-11-21 09:05:00"),
+            ("14:02", "2026-11-20 14:02:00"),
+            ("yesterday 14:30", "2026-11-20 14:30:00"),
             ("1 week ago", "2026-11-14 14:00:00"),
         ] {
             assert_eq!(at(text).as_deref(), Ok(expected), "{text}");
         }
-        for text in ["", "soon", "-2h", "h", "99999999999999999999d", "2026-13-01", "9999999999w"] {
+        for text in [
+            "",
+            "soon",
+            "25:00",
+            "soon 14:00",
+            "-2h",
+            "h",
+            "99999999999999999999d",
+            "2026-13-01",
+            "9999999999w",
+        ] {
             assert_eq!(
                 at(text).map_err(|error| error.code),
                 Err(ErrorCode::InvalidInput),

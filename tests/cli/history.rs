@@ -33,6 +33,23 @@ fn evening(home: &Home, vault: &Path) -> Vec<String> {
     assert_eq!(log["change_sets"][0]["caller"], "steward");
     said.push(log["change_sets"][1]["title"].to_string());
 
+    // As it was, by the number of the change and by a time; the note itself is gone.
+    run(&["show", "projects/my note"]).expect(1);
+    let set = log["change_sets"][1]["id"].to_string();
+    let then = run(&["show", "projects/my note", "--at", &set]).expect(0);
+    assert!(then.stdout.contains("budget 13"), "{then:?}");
+    said.push(then.stdout);
+    let then = run(&["show", "my note", "--at", &set, "--json"]).expect(0).json();
+    assert_eq!(then["path"], "Projects/My Note.md");
+    assert_eq!((&then["leftBy"], &then["now"]), (&log["change_sets"][1]["id"], &Value::Null));
+    let gone = run(&["show", "projects/my note", "--at", "2100-01-01"]).expect(1);
+    assert!(gone.stderr.contains("was not in the vault"), "{gone:?}");
+    let wrong = run(&["show", "projects/my note", "--at", "soon"]).expect(2);
+    assert!(wrong.stderr.contains("no time"), "{wrong:?}");
+    let list = run(&["list", "Projects", "--at", &set]).expect(0);
+    assert!(list.stdout.contains("Projects/My Note.md"), "{list:?}");
+    said.push(list.stdout);
+
     let trash = run(&["trash", "list", "--json"]).expect(0).json();
     assert_eq!(
         (trash["total"].as_u64(), trash["items"][0]["was"].as_str()),

@@ -156,6 +156,26 @@ fn what_changed_is_shown_and_names_are_completed() {
     assert!(change["diff"].as_str().unwrap().contains("+water it"), "{change}");
     assert_eq!(kind(&mut client, "_vault/diff", json!({"changeSet": 999})), "not_found");
 
+    let line = done(&mut client, "_vault/timeline", json!({"path": "Garden/Compost.md"}));
+    let one = &line["sets"][0];
+    assert_eq!((&one["id"], &one["by"]), (&set, &json!("person")), "{line}");
+    assert_eq!(one["tools"], json!(["edit_file"]));
+    assert_eq!(one["paths"], json!(["Garden/Compost.md"]));
+    assert_eq!(line["days"][0]["last"], set);
+    for other in [json!({"tool": "delete"}), json!({"by": "rule"}), json!({"before": set})] {
+        assert_eq!(done(&mut client, "_vault/timeline", other)["sets"], json!([]));
+    }
+    let at = |before: bool| json!({"changeSet": set, "before": before});
+    let then = json!({"path": "Garden/Compost", "at": at(true)});
+    let before = done(&mut client, "_vault/as_of", then);
+    assert!(!before["text"].as_str().unwrap().contains("water it"), "{before}");
+    let then = json!({"path": "Garden/Compost", "at": at(false)});
+    assert!(done(&mut client, "_vault/as_of", then)["text"].as_str().unwrap().contains("water it"));
+    let two = json!({"path": "Garden/Compost.md", "from": at(true)});
+    assert_eq!(done(&mut client, "_vault/diff", two)["changes"][0]["added"], 1);
+    let both = json!({"path": "Garden/Compost.md", "changeSet": set});
+    assert_eq!(kind(&mut client, "_vault/diff", both), "invalid_params");
+
     let found = done(&mut client, "_vault/complete", json!({"text": "compost"}));
     let paths: Vec<&str> = found["found"]
         .as_array()

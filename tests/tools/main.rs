@@ -1,5 +1,6 @@
 //! The tools on real folders: every case of the fault catalogue that a file tool can meet.
 
+mod as_of;
 mod changes;
 mod circles;
 mod concurrency;

@@ -7,4 +7,5 @@ export { jobCard } from "./job-card";
 export { namesCard } from "./names-card";
 export { previewNote } from "./note-preview";
 export { setupCard } from "./setup";
+export { timeMachine } from "./time-machine";
 export { planCard } from "./plan-card";

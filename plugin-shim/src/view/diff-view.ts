@@ -1,6 +1,6 @@
 /** A diff as lines with numbers. */
 
-import { box, element } from "./dom";
+import { append, box, element } from "./dom";
 import { countsSaid, type Diff, type DiffLine, parseDiff, reversed } from "./diff";
 import { visible } from "./format";
 
@@ -36,10 +36,14 @@ function drawLine(near: Node, line: DiffLine): HTMLElement {
   if (line.kind === "note") return element(near, "div", { class: "vs-diff-note", text: line.text });
   const sign = line.kind === "added" ? "+" : line.kind === "removed" ? "−" : " ";
   const made = box(near, `vs-diff-line is-${line.kind}`);
+  const [start, end] = line.words ?? [0, 0];
+  const text = element(near, "span", { class: "vs-diff-text", attributes: { dir: "auto" } });
+  const changed = element(near, "span", { class: "vs-diff-word", text: visible(line.text.slice(start, end)) });
+  append(text, visible(line.text.slice(0, start)), end > start && changed, visible(line.text.slice(end)));
   made.append(
     element(near, "span", { class: "vs-diff-number", text: String(line.new ?? line.old ?? "") }),
     element(near, "span", { class: "vs-diff-sign", text: sign }),
-    element(near, "span", { class: "vs-diff-text", text: visible(line.text), attributes: { dir: "auto" } }),
+    text,
   );
   return made;
 }

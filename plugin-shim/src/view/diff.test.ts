@@ -38,6 +38,18 @@ describe("a diff", () => {
     ]);
   });
 
+  it("marks the words that differ in a line that replaces another", () => {
+    const pair = (before: string, after: string): (string | undefined)[] =>
+      parseDiff(`@@ -1 +1 @@\n-${before}\n+${after}\n`).lines.map((line) =>
+        "words" in line && line.words ? line.text.slice(...line.words) : undefined,
+      );
+    expect(pair("Turn at Christmas.", "Burn at Christmas.")).toEqual(["Turn", "Burn"]);
+    expect(pair("one two", "one big two")).toEqual(["", "big "]);
+    expect(pair("all", "new")).toEqual([undefined, undefined]);
+    const uneven = parseDiff("@@ -1 +1,2 @@\n-a b\n+a c\n+a d\n").lines;
+    expect(uneven.every((line) => !("words" in line))).toBe(true);
+  });
+
   it("leaves nothing out silently", () => {
     expect(parseDiff("").lines).toEqual([]);
     expect(parseDiff("Binary files a/x and b/x differ\n").lines).toEqual([

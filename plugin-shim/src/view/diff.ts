@@ -1,7 +1,7 @@
 /** A unified diff as lines to show. */
 
 export type DiffLine =
-  | { kind: "same" | "added" | "removed"; text: string; old?: number; new?: number }
+  | { kind: "same" | "added" | "removed"; text: string; old?: number; new?: number; words?: [number, number] }
   /** Lines that are left out between two places. */
   | { kind: "gap" }
   /** What is no line of the text: that there is no line end, or that the rest is cut. */
@@ -46,14 +46,50 @@ export function parseDiff(text: string): Diff {
       diff.lines.push({ kind: "note", text: line.startsWith("\\ ") ? line.slice(2) : line });
     }
   }
+  markWords(diff.lines);
   return diff;
+}
+
+/** Marks in lines that replace as many others what differs: from its first word to its last. */
+function markWords(lines: DiffLine[]): void {
+  for (let start = 0; start < lines.length; start++) {
+    const run = (from: number, kind: DiffLine["kind"]): number => {
+      let end = from;
+      while (lines[end]?.kind === kind) end++;
+      return end - from;
+    };
+    const removed = run(start, "removed");
+    if (removed === 0) continue;
+    if (run(start + removed, "added") === removed) {
+      for (let at = start; at < start + removed; at++) markPair(lines[at], lines[at + removed]);
+    }
+    start += removed;
+  }
+}
+
+function markPair(before: DiffLine | undefined, after: DiffLine | undefined): void {
+  if (before?.kind !== "removed" || after?.kind !== "added") return;
+  const words = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|./gu) ?? [];
+  const [old, new_] = [words(before.text), words(after.text)];
+  const most = Math.min(old.length, new_.length);
+  let head = 0;
+  while (head < most && old[head] === new_[head]) head++;
+  let tail = 0;
+  while (tail < most - head && old.at(-1 - tail) === new_.at(-1 - tail)) tail++;
+  if (head + tail === 0) return;
+  const span = (all: string[]): [number, number] => {
+    const start = all.slice(0, head).join("").length;
+    return [start, start + all.slice(head, all.length - tail).join("").length];
+  };
+  before.words = span(old);
+  after.words = span(new_);
 }
 
 /** What taking the changes of a diff back does: what was added is lost, and what was removed comes back. */
 export function reversed({ lines, added, removed }: Diff): Diff {
   const turned = lines.map((line): DiffLine => {
     if (line.kind !== "added" && line.kind !== "removed") return line;
-    return { kind: line.kind === "added" ? "removed" : "added", text: line.text, old: line.new, new: line.old };
+    return { ...line, kind: line.kind === "added" ? "removed" : "added", old: line.new, new: line.old };
   });
   return { lines: turned, added: removed, removed: added };
 }

@@ -15,6 +15,7 @@ export interface HeaderActions {
   exportNote: () => void;
   endConversation: () => void;
   remove: () => void;
+  timeMachine: () => void;
   branches: (at: HTMLElement) => void;
   /** Hears whether a model is set up, as soon as that is known. */
   model: (isThere: boolean) => void;
@@ -78,7 +79,6 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     list.title = info?.summary ?? titleOf(parts);
     list.setAttribute("aria-label", `Conversation: ${titleOf(parts)}. Show all conversations`);
     show(branch, chat.branches.length > 1);
-    show(more, info !== null);
     const { kind, text } = chat.stands;
     // Written anew it would be said anew, too.
     if (state.textContent !== text) clear(state);
@@ -121,12 +121,14 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   });
   scope.listen(more, "click", () => {
     const hasEnded = chat.info?.state === "ended";
-    showMenu(parts, more, "Conversation", [
+    const isNew = chat.info === null;
+    const own: MenuItem[] = [
       { text: "Rename", icon: "pencil", choose: actions.rename },
       { text: "Export to a note", icon: "file-output", choose: actions.exportNote },
       { text: "End the conversation", icon: "circle-check", disabled: hasEnded || chat.isWorking, choose: actions.endConversation },
       { text: "Delete", icon: "trash", warning: true, choose: actions.remove },
-    ]);
+    ];
+    showMenu(parts, more, "More", [{ text: "Time machine", icon: "rotate-ccw", choose: actions.timeMachine }, ...(isNew ? [] : own)]);
   });
   scope.add(
     parts.connection.on("_vault/config_reloaded", ({ changed }) => {

@@ -17,6 +17,7 @@ export interface SlashCommand {
 export interface CommandActions {
   begin: () => void;
   list: () => void;
+  timeMachine: () => void;
   model: () => void;
   rename: () => void;
   exportNote: () => void;
@@ -30,6 +31,7 @@ export function slashCommands(parts: Parts, actions: CommandActions): SlashComma
   const all: (SlashCommand & { when?: boolean })[] = [
     { name: "new", text: "Start a new conversation", icon: "square-pen", run: actions.begin },
     { name: "conversations", text: "Show all conversations", icon: "message-square", run: actions.list },
+    { name: "history", text: "Show the time machine", icon: "rotate-ccw", run: actions.timeMachine },
     { name: "undo", text: "Undo the last change", icon: "undo-2", run: () => void undoLast(parts) },
     { name: "stop", text: "Stop the answer", icon: "square", run: () => chat.stop(), when: chat.isWorking },
     { name: "model", text: "Choose the model", icon: "wrench", run: actions.model },

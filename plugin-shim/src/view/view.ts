@@ -15,6 +15,7 @@ import { type Host } from "../host";
 import { type MenuItem, showMenu } from "./menu";
 import { Jobs } from "./jobs";
 import { jobsView } from "./jobs-view";
+import { loadCards } from "./lazy";
 import { approvalsView } from "./approvals";
 import { composer } from "./composer";
 import { messages } from "./messages";
@@ -50,6 +51,8 @@ export interface ChatHandle {
   compose(text: string, attach?: Draft["attachments"]): void;
   /** Stops the turn that is shown. */
   stop(): void;
+  /** Shows the time machine. */
+  timeMachine(): void;
   focus(): void;
   state(): ChatState;
   /** Hears when `state` is another. */
@@ -187,6 +190,22 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     showMenu(parts, at, "Branches", items);
   };
 
+  let machine: { close(): void } | null = null;
+  const timeMachine = async (): Promise<void> => {
+    const cards = await loadCards().catch(() => null);
+    if (scope.ended || machine) return;
+    if (!cards) host.notice("The time machine could not be loaded. Reload the page.");
+    const made = cards?.timeMachine(parts, () => {
+      machine = null;
+      field.focus();
+    });
+    if (!made) return;
+    machine = made;
+    list.close();
+    body.after(made.root);
+    made.root.querySelector<HTMLElement>(".vs-river")?.focus();
+  };
+
   const begin = (): void => {
     chat.begin();
     leave();
@@ -203,6 +222,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     },
     exportNote: () => chat.sessionId !== null && void exportNote(chat.sessionId),
     endConversation: () => chat.sessionId !== null && void endConversation(chat.sessionId),
+    timeMachine: () => void timeMachine(),
   };
   const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, model: (isThere) => said_.setModel(isThere) });
   const list = conversationList(parts, {
@@ -361,6 +381,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     newConversation: begin,
     compose: (text, attach) => field.compose(text, attach),
     stop: () => chat.stop(),
+    timeMachine: () => void timeMachine(),
     focus: () => field.focus(),
     state,
     onState(one) {

@@ -99,6 +99,14 @@ impl Changes {
         })
     }
 
+    /// All change sets with an applied operation, with the times at which they began.
+    pub fn begun(&self) -> Result<Vec<(i64, i64)>, StoreError> {
+        let query = "SELECT id, began FROM change_set WHERE EXISTS (
+                         SELECT 1 FROM operation
+                         WHERE operation.change_set = change_set.id AND state = 'applied')";
+        self.0.all(query, [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
     /// The number of a turn's change set.
     pub fn set_of_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
         let query = "SELECT id FROM change_set WHERE turn = ?1";
@@ -138,6 +146,53 @@ impl Changes {
         let condition = "step.kind = ?1 AND step.id > ?3 AND \
                                  (step.path = ?2 OR ?2 >= step.path || '/' AND ?2 < step.path || '0')";
         self.steps_where(condition, &[&kind, &path, &after])
+    }
+
+    /// The last operation that was applied by this time (in milliseconds since the Unix epoch), and
+    /// its last step; 0 without one.
+    pub fn applied_by(&self, time: i64) -> Result<(i64, i64), StoreError> {
+        let query = "SELECT operation, id FROM step WHERE operation <= (
+                         SELECT id FROM operation WHERE state = 'applied' AND ended <= ?1
+                         ORDER BY id DESC LIMIT 1)
+                     ORDER BY operation DESC, id DESC LIMIT 1";
+        let found = self.0.first(query, [time], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// The change set of the last applied step up to `last`.
+    pub fn set_by(&self, last: i64) -> Result<Option<i64>, StoreError> {
+        let query =
+            "SELECT step.change_set FROM step JOIN operation ON operation.id = step.operation
+                         WHERE operation.state = 'applied' AND step.id <= ?1
+                         ORDER BY step.id DESC LIMIT 1";
+        self.0.first(query, [last], |row| Ok(row.get(0)?))
+    }
+
+    /// The first applied step after `from` that names one of these paths as its path or destination;
+    /// with `is_back` the last one up to `from`.
+    pub fn nearest_on(
+        &self,
+        paths: &[&str],
+        from: i64,
+        is_back: bool,
+    ) -> Result<Option<StepRow>, StoreError> {
+        let marks = vec!["?"; paths.len()].join(", ");
+        let (side, order) = if is_back { ("<=", "DESC") } else { (">", "ASC") };
+        let query = format!(
+            "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+             WHERE operation.state = 'applied' AND step.id {side} ?
+               AND (step.path IN ({marks}) OR step.other IN ({marks}))
+             ORDER BY step.id {order} LIMIT 1"
+        );
+        let mut values: Vec<rusqlite::types::Value> = vec![from.into()];
+        let paths = paths.iter().chain(paths).map(|path| (*path).to_owned().into());
+        values.extend(paths);
+        self.0.first(&query, rusqlite::params_from_iter(values), StepRow::read)
+    }
+
+    /// All applied steps after `first` up to `last`, in order, each with its own error.
+    pub fn between(&self, first: i64, last: i64) -> Result<Each<StepRow>, StoreError> {
+        self.each_where("step.id > ?1 AND step.id <= ?2", &[&first, &last])
     }
 
     /// The applied moves after the step `after`, in order.
