@@ -13,6 +13,7 @@ const PARTS: &[&str] = &[
     "CONTRIBUTING.md",
     "README.md",
     "benches",
+    "data",
     "docs",
     "examples",
     "fixtures",
