@@ -17,7 +17,7 @@ use super::reach::{self, Way};
 use super::session::Session;
 use crate::config::folders;
 use crate::daemon;
-use crate::methods::conversations::KeptConversations;
+use crate::methods::conversations::StoredConversations;
 use crate::methods::export::{self as note, short};
 use crate::policy::Scope;
 use crate::protocol::MethodParams;
@@ -149,7 +149,7 @@ impl Source<'_> {
         &self,
         params: &P,
         changes: bool,
-        work: impl FnOnce(&KeptConversations, P) -> Result<P::Result, ErrorObject>,
+        work: impl FnOnce(&StoredConversations, P) -> Result<P::Result, ErrorObject>,
     ) -> Result<P::Result, Failure> {
         if let Some(answer) = reach::ask(self.session, self.root, params)? {
             return Ok(answer);
@@ -164,7 +164,7 @@ impl Source<'_> {
         let store = folders::memory(self.root, &state);
         let conversations = daemon::kept_conversations(store, config);
         let folder = self.root.to_string_lossy().into_owned();
-        work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
+        work(&StoredConversations::new(conversations, folder), params.clone()).map_err(failed)
     }
 
     /// A conversation with all its items.

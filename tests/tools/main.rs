@@ -10,8 +10,6 @@ mod daily;
 mod finding;
 mod following;
 mod fresh;
-#[cfg(target_os = "linux")]
-mod glances;
 mod guards;
 mod history;
 mod jobs;
@@ -26,6 +24,8 @@ mod move_limits;
 mod moving;
 mod names;
 mod naming;
+#[cfg(target_os = "linux")]
+mod nonblocking;
 mod odd;
 mod paths;
 mod platform;
