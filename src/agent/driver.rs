@@ -395,7 +395,7 @@ impl Driver {
             self.count(Some(usage), origin).await;
         }
         let summary = summary.text.unwrap_or(cut.extract);
-        // What the person wants now stays in their queued_events words.
+        // The person's latest message stays in their own words.
         self.record(Entry::Trimmed { summary, asked: cut.asked, kept: cut.kept }).await?;
         match then {
             Some(tools) => {

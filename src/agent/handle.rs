@@ -40,7 +40,7 @@ impl Agent {
         self.shared.settings.store(Arc::new(settings));
     }
 
-    /// Sends a message to the agent. Messages are routed in the send of the calls. The outer
+    /// Sends a message to the agent. Messages are routed in the order of the calls. The outer
     /// future resolves once the message is stored and routed; the inner one at the end of its turn.
     /// Dropping either has no effect. A message with a number is in the inbox already, and the
     /// caller settles it there.
@@ -90,7 +90,7 @@ impl Agent {
     }
 
     /// Repairs the histories that an earlier run left: each call without a result gets the result
-    /// "unknown". Nothing is run again. Returns undelivered messages for [`Self::hear_left`].
+    /// "unknown". Nothing is run again. Returns undelivered messages for [`Self::deliver_undelivered`].
     /// Blocks.
     ///
     /// # Errors
@@ -99,9 +99,9 @@ impl Agent {
         turns::recover(&self.shared).map(Undelivered)
     }
 
-    /// Routes the messages that an earlier run did not deliver, in the send in which they came.
+    /// Routes the messages that an earlier run did not deliver, in the order in which they came.
     /// Returns before any hooks for them have answered.
-    pub async fn hear_left(&self, left: Undelivered) {
+    pub async fn deliver_undelivered(&self, left: Undelivered) {
         let (done, taken) = oneshot::channel();
         self.send(AgentCommand::Undelivered(left.0, done));
         let _ = taken.await;

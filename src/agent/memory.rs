@@ -159,7 +159,7 @@ impl Memory for StoredMemory {
     ) -> Result<bool, MemoryError> {
         let item = item(entry)?;
         match entry.received() {
-            Some(received) => Ok(self.0.append_heard(conversation, turn, &item, received)?),
+            Some(received) => Ok(self.0.append_delivered(conversation, turn, &item, received)?),
             None => Ok(self.0.append(conversation, Some(turn), &[item]).map(|_| true)?),
         }
     }

@@ -286,7 +286,7 @@ pub enum Update {
 
 /// Receives the updates. Must not block.
 pub trait UpdateSink: Send + Sync + 'static {
-    /// Sends an update to all clients. CallResult in order.
+    /// Sends an update to all clients, in the order of the calls.
     fn tell(&self, told: TurnUpdate);
 }
 

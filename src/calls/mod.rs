@@ -14,17 +14,17 @@
 //!
 //! In reading order: this file, [`call`] (requests), `judge`, `question`, [`saved_answers`]
 //! (answers that arrive after their call has ended), `hooked` (what hooks learn of a call),
-//! [`audit`], `agreements`, [`run`] with [`glances`] and [`tracker`].
+//! [`audit`], `agreements`, [`run`] with [`throttle`] and [`tracker`].
 
 mod agreements;
 pub mod audit;
 pub mod call;
-pub mod glances;
 mod hooked;
 mod judge;
 mod question;
 pub mod run;
 pub mod saved_answers;
+pub mod throttle;
 pub mod tracker;
 
 use std::sync::Arc;
@@ -218,7 +218,7 @@ impl Calls {
     /// Calls a tool without blocking. `None` if the call would block or would ask a person: it then
     /// had no effect and left no audit row, and the caller has to use [`Self::call`] on a thread
     /// that may block.
-    pub fn glance(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
+    pub fn call_nonblocking(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
         let tool = self.known(&request.tool)?;
         if !tool.quick || !self.0.is_local || tool.name != request.tool {
             return None;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
-use super::glances::Glances;
+use super::throttle::Throttle;
 use super::tracker::Tracker;
 use super::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::note::code::ErrorCode;
@@ -74,7 +74,7 @@ pub trait Tools: Send + Sync + 'static {
 
     /// Calls a tool without blocking. `None` if it would block or is not a tool that is tried this
     /// way: the call then had no effect, and the caller has to use [`Self::call`].
-    fn glance(&self, request: &Request) -> Option<Answered>;
+    fn call_nonblocking(&self, request: &Request) -> Option<Answered>;
 
     /// The folder of templates, relative to the vault's root, if there is one. May block.
     fn templates(&self) -> Option<String> {
@@ -101,8 +101,8 @@ impl Tools for Calls {
         Calls::call(self, request, cancel)
     }
 
-    fn glance(&self, request: &Request) -> Option<Answered> {
-        Calls::glance(self, request)
+    fn call_nonblocking(&self, request: &Request) -> Option<Answered> {
+        Calls::call_nonblocking(self, request)
     }
 
     fn templates(&self) -> Option<String> {
@@ -234,7 +234,7 @@ struct Inner {
     /// The single slot for changes, first come first served; waiting for it holds no thread.
     changes: Arc<Semaphore>,
     /// Decides when quick calls run without blocking on the caller's task.
-    glances: Glances,
+    throttle: Throttle,
     /// Work that runs on a thread, whether or not a caller still waits for it.
     running: Tracker,
     /// Becomes true when the process shuts down.
@@ -258,7 +258,7 @@ impl Default for Runner {
             reads: Arc::new(Semaphore::new(READS)),
             searches: Arc::new(Semaphore::new(cores())),
             changes: Arc::new(Semaphore::new(CHANGES)),
-            glances: Glances::new(std::time::Instant::now()),
+            throttle: Throttle::new(std::time::Instant::now()),
             running: Tracker::default(),
             closing: watch::Sender::new(false),
         }))
@@ -365,18 +365,18 @@ impl Runner {
 
     /// Runs a quick call on this task if that is currently allowed and `look` need not block;
     /// returns its result and its duration.
-    pub fn glance<T>(
+    pub fn run_nonblocking<T>(
         &self,
         look: impl FnOnce() -> Option<T>,
     ) -> Option<(Result<T, Stopped>, Duration)> {
         let begun = std::time::Instant::now();
-        if !self.0.glances.may_be(begun) {
+        if !self.0.throttle.may_be(begun) {
             return None;
         }
         let seen = catch_unwind(AssertUnwindSafe(look));
         let now = std::time::Instant::now();
         let took = now.saturating_duration_since(begun);
-        self.0.glances.took(now, took);
+        self.0.throttle.took(now, took);
         match seen {
             Ok(seen) => Some((Ok(seen?), took)),
             // The panic handler has logged it.

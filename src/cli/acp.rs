@@ -4,7 +4,7 @@
 //! This process remembers the client's `initialize`, the unanswered requests and the open
 //! conversations, so that it can bring another daemon to the same state if the first one ends.
 //! Stdout carries nothing but messages, and the token stays in its file.
-//! to stdout, and the token stays in its file.
+//!
 
 use std::collections::{BTreeSet, HashMap};
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ use crate::protocol::error::{ErrorObject, Kind};
 /// passed on.
 const OURS: &str = "steward-acp-";
 
-/// How often a daemon is looked for that ends meanwhile.
+/// The number of attempts to reach a daemon that keeps ending.
 const TRIES: u32 = 4;
 
 /// Serves a client until its input ends.

@@ -52,7 +52,7 @@ use crate::tools::Registry;
 #[command(name = "steward", bin_name = "steward", version, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
-    /// What holds for every command.
+    /// Options of every command.
     #[command(flatten)]
     pub global: Global,
     /// The command.
@@ -60,7 +60,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What holds for every command.
+/// Options of every command.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
@@ -192,14 +192,14 @@ impl Cli {
     /// Reads the arguments, the program's name first.
     ///
     /// # Errors
-    /// clap's own, for [`explain`]; `--help` and `--version` come this way too.
+    /// clap's error, for [`explain`]; `--help` and `--version` are errors too.
     pub fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let command = help::arranged(Self::command());
         let matches = command.try_get_matches_from(joined(arguments))?;
         Self::from_arg_matches(&matches)
     }
 
-    /// As the layer of settings that flags are.
+    /// The settings that the flags set.
     pub fn flags(&self) -> Flags {
         let verbose = match self.global.verbose {
             0 => None,
@@ -223,7 +223,7 @@ impl Cli {
 }
 
 impl Command {
-    /// What the command can do while the settings file has errors.
+    /// How the command runs if the settings file has errors.
     pub fn with_wrong_settings(&self) -> WrongSettings {
         match self {
             Self::Status(_) | Self::Token(_) => WrongSettings::Work,
@@ -262,8 +262,8 @@ impl Command {
     }
 }
 
-/// The arguments of `call` with `true` and `false` joined to the flag before them, since a switch may stand
-/// alone: `--create false` as `--create=false`. For a flag that takes a text it is the same.
+/// Joins `true` and `false` after a flag of `call` to that flag, since a switch may have no value:
+/// `--create false` becomes `--create=false`. For a flag that takes text both mean the same.
 fn joined(arguments: &[OsString]) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     let mut in_call = false;
@@ -359,8 +359,8 @@ fn command_in(arguments: &[OsString]) -> String {
     name
 }
 
-/// The right word: what another program calls so, a tool or a command of that name, or the nearest one
-/// that clap knows.
+/// The suggested word: our name for another program's command, a tool or command of that name, or
+/// clap's nearest match.
 fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if let Some(command) = meant(error, arguments) {
         return Some(format!("did you mean `{command}`?"));
@@ -379,7 +379,7 @@ fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     }
     let kinds =
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    // Of several suggestions clap puts the best last.
+    // clap puts the best suggestion last.
     let word = kinds.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.clone()),
         ContextValue::Strings(words) => words.last().cloned(),
@@ -398,7 +398,7 @@ fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     Some(format!("did you mean `{}`?", tool.map_or(&word, |tool| &tool.name)))
 }
 
-/// The command for an unknown word.
+/// The command that an unknown word probably means.
 fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let wrong = |kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.as_str()),
@@ -438,7 +438,7 @@ pub fn names() -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Also: no parameter of a tool has the name of a flag that holds everywhere.
+    /// Also checks that no tool parameter has the name of a global flag.
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();

@@ -146,8 +146,7 @@ fn subcommand(tool: &Definition) -> clap::Command {
     help::global_options_are_elsewhere(command)
 }
 
-/// The parameters that can be given without their flag: the required texts, or otherwise the
-/// subject of the call.
+/// The parameters that need no flag: the required texts, or else the subject of the call.
 fn positional<'a>(tool: &Definition, parameters: &'a [Parameter]) -> Vec<&'a Parameter> {
     // The tool's own order puts the subject first; the schema is sorted alphabetically.
     let place = |one: &Parameter| tool.touches.iter().position(|(name, _)| *name == one.name);
@@ -185,7 +184,7 @@ fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>
     let missing = |one: &&Parameter| one.required && !arguments.contains_key(&one.name);
     match parameters.iter().find(missing) {
         None => Ok(arguments),
-        // In the words that the tool uses for programs.
+        // Worded as the tool words it for programs.
         Some(missing) => Err(Failure::other(
             "invalid_input",
             format!("{} needs `--{}`", tool.name, missing.flag()),
@@ -208,7 +207,7 @@ fn object(text: &str) -> Result<Map<String, Value>, Failure> {
 /// # Errors
 /// The tool's error, or the reason why it could not be reached.
 pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<ExitCode, Failure> {
-    // Read before there was a place to fail in.
+    // Parsed earlier, where no error could be returned.
     let arguments = match &call.arguments {
         Ok(arguments) => arguments.clone(),
         Err(failure) => {

@@ -48,7 +48,7 @@ const OFFERED: u32 = 100;
 /// Changes offered at once.
 const CHANGES: u32 = 30;
 
-/// Of `completions`.
+/// The arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {
     /// The shell

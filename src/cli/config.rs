@@ -1,4 +1,4 @@
-//! `steward config`: the settings file. What is in it is in [`super::settings`].
+//! `steward config`: the settings file. [`super::settings`] reads and writes its values.
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -14,15 +14,15 @@ use crate::config::layers::{self, Flags};
 use crate::config::{Environment, file, folders, init};
 use crate::llm::setup;
 
-/// Of `config`.
+/// The arguments of `config`.
 #[derive(Debug, Args)]
 pub struct ConfigArguments {
-    /// What to do with it.
+    /// The action.
     #[command(subcommand)]
     pub action: ConfigAction,
 }
 
-/// What can be done with the settings file.
+/// Actions on the settings file.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ConfigAction {
     /// Write a commented settings file that changes nothing yet
@@ -56,7 +56,7 @@ pub enum ConfigAction {
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
 ///
 /// # Errors
-/// What is wrong with the settings, or a file that is already there.
+/// The settings are invalid, or the file already exists.
 pub fn run(
     flags: Flags,
     arguments: &ConfigArguments,

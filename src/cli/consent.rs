@@ -1,21 +1,21 @@
-//! A person's agreement, asked for on the terminal.
+//! Asks a person on the terminal to approve a call.
 
 use std::io::{IsTerminal, Write};
 
 use super::failure::Failure;
 use crate::note::path::visible;
 
-/// Lines of what would be done that are shown.
+/// The most lines of changes shown.
 const MAX_LINES: usize = 200;
 
-/// Whether a call was not made because a person has to agree, and one can be asked here.
+/// Whether the call failed because it needs approval, and a person can be asked here.
 pub fn can_ask(failure: &Failure) -> bool {
     failure.code == "approval_needed"
         && std::io::stdin().is_terminal()
         && std::io::stderr().is_terminal()
 }
 
-/// Shows what would be done and why that is asked about; whether the person agrees.
+/// Shows the changes and the reason for the question; returns whether the person approves.
 ///
 /// # Errors
 /// The terminal cannot be read or written.
@@ -23,7 +23,7 @@ pub fn ask(failure: &Failure) -> Result<bool, Failure> {
     let mut terminal = std::io::stderr().lock();
     let data = failure.data.clone().unwrap_or_default();
     let mut lines = 0;
-    // Of a plan all is told in a few lines, and its changes are only the first.
+    // The outline of a plan is complete; its list of changes is cut.
     let outline = data["outline"].as_str();
     for line in outline.into_iter().flat_map(str::lines) {
         writeln!(terminal, "{}", visible(line))?;

@@ -1,4 +1,4 @@
-//! `steward conversations` and `steward usage`: what was said, and what models cost.
+//! `steward conversations` and `steward usage`.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::reach::{self, Way};
 use super::session::Session;
 use crate::config::folders;
 use crate::daemon;
-use crate::methods::conversations::KeptConversations;
+use crate::methods::conversations::StoredConversations;
 use crate::methods::export::{self as note, short};
 use crate::policy::Scope;
 use crate::protocol::MethodParams;
@@ -30,20 +30,20 @@ use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::SessionUpdate;
 use crate::tools::{Tool, WriteFile};
 
-/// How long another process's change is waited for.
+/// How long to wait for another process's change.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of what is read at once without a daemon.
+/// The most bytes read at once without a daemon.
 const AT_ONCE: u64 = 16 << 20;
 
-/// Of `conversations`.
+/// The arguments of `conversations`.
 #[derive(Debug, Args)]
 pub struct ConversationsArguments {
-    /// What to do with them [default: list].
+    /// The action [default: list].
     #[command(subcommand)]
     pub action: Option<ConversationsAction>,
 }
 
-/// What can be done with conversations.
+/// Actions on conversations.
 #[derive(Debug, Subcommand)]
 pub enum ConversationsAction {
     /// List conversations, most recent first
@@ -98,7 +98,7 @@ pub enum ConversationsAction {
     },
 }
 
-/// Of `usage`.
+/// The arguments of `usage`.
 #[derive(Debug, Args)]
 pub struct UsageArguments {
     /// The last N days, today included
@@ -112,44 +112,44 @@ pub struct UsageArguments {
 /// Lists, shows, finds, exports, ends or deletes conversations.
 ///
 /// # Errors
-/// A number that names none; as the daemon or the store says.
+/// The conversation does not exist; the error of the daemon or the store.
 pub fn run(
     session: &Session,
     arguments: &ConversationsArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
-    let kept = Kept { session, root: &root };
+    let source = Source { session, root: &root };
     match &arguments.action {
-        None => list(&kept, 20, output),
-        Some(ConversationsAction::List { limit }) => list(&kept, *limit, output),
+        None => list(&source, 20, output),
+        Some(ConversationsAction::List { limit }) => list(&source, *limit, output),
         Some(ConversationsAction::Show { id, branch }) => {
-            show(&kept, id.as_deref(), *branch, output)
+            show(&source, id.as_deref(), *branch, output)
         }
         Some(ConversationsAction::Search { text, limit }) => {
-            search(&kept, &text.join(" "), *limit, output)
+            search(&source, &text.join(" "), *limit, output)
         }
-        Some(ConversationsAction::Export { id, to }) => export(&kept, id, to.as_deref(), output),
-        Some(ConversationsAction::End { id }) => end(&kept, id.as_deref(), output),
+        Some(ConversationsAction::Export { id, to }) => export(&source, id, to.as_deref(), output),
+        Some(ConversationsAction::End { id }) => end(&source, id.as_deref(), output),
         Some(ConversationsAction::Delete { id, yes }) => {
-            delete(&kept, Some(id.as_str()), *yes, output)
+            delete(&source, Some(id.as_str()), *yes, output)
         }
-        Some(ConversationsAction::Clear { yes }) => delete(&kept, None, *yes, output),
+        Some(ConversationsAction::Clear { yes }) => delete(&source, None, *yes, output),
     }
 }
 
-/// Where conversations are: with the daemon, or in the state folder where there is none.
-struct Kept<'a> {
+/// Access to conversations: through the daemon, or in the state folder without one.
+struct Source<'a> {
     session: &'a Session,
     root: &'a Path,
 }
 
-impl Kept<'_> {
+impl Source<'_> {
     fn ask<P: MethodParams + Clone>(
         &self,
         params: &P,
         changes: bool,
-        work: impl FnOnce(&KeptConversations, P) -> Result<P::Result, ErrorObject>,
+        work: impl FnOnce(&StoredConversations, P) -> Result<P::Result, ErrorObject>,
     ) -> Result<P::Result, Failure> {
         if let Some(answer) = reach::ask(self.session, self.root, params)? {
             return Ok(answer);
@@ -164,10 +164,10 @@ impl Kept<'_> {
         let store = folders::memory(self.root, &state);
         let conversations = daemon::kept_conversations(store, config);
         let folder = self.root.to_string_lossy().into_owned();
-        work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
+        work(&StoredConversations::new(conversations, folder), params.clone()).map_err(failed)
     }
 
-    /// One conversation with all that was said in it.
+    /// A conversation with all its items.
     fn whole(
         &self,
         id: Option<&str>,
@@ -188,28 +188,28 @@ impl Kept<'_> {
         Ok(whole)
     }
 
-    /// The one that goes on: where the next message goes. None where that begins another.
+    /// The conversation that receives the next message; `None` if that message begins one.
     fn current(&self) -> Option<String> {
-        // What was said in it is not needed.
+        // The items are not needed.
         let after = u64::from(u32::MAX);
         let params = ConversationParams { after, ..ConversationParams::default() };
         self.page(&params).ok().map(|found| found.conversation.session_id)
     }
 
     fn page(&self, params: &ConversationParams) -> Result<ConversationResult, Failure> {
-        self.ask(params, false, |kept, params| kept.show(params, AT_ONCE))
+        self.ask(params, false, |source, params| source.show(params, AT_ONCE))
     }
 }
 
-fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Failure> {
+fn list(source: &Source<'_>, limit: usize, output: &Output) -> Result<ExitCode, Failure> {
     let vault = SessionListVaultMeta { limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)) };
     let meta = Some(SessionListMeta { vault: Some(vault) });
     let mut params = SessionListParams { meta, ..SessionListParams::default() };
     let mut listed: Vec<ConversationInfo> = Vec::new();
     loop {
-        let page = kept.ask(&params, false, |kept, params| {
+        let page = source.ask(&params, false, |source, params| {
             let mut json = Vec::new();
-            kept.list(params, Scope::Person, AT_ONCE, &mut json)?;
+            source.list(params, Scope::Person, AT_ONCE, &mut json)?;
             let page = serde_json::from_slice::<SessionListResult>(&json);
             page.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))
         })?;
@@ -225,7 +225,7 @@ fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Fail
     } else if listed.is_empty() {
         output.text("there are no conversations yet")?;
     } else {
-        let current = kept.current();
+        let current = source.current();
         let row = |one: &ConversationInfo| {
             let title = title(one, current.as_deref()).to_owned();
             vec![one.session_id.clone(), short(&one.last_active), state(one), title]
@@ -236,12 +236,12 @@ fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Fail
 }
 
 fn show(
-    kept: &Kept<'_>,
+    source: &Source<'_>,
     id: Option<&str>,
     branch: Option<u64>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let whole = kept.whole(id, branch, !output.json())?;
+    let whole = source.whole(id, branch, !output.json())?;
     if output.json() {
         output.json_value(&whole)?;
         return Ok(ExitCode::SUCCESS);
@@ -252,7 +252,7 @@ fn show(
         one.session_id,
         short(&one.began),
         state(one),
-        title(one, kept.current().as_deref())
+        title(one, source.current().as_deref())
     )];
     lines.extend(one.summary.clone());
     if whole.branches.len() > 1 {
@@ -261,12 +261,12 @@ fn show(
         lines.push(format!("branches: {} (live: {})", names.join(", "), one.branch));
     }
     for item in &whole.items {
-        // What the model alone is told.
+        // Notices are for the model alone.
         if item.kind != "notice" {
             lines.push(String::new());
             lines.extend(told(item));
         }
-        // How its turn ended, where that was not with an answer.
+        // The reason why the turn ended without an answer.
         lines.extend(item.updates.iter().filter_map(|update| match update {
             SessionUpdate::Notice { title, .. } => Some(format!("    ({})", visible(title))),
             _ => None,
@@ -276,7 +276,7 @@ fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-/// `[3] you, 2026-11-20 14:30` and below it what was said.
+/// An item as lines: `[3] you, 2026-11-20 14:30`, then its text.
 fn told(item: &ItemInfo) -> Vec<String> {
     let mut lines = vec![format!("[{}] {}, {}", item.item, note::who(item), short(&item.time))];
     lines.extend(item.tools.iter().map(|tool| format!("    uses {tool}")));
@@ -292,15 +292,20 @@ fn told(item: &ItemInfo) -> Vec<String> {
     lines
 }
 
-fn search(kept: &Kept<'_>, text: &str, limit: u32, output: &Output) -> Result<ExitCode, Failure> {
+fn search(
+    source: &Source<'_>,
+    text: &str,
+    limit: u32,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let params = SearchConversationsParams { text: text.to_owned(), limit: Some(limit) };
-    let result = kept.ask(&params, false, |kept, params| kept.search(params))?;
+    let result = source.ask(&params, false, |source, params| source.search(params))?;
     if output.json() {
         output.json_value(&result)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = Vec::new();
-    let current = kept.current();
+    let current = source.current();
     for found in &result.found {
         let one = &found.conversation;
         let title = title(one, current.as_deref());
@@ -317,25 +322,25 @@ fn search(kept: &Kept<'_>, text: &str, limit: u32, output: &Output) -> Result<Ex
 }
 
 fn export(
-    kept: &Kept<'_>,
+    source: &Source<'_>,
     id: &str,
     to: Option<&Path>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let whole = kept.whole(Some(id), None, false)?;
+    let whole = source.whole(Some(id), None, false)?;
     let note = note::note(&whole);
     let Some(to) = to else {
         output.answer(&json!({ "markdown": note }), &note)?;
         return Ok(ExitCode::SUCCESS);
     };
-    match export::within(kept.root, to) {
-        // What lies in the vault is written as everything there is: recorded, and to be undone.
+    match export::within(source.root, to) {
+        // A file in the vault is written by a tool, so that the change is recorded and can be undone.
         Some(path) => {
             let arguments = json!({ "path": path, "content": note, "if_exists": "fail" });
             let serde_json::Value::Object(arguments) = arguments else {
                 unreachable!("arguments are an object")
             };
-            reach::call(kept.session, kept.root, WriteFile::NAME, arguments, Way::default())?;
+            reach::call(source.session, source.root, WriteFile::NAME, arguments, Way::default())?;
         }
         None => export::write(to, &note)?,
     }
@@ -344,9 +349,9 @@ fn export(
     Ok(ExitCode::SUCCESS)
 }
 
-fn end(kept: &Kept<'_>, id: Option<&str>, output: &Output) -> Result<ExitCode, Failure> {
+fn end(source: &Source<'_>, id: Option<&str>, output: &Output) -> Result<ExitCode, Failure> {
     let params = EndParams { session_id: id.map(str::to_owned), reason: String::new() };
-    let done = kept.ask(&params, true, |kept, params| kept.end(params))?;
+    let done = source.ask(&params, true, |source, params| source.end(params))?;
     let text = match (&done.session_id, done.ended) {
         (Some(id), true) => format!("ended conversation {id}"),
         (Some(id), false) => format!("conversation {id} had ended already"),
@@ -357,7 +362,7 @@ fn end(kept: &Kept<'_>, id: Option<&str>, output: &Output) -> Result<ExitCode, F
 }
 
 fn delete(
-    kept: &Kept<'_>,
+    source: &Source<'_>,
     id: Option<&str>,
     yes: bool,
     output: &Output,
@@ -368,7 +373,7 @@ fn delete(
             all_ended: id.is_none(),
             dry_run,
         };
-        kept.ask(&params, !dry_run, |kept, params| kept.delete(params))
+        source.ask(&params, !dry_run, |source, params| source.delete(params))
     };
     let found = ask(true)?;
     let question = || match (id, &found.title) {
@@ -385,20 +390,20 @@ fn delete(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows what models were used for, by day.
+/// Prints the usage of models per day.
 ///
 /// # Errors
-/// As the daemon or the store says.
+/// The error of the daemon or the store.
 pub fn usage(
     session: &Session,
     arguments: &UsageArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
-    let kept = Kept { session, root: &root };
+    let source = Source { session, root: &root };
     let days = arguments.conversation.is_none().then_some(arguments.days);
     let params = UsageParams { days, session_id: arguments.conversation.clone() };
-    let used = kept.ask(&params, false, |kept, params| kept.usage(params))?;
+    let used = source.ask(&params, false, |source, params| source.usage(params))?;
     if output.json() {
         output.json_value(&used)?;
         return Ok(ExitCode::SUCCESS);
@@ -427,7 +432,7 @@ fn row(day: &str, model: &str, used: &UsageInfo) -> Vec<String> {
     ]
 }
 
-/// `$1.25`, or `$1.25 and 3 unpriced`.
+/// The cost in words: `$1.25`, or `$1.25 and 3 unpriced`.
 fn cost(used: &UsageInfo) -> String {
     let cents = used.cost_millionths.div_ceil(10_000);
     match used.unpriced {
@@ -441,7 +446,7 @@ fn conversations(number: u64) -> String {
     if number == 1 { "1 conversation".to_owned() } else { format!("{number} conversations") }
 }
 
-/// What it is called, or how it stands where it has no name.
+/// The title, or the state of an untitled conversation.
 fn title<'a>(one: &'a ConversationInfo, current: Option<&str>) -> &'a str {
     let unnamed = if current == Some(&one.session_id) { "(goes on)" } else { "(no title yet)" };
     one.title.as_deref().unwrap_or(unnamed)
@@ -455,7 +460,7 @@ fn state(one: &ConversationInfo) -> String {
     }
 }
 
-/// What a terminal may be sent: what was said cannot steer it.
+/// The line with control characters escaped.
 fn visible(line: &str) -> String {
     let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
     if !std::io::stdout().is_terminal() {

@@ -1,4 +1,4 @@
-//! `steward edit`: a note in the user's own editor, saved as any other change.
+//! `steward edit`: opens a note in the user's editor and saves it as an ordinary change.
 
 #![expect(clippy::disallowed_methods, reason = "a copy in our own state folder, for the editor")]
 
@@ -21,10 +21,10 @@ use super::whole::Whole;
 use crate::config::Environment;
 use crate::tools::{EditFile, Tool as _};
 
-/// The folder of copies in the state folder, which is for its user alone.
+/// The folder of copies, in the private state folder.
 const DRAFTS: &str = "drafts";
 
-/// Of `edit`.
+/// The arguments of `edit`.
 #[derive(Debug, Args)]
 pub struct EditArguments {
     /// The note: its name or its path
@@ -35,11 +35,11 @@ pub struct EditArguments {
     pub yes: bool,
 }
 
-/// Opens a copy of the note in the user's editor and saves what was changed in it, if the note is by then
-/// as it was read. The copy goes only once that is done.
+/// Opens a copy of the note in the user's editor and saves the edits, if the note has not changed
+/// meanwhile. The copy is deleted only after the save.
 ///
 /// # Errors
-/// As the tools say; an editor that cannot be started or fails. The edited text is kept then.
+/// The tool's error, or the editor cannot be started or fails. The edited copy remains then.
 pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<ExitCode, Failure> {
     let note = Whole::read(session, &edit.name, output)?;
     let root = session.vault(&output.quiet())?;
@@ -72,7 +72,7 @@ pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// The failure, with where the edited text is.
+/// Adds the location of the edited copy to the failure.
 fn kept(failure: Failure, draft: &Path, path: &str) -> Failure {
     let draft = draft.display();
     let next = match failure.code.as_str() {
@@ -82,8 +82,8 @@ fn kept(failure: Failure, draft: &Path, path: &str) -> Failure {
     Failure { hint: Some(format!("your text is in `{draft}`; {next}")), ..failure }
 }
 
-/// Writes a copy that has the note's own name, so that the editor knows what it is; never over an earlier
-/// one, which holds what could not be saved.
+/// Writes a copy with the note's name, so that the editor recognises the file type. Never overwrites an
+/// earlier copy, which holds unsaved edits.
 fn copy(folder: &Path, note: &Whole) -> Result<PathBuf, Failure> {
     std::fs::create_dir_all(folder)?;
     let name = note.path.rsplit('/').next().unwrap_or(&note.path);
@@ -108,10 +108,10 @@ fn copy(folder: &Path, note: &Whole) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Runs the editor and waits for it, on this terminal.
+/// Runs the editor on this terminal and waits for it.
 fn open(draft: &Path, environment: &Environment) -> Result<(), Failure> {
     let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| environment.get(name));
-    // Without a terminal `vi` would wait for ever.
+    // Without a terminal `vi` would wait forever.
     if cfg!(unix) && named.is_none() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         let message = "there is no terminal for an editor";
         let hint = "set `EDITOR` to a program that edits the file it is given, or use `steward call edit_file`";
@@ -133,7 +133,7 @@ fn open(draft: &Path, environment: &Environment) -> Result<(), Failure> {
     }
 }
 
-/// Through a shell, as git does it: the variable may hold arguments and quotes.
+/// Runs it through a shell, as git does: the variable may have arguments and quotes.
 #[cfg(unix)]
 fn command(editor: &OsString, draft: &Path) -> Command {
     let mut line = editor.clone();
@@ -156,8 +156,8 @@ fn usual_editor() -> &'static str {
     if cfg!(windows) { "notepad" } else { "vi" }
 }
 
-/// The arguments that make the note what was edited: the lines from the first to the last that differ.
-/// So the endings of its lines and what else a copy does not show stay. `None` where nothing differs.
+/// The tool arguments for the edit: replaces the lines from the first to the last that differ, so that
+/// other lines keep their endings. `None` if nothing differs.
 fn change(note: &Whole, edited: &str) -> Option<Value> {
     let (old, new): (Vec<&str>, Vec<&str>) = (lines(&note.text), lines(edited));
     let before = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
@@ -182,7 +182,7 @@ fn change(note: &Whole, edited: &str) -> Option<Value> {
     Some(arguments)
 }
 
-/// The lines without their endings, whichever an editor writes.
+/// The lines without their endings, of any kind.
 fn lines(text: &str) -> Vec<&str> {
     let lines = text.split_terminator('\n');
     lines.map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()

@@ -1,4 +1,4 @@
-//! The file that a conversation is written to.
+//! The target file of an exported conversation.
 
 #![expect(clippy::disallowed_methods, reason = "a file of the person's, outside of the vault")]
 
@@ -8,13 +8,13 @@ use std::path::Path;
 
 use super::failure::Failure;
 
-/// Where below the vault's root this file would lie, if it would.
+/// The path of the file in the vault, if it is below the vault's root.
 pub fn within(root: &Path, file: &Path) -> Option<String> {
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    // The nearest folder that is there decides: the others would be made below it.
+    // The nearest existing folder decides, since missing ones would be created below it.
     let there =
         folder.ancestors().find_map(|above| Some((above, dunce::canonicalize(above).ok()?)));
     let (above, real) = there.or_else(|| Some((Path::new(""), dunce::canonicalize(".").ok()?)))?;
@@ -25,10 +25,10 @@ pub fn within(root: &Path, file: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Writes a new file outside of the vault.
+/// Writes a new file outside the vault.
 ///
 /// # Errors
-/// A file that is there already; as the system says.
+/// The file already exists; the system's error.
 pub fn write(file: &Path, note: &str) -> Result<(), Failure> {
     let shown = file.display();
     let failed = |error: std::io::Error| match error.kind() {

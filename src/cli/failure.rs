@@ -1,4 +1,4 @@
-//! How a command fails: one line, a hint, an exit code.
+//! The failure of a command: one line, a hint, an exit code.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use crate::llm::tape::TapeError;
 use crate::server::token::TokenError;
 use crate::tools::ToolError;
 
-/// Something else went wrong.
+/// Any other error.
 pub const OTHER: u8 = 1;
 /// Wrong arguments or settings.
 pub const USAGE: u8 = 2;
@@ -26,26 +26,26 @@ pub const NO_VAULT: u8 = 4;
 /// The model declined to answer.
 pub const DECLINED: u8 = 5;
 
-/// The code of a message that no model was asked.
+/// The error code if no model could be asked.
 pub const NO_MODEL: &str = "no_model";
 
-/// Why a command failed, for a person and for a program.
+/// The failure of a command, for people and programs.
 #[derive(Debug, Clone)]
 pub struct Failure {
     /// The exit code.
     pub exit: u8,
-    /// A stable word.
+    /// A stable identifier.
     pub code: String,
-    /// What went wrong, one line; where it is in an expression, with that line and a mark under it.
+    /// The error in one line; for an error in an expression, also that line with a mark below it.
     pub message: String,
-    /// What to do next; may list things, a line each.
+    /// The next step; may list items, one per line.
     pub hint: Option<String>,
     /// Details for programs.
     pub data: Option<Value>,
 }
 
 impl Failure {
-    /// Any failure without a name of its own.
+    /// A failure with exit code 1.
     pub fn other(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             exit: OTHER,
@@ -56,18 +56,18 @@ impl Failure {
         }
     }
 
-    /// No model could be asked; `words` say what to do.
+    /// No model could be asked; `words` are the hint.
     pub fn no_model(words: String) -> Self {
         Self { hint: None, ..Self::other(NO_MODEL, words, "") }
     }
 
-    /// A model was asked and declined; why was shown when it did.
+    /// The model declined; its reason was already shown.
     pub fn declined() -> Self {
         let hint = "say it in other words, or choose another model: `steward models`";
         Self { exit: DECLINED, ..Self::other("declined", "the model declined to answer", hint) }
     }
 
-    /// What a tool answered through the daemon, where that is an error.
+    /// The failure from a tool's error that the daemon returned.
     pub fn of_tool(mut error: Value) -> Self {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         Self {
@@ -84,7 +84,7 @@ impl Failure {
         Self { exit: USAGE, ..Self::other("usage", message, hint) }
     }
 
-    /// The identity of what a person has to agree to, where that is why.
+    /// The identity of the changes that need approval, if the call failed for that.
     pub fn identity(&self) -> Option<String> {
         self.data.as_ref()?["identity"].as_str().map(str::to_owned)
     }
@@ -96,7 +96,7 @@ impl Failure {
         Self { hint, ..self }
     }
 
-    /// Prints it: with `--json` one JSON value on stdout, else a line and a hint on stderr.
+    /// Prints the failure: with `--json` as one JSON value on stdout, else as a line and a hint on stderr.
     pub fn report(&self, output: &Output) -> ExitCode {
         if output.json() {
             let mut fields = Map::new();
@@ -108,7 +108,7 @@ impl Failure {
             if let Some(data) = &self.data {
                 fields.insert("data".to_owned(), data.clone());
             }
-            // Where even this cannot be written the exit code still says it.
+            // If stdout cannot be written either, the exit code remains.
             let _ = output.json_value(&Value::Object(fields));
         } else {
             output.error(&self.message, self.hint.as_deref());

@@ -14,7 +14,7 @@ use super::session::Session;
 use super::words;
 use crate::tools::{SearchNotes, Tool as _};
 
-/// Of `find`.
+/// The arguments of `find`.
 #[derive(Debug, Args)]
 pub struct FindArguments {
     /// A question, words, or Obsidian's search: '"these words"', tag:#t, 'line:(a b)'; -word after `--`
@@ -46,7 +46,7 @@ pub struct FindArguments {
 /// Prints the notes.
 ///
 /// # Errors
-/// As the tool says; stdout cannot be written.
+/// The tool's error; stdout cannot be written.
 pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({
         "query": find.words.join(" "),

@@ -1,7 +1,7 @@
-//! A tool's parameters as flags, made from its JSON Schema.
+//! Turns a tool's JSON Schema into command-line flags.
 //!
-//! The schema is the one definition; the names, kinds, choices and descriptions here follow from
-//! it, so a new tool has its flags, its help and its completions without a line written for them.
+//! Names, kinds, choices and descriptions follow from the schema, so a new tool has its flags, help
+//! and completions without further code.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
@@ -14,7 +14,7 @@ use super::failure::Failure;
 pub struct Parameter {
     /// Its name in JSON (`start_line`).
     pub name: String,
-    /// Whether no call is without it.
+    /// Whether every call needs it.
     pub required: bool,
     kind: Kind,
     help: String,
@@ -28,9 +28,9 @@ enum Kind {
     Switch,
     Choice(Vec<String>),
     List(Box<Kind>),
-    /// An object of any names: given as JSON, or as `name=value`, once or several times.
+    /// An object with free keys: as JSON, or as repeated `name=value`.
     Map,
-    /// Another object, or whatever else has no flag form: given as JSON.
+    /// Any other value without a flag form: as JSON.
     Json,
 }
 
@@ -58,8 +58,8 @@ fn collect(root: &Value, node: &Value, found: &mut Vec<Parameter>) {
             help: help(root, property, required),
         });
     }
-    // A tool that takes one of several shapes has all their parameters; which go together is the
-    // tool's own check.
+    // A tool that accepts several shapes has the parameters of all; the tool checks which go
+    // together.
     for shapes in ["oneOf", "anyOf", "allOf"] {
         for shape in node[shapes].as_array().into_iter().flatten() {
             collect(root, resolved(root, shape), found);
@@ -67,7 +67,7 @@ fn collect(root: &Value, node: &Value, found: &mut Vec<Parameter>) {
     }
 }
 
-/// Follows references and leaves "or null" out: on a command line a flag that is not given is null.
+/// Follows references and removes "or null": an omitted flag is null.
 fn resolved<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
     if let Some(name) = node["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         return resolved(root, &root["$defs"][name]);
@@ -104,7 +104,7 @@ fn kind(root: &Value, node: &Value) -> Kind {
     }
 }
 
-/// The words of an enumeration: `enum`, or the `oneOf` of `const` that documented variants give.
+/// The values of an enumeration: from `enum`, or from a `oneOf` of `const`.
 fn choices(node: &Value) -> Option<Vec<String>> {
     let words = |list: &Value, of: fn(&Value) -> &Value| -> Option<Vec<String>> {
         let list = list.as_array()?.iter().filter(|word| !word.is_null());
@@ -136,22 +136,22 @@ fn help(root: &Value, property: &Value, required: bool) -> String {
 }
 
 impl Parameter {
-    /// The identity of the flag among clap's; apart from those of flags that are not a tool's.
+    /// The clap id of the flag, distinct from the ids of other flags.
     fn id(&self) -> String {
         format!("parameter:{}", self.name)
     }
 
-    /// Its flag, without the two hyphens: `start-line`.
+    /// The flag without its hyphens: `start-line`.
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
 
-    /// Whether any text is a value of it.
+    /// Whether it accepts any text.
     pub fn is_text(&self) -> bool {
         self.kind == Kind::Text
     }
 
-    /// The flag: `--start-line`, and `--start_line` as JSON has it.
+    /// The flag, with its JSON name as an alias: `--start-line` and `--start_line`.
     pub fn arg(&self) -> Arg {
         let flag = self.flag();
         let mut arg = Arg::new(self.id()).long(flag.clone()).help(self.help.clone());
@@ -178,17 +178,16 @@ impl Parameter {
                 .action(ArgAction::Append)
                 .allow_hyphen_values(true)
                 .value_name("NAME=VALUE or JSON"),
-            // A list item (`--content "- milk"`) and the last line (`--end-line -1`) begin with a
-            // hyphen.
+            // Values may begin with a hyphen: `--content "- milk"`, `--end-line -1`.
             Kind::Text => arg.allow_hyphen_values(true).value_name(value_name),
             Kind::Integer | Kind::Number => arg.allow_hyphen_values(true).value_name("N"),
         }
     }
 
-    /// What was given for it, as JSON; `None` when nothing was.
+    /// The given value as JSON; `None` if it was omitted.
     ///
     /// # Errors
-    /// A number that is none, or JSON that is none.
+    /// An invalid number or invalid JSON.
     pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
         let Ok(Some(mut given)) = matches.try_get_many::<String>(&self.id()) else {
             return Ok(None);
@@ -234,7 +233,7 @@ impl Parameter {
     }
 }
 
-/// Every flag that was given, as the tool's arguments, laid over `base`.
+/// The given flags as tool arguments, merged over `base`.
 ///
 /// # Errors
 /// As [`Parameter::value`].
@@ -251,8 +250,8 @@ pub fn arguments(
     Ok(base)
 }
 
-/// A value as people write it behind a property's name: a number, `true`, `false`, `null`, a list as
-/// `[a, b]`, anything in JSON, else a text.
+/// Parses a typed property value: a number, `true`, `false`, `null`, a list as `[a, b]`, other JSON,
+/// else text.
 fn typed(text: &str) -> Value {
     let text = text.trim();
     if let Ok(value) = serde_json::from_str(text) {

@@ -1,4 +1,4 @@
-//! How the help is laid out: commands in groups, examples, and the global options once.
+//! The layout of the help: commands in groups, examples, and the global options once.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::tools::{
     SearchFiles, SearchNotes, Tool as _, WriteFile,
 };
 
-/// The commands, in the order in which they are shown.
+/// The commands by group, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Notes",
@@ -29,7 +29,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Scripts", &["call", "workflow", "tools", "completions", "man", "help"]),
 ];
 
-/// What to type first, by command; the empty one is the program itself.
+/// Examples by command; the empty name is the program itself.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "",
@@ -249,7 +249,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("man", &[("steward man ~/.local/share/man/man1", "then `man steward` works")]),
 ];
 
-/// The tool that a command calls, which has more options.
+/// The tool behind a command; the tool has more options.
 const TOOLS: &[(&str, &str)] = &[
     ("search", SearchFiles::NAME),
     ("find", SearchNotes::NAME),
@@ -272,7 +272,7 @@ Exit codes: 0 done, 1 the tool or the command failed, 2 wrong arguments or setti
 const GLOBAL_OPTIONS: &str = "\
 Global options: --vault, --config, --json, --color, --log-level, -v; see `steward --help`";
 
-/// The command line with its help laid out. What can be typed is the same.
+/// Arranges the help of the command line; does not change its arguments.
 pub fn arranged(command: Command) -> Command {
     let help = overview(&command);
     let mut command = explained(command).override_help(help);
@@ -282,12 +282,12 @@ pub fn arranged(command: Command) -> Command {
     command
 }
 
-/// The same with the global options in the help of each command, for pages that stand alone.
+/// Like [`arranged`], with the global options in every command's help, for man pages.
 pub fn explained(command: Command) -> Command {
     command.mut_subcommands(with_examples)
 }
 
-/// The command with a line in place of the global options, which would be the longest part of its help.
+/// Replaces the global options in a command's help by one line: they would be its longest part.
 pub fn global_options_are_elsewhere(command: Command) -> Command {
     let before = command.get_after_help().map(|help| format!("{}\n\n", help.ansi()));
     command.after_help(StyledStr::from(before.unwrap_or_default() + GLOBAL_OPTIONS))
@@ -354,7 +354,7 @@ fn overview(command: &Command) -> StyledStr {
     StyledStr::from(text)
 }
 
-/// A heading and what stands below it, in two columns.
+/// A heading and its entries, in two columns.
 fn list<'a>(
     text: &mut String,
     command: &Command,

@@ -1,5 +1,5 @@
 //! `steward log`, `steward undo` and `steward restore`: the tools `list_changes`, `undo` and
-//! `restore` with arguments for hands.
+//! `restore` with shorter arguments.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use super::session::Session;
 use super::words;
 use crate::tools::{Answer, ListChanges, Restore, Tool, Undo};
 
-/// Of `log`.
+/// The arguments of `log`.
 #[derive(Debug, Args)]
 pub struct LogArguments {
     /// Only changes to this file, or in this folder
@@ -42,7 +42,7 @@ pub struct LogArguments {
     pub first_change: u64,
 }
 
-/// Of `undo`.
+/// The arguments of `undo`.
 #[derive(Debug, Args)]
 pub struct UndoArguments {
     /// A change set (17) or one change of it (17.2) [default: the last change set]
@@ -57,7 +57,7 @@ pub struct UndoArguments {
     pub yes: bool,
 }
 
-/// Of `restore`.
+/// The arguments of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// What to restore: its name in the trash, or the path it had
@@ -71,10 +71,10 @@ pub struct RestoreArguments {
     pub yes: bool,
 }
 
-/// Prints what was changed, newest first.
+/// Prints the changes, newest first.
 ///
 /// # Errors
-/// A path that cannot be one, a time that is none; why the journal could not be reached.
+/// An invalid path or time; the journal cannot be reached.
 pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({ "limit": log.limit, "diff": log.diff });
     if let Some(path) = &log.path {
@@ -95,10 +95,10 @@ pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes a change set back, or one change.
+/// Undoes a change set or one change.
 ///
 /// # Errors
-/// As the tool `undo` says.
+/// The error of the tool `undo`.
 pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({ "force": undo.force });
     match undo.id.as_deref() {
@@ -117,10 +117,10 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
     answer(session, Undo::NAME, arguments, Way::agreed(undo.yes), output)
 }
 
-/// Brings something back from the trash.
+/// Restores an item from the trash.
 ///
 /// # Errors
-/// As the tool `restore` says.
+/// The error of the tool `restore`.
 pub fn restore(
     session: &Session,
     restore: &RestoreArguments,
@@ -136,7 +136,7 @@ pub fn restore(
 /// Calls a tool and prints its answer.
 ///
 /// # Errors
-/// As the tool says, or why it could not be reached.
+/// The tool's error, or the reason why it could not be reached.
 pub(super) fn answer(
     session: &Session,
     tool: &str,
@@ -149,7 +149,7 @@ pub(super) fn answer(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a tool's answer in the words and colours of the command line.
+/// Prints a tool's answer, adapted to the command line.
 ///
 /// # Errors
 /// stdout cannot be written.
@@ -158,7 +158,7 @@ pub(super) fn shown(answer: &Answer<Value>, output: &Output) -> Result<(), Failu
     Ok(output.answer(&answer.data, text)?)
 }
 
-/// Calls a tool; its arguments are an object.
+/// Calls a tool; `arguments` is an object.
 ///
 /// # Errors
 /// As [`answer`].

@@ -1,4 +1,4 @@
-//! `steward inbox`: messages that came by voice.
+//! `steward inbox`: voice messages.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,21 +20,21 @@ use crate::protocol::inbox::{
 };
 use crate::store::Store;
 
-/// How long another process's change is waited for.
+/// How long to wait for another process's change.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Characters of a message in the list.
+/// The most characters of a message in the list.
 const SHOWN: usize = 60;
 
-/// Of `inbox`.
+/// The arguments of `inbox`.
 #[derive(Debug, Args)]
 pub struct InboxArguments {
-    /// What to do with them [default: list].
+    /// The action [default: list].
     #[command(subcommand)]
     pub action: Option<InboxAction>,
 }
 
-/// What can be done with messages.
+/// Actions on messages.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum InboxAction {
     /// List those that wait, are worked on or were set aside
@@ -66,50 +66,50 @@ pub enum InboxAction {
 /// Lists, shows, retries or discards messages.
 ///
 /// # Errors
-/// A number that names none; as the daemon or the store says.
+/// The message does not exist; the error of the daemon or the store.
 pub fn run(
     session: &Session,
     arguments: &InboxArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
-    let kept = Kept { session, root: &root };
+    let source = Source { session, root: &root };
     match arguments.action.unwrap_or(InboxAction::List { all: false, limit: 100 }) {
         InboxAction::List { all, limit } => {
             let params = InboxListParams { id: None, all, limit: Some(limit) };
-            let listed = kept.ask(&params, false, |store| inbox::list(store, &params))?;
+            let listed = source.ask(&params, false, |store| inbox::list(store, &params))?;
             let lines: Vec<String> = listed.messages.iter().map(line).collect();
             let text = if lines.is_empty() { "no messages" } else { &lines.join("\n") };
             output.answer(&listed, text)?;
         }
         InboxAction::Show { id } => {
             let params = InboxListParams { id: Some(id), ..InboxListParams::default() };
-            let listed = kept.ask(&params, false, |store| inbox::list(store, &params))?;
+            let listed = source.ask(&params, false, |store| inbox::list(store, &params))?;
             for message in &listed.messages {
                 show(message, output)?;
             }
         }
         InboxAction::Retry { id } => {
             let params = InboxRetryParams { id };
-            let moved = kept.ask(&params, true, |store| inbox::retry(store, &params))?;
+            let moved = source.ask(&params, true, |store| inbox::retry(store, &params))?;
             done(&moved.message, "is tried again", output)?;
         }
         InboxAction::Discard { id } => {
             let params = InboxDiscardParams { id };
-            let moved = kept.ask(&params, true, |store| inbox::discard(store, &params))?;
+            let moved = source.ask(&params, true, |store| inbox::discard(store, &params))?;
             done(&moved.message, "is discarded", output)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where messages are: with the daemon, or in the state folder where there is none.
-struct Kept<'a> {
+/// Access to messages: through the daemon, or in the state folder without one.
+struct Source<'a> {
     session: &'a Session,
     root: &'a Path,
 }
 
-impl Kept<'_> {
+impl Source<'_> {
     fn ask<P: MethodParams>(
         &self,
         params: &P,

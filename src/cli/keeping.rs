@@ -1,4 +1,4 @@
-//! `steward trash` and `steward journal`: looking after what is kept.
+//! `steward trash` and `steward journal`.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -23,18 +23,18 @@ use crate::protocol::keeping::{
 use crate::store::Store;
 use crate::tools::{ListTrash, Tool, size};
 
-/// Names shown before the rest is only counted.
+/// The most names shown; the rest is counted.
 const SHOWN: usize = 20;
 
-/// Of `trash`.
+/// The arguments of `trash`.
 #[derive(Debug, Args)]
 pub struct TrashArguments {
-    /// What to do with it.
+    /// The action.
     #[command(subcommand)]
     pub action: TrashAction,
 }
 
-/// What can be done with the trash.
+/// Actions on the trash.
 #[derive(Debug, Subcommand)]
 pub enum TrashAction {
     /// List what is in the trash, newest first
@@ -61,15 +61,15 @@ pub enum TrashAction {
     },
 }
 
-/// Of `journal`.
+/// The arguments of `journal`.
 #[derive(Debug, Args)]
 pub struct JournalArguments {
-    /// What to do with it.
+    /// The action.
     #[command(subcommand)]
     pub action: JournalAction,
 }
 
-/// What can be done with the journal.
+/// Actions on the journal.
 #[derive(Debug, Clone, Subcommand)]
 pub enum JournalAction {
     /// Check every stored text against its hash; exit code 1 if one is damaged or missing
@@ -94,7 +94,7 @@ pub enum JournalAction {
 /// Lists the trash, restores from it, or empties it.
 ///
 /// # Errors
-/// As the tools say; things that are not in the trash.
+/// The tool's error; an item is not in the trash.
 pub fn trash(
     session: &Session,
     action: &TrashAction,
@@ -170,10 +170,10 @@ fn empty(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the journal, or clears it out.
+/// Checks or cleans up the journal.
 ///
 /// # Errors
-/// A journal that cannot be read.
+/// The journal cannot be read.
 pub fn journal(
     session: &Session,
     action: &JournalAction,
@@ -190,7 +190,7 @@ fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<Exit
     let root = session.vault(output)?;
     let ours = &session.folders;
     let state = ours.prepare(&root)?;
-    // Nobody is at work on it.
+    // Makes sure that no other process uses it.
     drop(daemon::lock(ours, &root, &state, Duration::ZERO)?);
     if let Some(from) = from {
         ours.adopt(&root, from)?;
@@ -269,7 +269,7 @@ fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks on the terminal, unless it was agreed to already.
+/// Asks for confirmation on the terminal, unless `yes` is set.
 pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, Failure> {
     if yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! `steward key`: the vendors' keys.
+//! `steward key`: API keys of providers.
 
 use std::io::{self, IsTerminal, Read as _, Write as _};
 use std::process::ExitCode;
@@ -15,15 +15,15 @@ use crate::llm::endpoint::Connections;
 use crate::llm::key::{Key, MAX_BYTES};
 use crate::llm::{Endpoint, ErrorKind, Facts, setup};
 
-/// Of `key`.
+/// The arguments of `key`.
 #[derive(Debug, Args)]
 pub struct KeyArguments {
-    /// What to do with it.
+    /// The action.
     #[command(subcommand)]
     pub action: KeyAction,
 }
 
-/// What can be done with a key.
+/// Actions on a key.
 #[derive(Debug, Subcommand)]
 pub enum KeyAction {
     /// Store a key, read from a prompt or from stdin, after a test call with it
@@ -52,10 +52,10 @@ pub enum KeyAction {
     },
 }
 
-/// Stores, removes or looks for a provider's key. None is ever printed.
+/// Stores, removes or locates a provider's key. Never prints a key.
 ///
 /// # Errors
-/// No such provider, no key, one that the vendor refuses, or a file that cannot be used.
+/// The provider is unknown, there is no key, the vendor refuses it, or a file cannot be used.
 pub fn run(
     session: &Session,
     arguments: &KeyArguments,
@@ -86,7 +86,7 @@ pub(super) fn set(
         let connections = Connections::new(&limits);
         let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, &connections);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        // Asking what there is costs nothing and needs the key.
+        // Listing the models is free and needs the key.
         if let Err(error) = runtime.block_on(endpoint.offered()) {
             let hint = match error.kind {
                 ErrorKind::Auth => "nothing was stored; is it the whole key?".to_owned(),
@@ -102,7 +102,7 @@ pub(super) fn set(
         }
         false => Some(vendor_keys::store(&session.folders, name, &key)?),
     };
-    // A stronger place would go on to win, which the user would not see.
+    // A place with higher precedence would still win, so the user is told.
     if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
         && (into_keyring || !matches!(source, vendor_keys::Source::File { .. }))
     {
@@ -126,7 +126,7 @@ fn remove(
     from_keyring: bool,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    // Also for a provider that the settings no longer know.
+    // Allowed even if the settings no longer have the provider.
     if !crate::llm::settings::is_name(name) {
         let unknown = setup::unknown(&session.settings.config.models, name);
         return Err(KeyError::from(unknown).into());
@@ -160,7 +160,7 @@ fn status(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-/// From a prompt that shows nothing, or from stdin where that is no terminal.
+/// Reads a key from a hidden prompt, or from stdin if that is not a terminal.
 fn read(name: &str) -> Result<Key, Failure> {
     let text = if io::stdin().is_terminal() {
         let mut stderr = io::stderr();

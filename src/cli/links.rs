@@ -1,5 +1,5 @@
-//! `steward links`: a note's links, and what links to it; `steward links check`: links that lead nowhere, those that could lead elsewhere, and those to a
-//! heading or block that is not there.
+//! `steward links`: a note's links and backlinks. `steward links check`: links that are unresolved,
+//! ambiguous, or name a missing heading or block.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
 use crate::note::path::{VaultPath, show};
 use crate::tools::{GetLinks, Tool as _};
 
-/// Of `links`.
+/// The arguments of `links`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(subcommand_value_name = "check")]
@@ -31,7 +31,7 @@ pub struct LinksArguments {
     pub action: Option<LinksAction>,
 }
 
-/// What can be done with links.
+/// Actions on links.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum LinksAction {
     /// Report links that lead nowhere, could lead elsewhere, or name a heading or block that is not
@@ -42,7 +42,7 @@ pub enum LinksAction {
 /// Lists the links of a note, or checks those of the vault.
 ///
 /// # Errors
-/// As the tool says, or the check.
+/// The error of the tool or the check.
 pub fn run(
     session: &Session,
     arguments: &LinksArguments,
@@ -57,11 +57,11 @@ pub fn run(
     }
 }
 
-/// Checks every link of the vault, reading the files themselves, whether a daemon runs or not.
+/// Checks every link of the vault in this process, even if a daemon is running.
 ///
 /// # Errors
-/// The vault cannot be opened, or stdout not be written; that links are broken is part of the
-/// answer, with exit code 1.
+/// The vault cannot be opened, or stdout cannot be written. Broken links are part of the answer, with
+/// exit code 1.
 fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let state = session.folders.prepare(&root)?;

@@ -11,7 +11,7 @@ use tracing_subscriber::{EnvFilter, Registry};
 use super::output::Output;
 use crate::config::log::{Format, Level, Settings};
 
-/// The log that was started; takes another level while it runs.
+/// The running log; its level can be changed.
 #[derive(Debug, Clone)]
 pub struct Log {
     usual: Level,
@@ -19,7 +19,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// From now on at `level`, or at the usual one of the command.
+    /// Sets the level; `None` is the default level of the command.
     pub fn set_level(&self, level: Option<Level>) {
         let level = level.unwrap_or(self.usual);
         let changed = self.filter.as_ref().map(|handle| handle.reload(filter(level)));
@@ -29,14 +29,13 @@ impl Log {
     }
 }
 
-/// Starts the log at the level that the settings say, or the usual one of the command.
+/// Starts the log at the level in the settings, or at the default level of the command.
 pub fn start(settings: &Settings, usual: Level, output: &Output) -> Log {
     let (filter, handle) = reload::Layer::new(filter(settings.level.unwrap_or(usual)));
-    // A stderr that nobody reads any more must not bring down what it was to tell of: the
-    // complaint about it would panic.
+    // A closed stderr must not end the program: tracing's own report of it would panic.
     let log = tracing_subscriber::fmt::layer().with_writer(io::stderr).log_internal_errors(false);
     let registry = tracing_subscriber::registry().with(filter);
-    // A second start in one process (tests) keeps the first.
+    // A second start in one process (tests) leaves the first in place.
     let started = match settings.format {
         Format::Human => {
             registry.with(log.with_ansi(output.color_stderr()).with_target(false)).try_init()
@@ -48,15 +47,14 @@ pub fn start(settings: &Settings, usual: Level, output: &Output) -> Log {
     Log { usual, filter: started.is_ok().then_some(handle) }
 }
 
-/// Crates that are not ours speak from warnings on only, as their details name what a log must not
-/// hold.
+/// Logs other crates from warnings on only, since their details can contain what a log must not hold.
 fn filter(level: Level) -> EnvFilter {
     let others = level.min(Level::Warn).word();
     EnvFilter::new(format!("{others},vault_steward={}", level.word()))
 }
 
-/// Has a fault of our own told in one line, by its place only: what it was about could be text of a
-/// note, which is logged at debug at most.
+/// Logs a panic as one line with its location only: its message could contain text of a note, which
+/// is logged at debug at most.
 pub fn tell_of_faults() {
     panic::set_hook(Box::new(|fault: &PanicHookInfo<'_>| {
         let place = fault.location().map(ToString::to_string);

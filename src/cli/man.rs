@@ -1,4 +1,4 @@
-//! `steward man`: the help as man pages.
+//! `steward man`: writes the help as man pages.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,14 +10,14 @@ use super::failure::Failure;
 use super::help;
 use super::output::Output;
 
-/// Of `man`.
+/// The arguments of `man`.
 #[derive(Debug, Args)]
 pub struct ManArguments {
     /// The folder for the pages, such as ~/.local/share/man/man1 [default: print the first one]
     pub folder: Option<PathBuf>,
 }
 
-/// Writes a page for each part of `command` into a folder that is there, or prints the one of the program.
+/// Writes a page for each subcommand of `command` into an existing folder, or prints the main page.
 ///
 /// # Errors
 /// The folder cannot be written.

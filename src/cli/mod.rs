@@ -1,14 +1,14 @@
 //! The command line: one file per subcommand.
 //!
 //! Floor 8. It turns arguments into calls of the rooms below and prints their answers as text or
-//! JSON; it decides nothing about notes.
+//! JSON; it makes no decisions about notes.
 //!
-//! Invariants: what is asked for goes to stdout, everything else to stderr; an error is one line
-//! with a hint, never a backtrace; `--json` prints exactly one JSON value, errors included; a
-//! closed pipe ends the program quietly.
+//! Invariants: answers go to stdout, everything else to stderr; an error is one line with a hint,
+//! never a backtrace; `--json` prints exactly one JSON value, errors included; a closed pipe ends
+//! the program quietly.
 //!
 //! Reading order: [`output`], [`failure`] (exit codes), [`session`] (settings and vault of one run), the
-//! commands, each with its arguments, and [`arguments`] (all that can be typed).
+//! commands, each with its arguments, and [`arguments`] (the whole command line).
 
 mod acp;
 mod arguments;
@@ -76,8 +76,8 @@ use failure::Failure;
 use output::Output;
 use session::Session;
 
-/// Runs the command line `arguments` (the program's name first) and says how it ended; the codes
-/// are listed in `docs/cli.md` and in `--help`.
+/// Runs the command line `arguments` (the program's name first); `docs/cli.md` and `--help` list the
+/// exit codes.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::tell_of_faults();
     let arguments: Vec<OsString> = arguments.into_iter().collect();

@@ -1,4 +1,4 @@
-//! `steward models`: which models are asked, and what their vendors offer.
+//! `steward models`: the configured models and those that vendors offer.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::{Endpoint, Facts, LlmError, Settings, Wire, facts, setup};
 
-/// How many of a vendor's models are shown to a person.
+/// The most models shown per vendor.
 const SHOWN: usize = 12;
-/// How long Ollama is looked for where it is not configured.
+/// The time limit for finding an unconfigured Ollama.
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize)]
@@ -25,23 +25,23 @@ const LOOK: Duration = Duration::from_secs(1);
 struct Report {
     chain: Vec<Link>,
     providers: Vec<Provider>,
-    /// Models of an Ollama that runs on this machine though nothing says to ask it.
+    /// Models of a local Ollama that is not configured.
     found: Option<Found>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Link {
-    /// How the settings name it.
+    /// Its name in the settings.
     name: String,
     window: Option<u64>,
     max_output: Option<u32>,
-    /// Whether it sees images.
+    /// Whether it accepts images.
     images: Option<bool>,
     price: Option<Dollars>,
 }
 
-/// US dollars for a million tokens.
+/// US dollars per million tokens.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Dollars {
@@ -71,14 +71,14 @@ struct Provider {
     wire: Option<Wire>,
     base_url: Option<String>,
     key_needed: Option<bool>,
-    /// Where the key was found; never the key.
+    /// The source of the key; never the key.
     key: Option<vendor_keys::Source>,
     offered: Option<Vec<String>>,
     error: Option<String>,
     hint: Option<String>,
 }
 
-/// What a program on this machine offers.
+/// The models of a program on this machine.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Found {
@@ -87,11 +87,11 @@ pub(super) struct Found {
     pub(super) offered: Vec<String>,
 }
 
-/// Says what is configured, and asks those that are what they offer. Nobody else is asked but an
-/// Ollama on this machine.
+/// Prints the configured models and the models that configured providers and a local Ollama offer.
+/// Contacts no one else.
 ///
 /// # Errors
-/// stdout cannot be written; what is wrong with a provider is part of the answer.
+/// stdout cannot be written. An error of a provider is part of the answer.
 pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let settings = &session.settings.config.models;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -169,14 +169,13 @@ fn look_up(session: &Session, settings: &Settings, name: &str) -> Result<Looked,
     Ok((known, found))
 }
 
-/// The keyring of this user, from which nothing in the vault is run.
+/// The keyring of this user; its program is never one inside the vault.
 pub(super) fn keyring(session: &Session) -> Keyring {
     let vault = session.choose().ok().map(|choice| choice.root);
     Keyring::new(&session.environment, vault.as_deref())
 }
 
-/// Looks for Ollama where it listens when nobody says otherwise, or where its own variable says, on
-/// this machine alone.
+/// Looks for Ollama at its default address or at the one in its variable, on this machine only.
 pub(super) async fn ollama(
     session: &Session,
     settings: &Settings,
@@ -266,7 +265,7 @@ fn told(link: &Link) -> String {
     if told.is_empty() { String::new() } else { format!("  ({})", told.join(", ")) }
 }
 
-/// Where a key comes from, in words.
+/// The source of a key, in words.
 pub(super) fn place(source: &vendor_keys::Source) -> String {
     match source {
         vendor_keys::Source::Environment { variable } => format!("${variable}"),

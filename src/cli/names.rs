@@ -22,7 +22,7 @@ use crate::tools::{
 };
 use crate::vault::Want;
 
-/// Of `names`.
+/// The arguments of `names`.
 #[derive(Debug, Args)]
 pub struct NamesArguments {
     /// What to do.
@@ -30,7 +30,7 @@ pub struct NamesArguments {
     pub action: NamesAction,
 }
 
-/// What can be done with names.
+/// Actions on names.
 #[derive(Debug, Clone, Subcommand)]
 pub enum NamesAction {
     /// Show how files are named, in the vault or a folder
@@ -72,7 +72,7 @@ pub struct SuggestArguments {
 /// Shows, checks and suggests names.
 ///
 /// # Errors
-/// As the tools say.
+/// The tool's error.
 pub fn run(
     session: &Session,
     arguments: &NamesArguments,

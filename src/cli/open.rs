@@ -1,4 +1,4 @@
-//! `steward open`: the chat in the browser.
+//! `steward open`: opens the chat in the browser.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::reach;
 use super::session::Session;
 use crate::protocol::page::PageCodeParams;
 
-/// How long the program that opens addresses may take to say that it could not.
+/// The time limit for the opener to report a failure.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Of `open`.
+/// The arguments of `open`.
 #[derive(Debug, Args)]
 pub struct OpenArguments {
     /// Only print the address; it works once, within a minute
@@ -23,10 +23,10 @@ pub struct OpenArguments {
     pub print: bool,
 }
 
-/// Asks the daemon for a code, prints the address of its page and opens it.
+/// Requests a code from the daemon, prints the address of the page and opens it.
 ///
 /// # Errors
-/// No daemon serves the vault.
+/// No daemon is running for the vault.
 pub fn run(
     session: &Session,
     arguments: &OpenArguments,
@@ -56,8 +56,7 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has the system open an address. No shell is in between, and the address holds letters, digits
-/// and marks of an address alone.
+/// Opens an address with the system's opener, without a shell; the address has only URL characters.
 fn browse(url: &str) -> Result<(), String> {
     let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
@@ -74,7 +73,7 @@ fn browse(url: &str) -> Result<(), String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("`{program}`: {error}"))?;
-    // Some stay for as long as the browser does: who has not failed by then has not failed.
+    // Some openers run as long as the browser, so one that has not failed by then has succeeded.
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         match child.try_wait() {

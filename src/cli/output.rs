@@ -1,4 +1,4 @@
-//! Where words go: answers to stdout, remarks to stderr.
+//! Output: answers to stdout, notices to stderr.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::pager;
 use crate::note::path::visible_lines;
 
-/// The widest cell of a table that others line up behind, in characters.
+/// The widest aligned table cell, in characters.
 const WIDEST: usize = 60;
 
 /// When to colour.
@@ -23,7 +23,7 @@ pub enum Color {
     Never,
 }
 
-/// The way out for one run.
+/// The output of one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
     json: bool,
@@ -33,21 +33,21 @@ pub struct Output {
     paged: bool,
 }
 
-/// The few colours that carry meaning here.
+/// The colours, by meaning.
 #[derive(Debug, Clone, Copy)]
 pub enum Paint {
     /// Names and headings.
     Bold,
-    /// What is well.
+    /// Success.
     Green,
-    /// What to look at.
+    /// Warnings.
     Yellow,
-    /// What failed.
+    /// Failures.
     Red,
 }
 
 impl Output {
-    /// JSON or text, coloured as asked.
+    /// JSON or text, coloured as `color` says.
     pub fn new(json: bool, color: Color) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -65,36 +65,36 @@ impl Output {
         }
     }
 
-    /// The same without notices, for what is asked after they were given.
+    /// The same without notices, for later requests of a command that already printed them.
     pub fn quiet(&self) -> Self {
         Self { quiet: true, ..*self }
     }
 
-    /// The same with a pager for what is longer than the terminal is high.
+    /// The same with a pager for answers longer than the terminal.
     pub fn paged(&self) -> Self {
         Self { paged: true, ..*self }
     }
 
-    /// JSON was asked for.
+    /// Whether to print JSON.
     pub fn json(&self) -> bool {
         self.json
     }
 
-    /// Colours on stdout.
+    /// Whether stdout is coloured.
     pub fn color_stdout(&self) -> bool {
         self.color_stdout
     }
 
-    /// Colours on stderr, for the log.
+    /// Whether stderr is coloured, for the log.
     pub fn color_stderr(&self) -> bool {
         self.color_stderr
     }
 
-    /// Prints a text to stdout and ends its last line. On a terminal nothing in it steers the
-    /// terminal or is invisible; into a file or a pipe it goes as it is.
+    /// Prints a text to stdout and ends its last line. On a terminal, control sequences and invisible
+    /// characters are escaped; into a file or pipe the text goes unchanged.
     ///
     /// # Errors
-    /// What the system said; a reader that went away is none.
+    /// The system's error; a closed pipe is not an error.
     pub fn text(&self, text: &str) -> io::Result<()> {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         match io::stdout().is_terminal() {
@@ -129,7 +129,7 @@ impl Output {
         self.text(&text)
     }
 
-    /// Prints `value` where JSON was asked for, else `text`.
+    /// Prints `value` as JSON with `--json`, else `text`.
     ///
     /// # Errors
     /// As [`Output::text`].
@@ -137,12 +137,12 @@ impl Output {
         if self.json { self.json_value(value) } else { self.text(text.as_ref()) }
     }
 
-    /// `text`, coloured where stdout takes colours.
+    /// `text`, coloured if stdout is.
     pub fn paint(&self, paint: Paint, text: impl Display) -> String {
         colored(self.color_stdout, paint, text)
     }
 
-    /// An error and its hint, to stderr. Lines behind the first one show where in a text it is.
+    /// Prints an error and its hint to stderr. Lines after the first show its place in a text.
     pub fn error(&self, message: &str, hint: Option<&str>) {
         let mark = colored(self.color_stderr, Paint::Red, "error:");
         self.remark(&format!("{mark} {message}"));
@@ -152,7 +152,7 @@ impl Output {
         }
     }
 
-    /// Something worth knowing, to stderr.
+    /// Prints a notice to stderr.
     pub fn notice(&self, notice: &str) {
         if self.quiet {
             return;
@@ -161,13 +161,13 @@ impl Output {
         self.remark(&format!("{mark} {notice}"));
     }
 
-    /// A line to stderr; one that nobody can read is no reason to stop.
+    /// Prints a line to stderr; ignores errors.
     fn remark(&self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", visible(line));
     }
 
-    /// Rows as columns that line up, two blanks between them. A cell wider than [`WIDEST`] moves what is
-    /// behind it in its own row alone.
+    /// Formats rows as aligned columns, two spaces apart. A cell wider than [`WIDEST`] shifts only the rest
+    /// of its own row.
     pub fn table(&self, rows: &[Vec<String>]) -> String {
         let mut widths: Vec<usize> = Vec::new();
         for row in rows {
@@ -198,8 +198,7 @@ impl Output {
     }
 }
 
-/// The text with all that steers a terminal or cannot be seen escaped, but for the colours that
-/// [`Paint`] has.
+/// Escapes control sequences and invisible characters, except the colours of [`Paint`].
 fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for (at, piece) in text.split('\u{1b}').enumerate() {

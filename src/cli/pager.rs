@@ -1,10 +1,10 @@
-//! A pager, where the answer is longer than the terminal is high: `$PAGER`, else `less`, as git does it.
+//! A pager for answers longer than the terminal: `$PAGER`, else `less`, as in git.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::{Command, Stdio};
 
-/// Shows `text` in a pager; whether it did. It is none without a terminal, for what fits into one, and where
-/// none can be started.
+/// Shows `text` in a pager; returns whether it did. Does not without a terminal, if the text fits, or if
+/// no pager can be started.
 pub fn show(text: &str) -> bool {
     let Some((_, height)) = terminal_size::terminal_size() else { return false };
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
@@ -14,13 +14,13 @@ pub fn show(text: &str) -> bool {
     let Some(mut command) = pager() else { return false };
     let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return false };
     if let Some(mut input) = child.stdin.take() {
-        // Whoever has seen enough closes it.
+        // Fails if the person quits the pager early.
         let _ = input.write_all(text.as_bytes());
     }
     child.wait().is_ok_and(|status| status.code() != Some(NOT_FOUND))
 }
 
-/// How a shell says that there is no such program.
+/// A shell's exit code for a missing program.
 const NOT_FOUND: i32 = 127;
 
 #[cfg(unix)]
@@ -34,17 +34,17 @@ fn pager() -> Option<Command> {
     let mut command = Command::new("sh");
     command.arg("-c").arg(line);
     if std::env::var_os("LESS").is_none() {
-        // Colours as they are, gone from the screen at its end only if it filled it.
+        // Passes colours through, and exits if the text fits on one screen.
         command.env("LESS", "FRX");
     }
     if std::env::var_os("LESSCHARSET").is_none() {
-        // Notes are UTF-8, whatever the locale is.
+        // Notes are UTF-8 in every locale.
         command.env("LESSCHARSET", "utf-8");
     }
     Some(command)
 }
 
-/// `more` of Windows breaks what is not of its own code page.
+/// Windows' `more` breaks text outside its own code page.
 #[cfg(not(unix))]
 fn pager() -> Option<Command> {
     None

@@ -1,4 +1,4 @@
-//! Colours in what tools say: the notes and hits of a search, the lines of a difference.
+//! Colours tools' answers: the notes and hits of a search, the lines of a diff.
 
 use std::sync::LazyLock;
 
@@ -6,12 +6,12 @@ use regex::Regex;
 
 use super::output::{Output, Paint};
 
-/// `text` with its differences coloured, where stdout takes colours.
+/// `text` with its diffs coloured, if stdout is.
 pub fn differences(output: &Output, text: &str) -> String {
     if !output.color_stdout() {
         return text.to_owned();
     }
-    // How far the difference is indented in which a line stands.
+    // The indent of the current diff.
     let mut within: Option<usize> = None;
     let painted = text.lines().map(|line| {
         let trimmed = line.trim_start_matches(' ');
@@ -36,8 +36,8 @@ pub fn differences(output: &Output, text: &str) -> String {
     painted.collect::<Vec<_>>().join("\n")
 }
 
-/// What a search says, with the names of notes, the numbers of lines and what `pattern` finds coloured,
-/// where stdout takes colours.
+/// The answer of a search with note names, line numbers and matches of `pattern` coloured, if stdout
+/// is.
 pub fn hits(output: &Output, text: &str, pattern: &str) -> String {
     static NAME: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^(\S.*)( \(\d+ match(?:es)?\)|: \d+)$").ok());
@@ -49,7 +49,7 @@ pub fn hits(output: &Output, text: &str, pattern: &str) -> String {
     if !output.color_stdout() {
         return text.to_owned();
     }
-    // As the tool takes it: without a capital the case does not matter.
+    // Smart case, as in the tool.
     let ignores_case = !pattern.chars().any(char::is_uppercase);
     let found = regex::RegexBuilder::new(pattern).case_insensitive(ignores_case).build().ok();
     let painted = text.lines().map(|line| {

@@ -1,4 +1,4 @@
-//! `steward pair`: the token as a link and as a QR code, so that nobody has to type it.
+//! `steward pair`: shows the token as a link and a QR code.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use super::session::Session;
 use crate::config::folders;
 use crate::server::token::Token;
 
-/// Of `pair`.
+/// The arguments of `pair`.
 #[derive(Debug, Args)]
 pub struct PairArguments {
     /// Draw the QR code even if the output is not a terminal
@@ -28,7 +28,7 @@ pub struct PairArguments {
 /// Prints the link that pairs the plugin with this vault's daemon.
 ///
 /// # Errors
-/// No vault, or the token cannot be read or made.
+/// No vault, or the token cannot be read or created.
 pub fn run(
     session: &Session,
     arguments: &PairArguments,
@@ -67,8 +67,7 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The link as a QR code, drawn for a terminal that writes light on dark; cameras read it the other
-/// way round too.
+/// The link as a QR code for a dark terminal; cameras read it inverted too.
 fn code(link: &str) -> Result<String, Failure> {
     let code = QrCode::new(link).map_err(|error| {
         Failure::other("no_qr", format!("could not draw the code: {error}"), "use `--no-qr`")

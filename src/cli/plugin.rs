@@ -1,5 +1,5 @@
-//! `steward plugin`: the Obsidian plugin that this program carries, put into the vault and taken
-//! out of it again. Only when it is asked for.
+//! `steward plugin`: installs and removes the Obsidian plugin that this program contains. Never runs
+//! unrequested.
 
 use std::process::ExitCode;
 
@@ -11,27 +11,26 @@ use super::output::Output;
 use super::session::Session;
 use crate::vault::plugin::{PluginError, PluginFolder, PluginStatus};
 
-/// The plugin's name for Obsidian, which is that of its folder too.
+/// The plugin's id in Obsidian and the name of its folder.
 const ID: &str = "vault-steward";
 
-/// What the plugin is made of; the manifest last, since its version says that all is there. Built by
-/// `npm run build` in `plugin-shim`, and kept with the sources so that no Node is needed to build
-/// the program.
+/// The plugin's files. The manifest comes last: its version shows that the others are complete. Built by
+/// `npm run build` in `plugin-shim` and committed, so that building the program needs no Node.
 const FILES: [(&str, &[u8]); 3] = [
     ("main.js", include_bytes!("../../plugin-shim/dist/main.js")),
     ("styles.css", include_bytes!("../../plugin-shim/dist/styles.css")),
     ("manifest.json", include_bytes!("../../plugin-shim/dist/manifest.json")),
 ];
 
-/// Of `plugin`.
+/// The arguments of `plugin`.
 #[derive(Debug, Args)]
 pub struct PluginArguments {
-    /// What to do with it.
+    /// The action.
     #[command(subcommand)]
     pub action: PluginAction,
 }
 
-/// What can be done with the plugin.
+/// Actions on the plugin.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum PluginAction {
     /// Install the plugin in the vault
@@ -48,10 +47,10 @@ pub enum PluginAction {
     Remove,
 }
 
-/// Does it, in the vault that is meant.
+/// Runs the action in the selected vault.
 ///
 /// # Errors
-/// A vault that Obsidian never opened; something else in the plugin's folder; as the system says.
+/// Obsidian never opened the vault; the plugin's folder holds something else; the system's error.
 pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let plugin = PluginFolder::of(&root, ID)?;
@@ -136,7 +135,7 @@ fn placed(plugin: &PluginFolder, is_new: bool) -> String {
     }
 }
 
-/// How it is switched on, which is for the person alone.
+/// How to enable the plugin, which only the person can do.
 fn next(status: &PluginStatus) -> String {
     if status.switched_on {
         return "it is enabled; restart Obsidian to load it".to_owned();
@@ -163,7 +162,7 @@ fn told(plugin: &PluginFolder, status: &PluginStatus) -> String {
     format!("version {version} in `{folder}`, {state}; {on} in Obsidian")
 }
 
-/// The version that this program carries.
+/// The version that this program contains.
 fn carried() -> String {
     let (_, manifest) = FILES[2];
     let manifest: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();

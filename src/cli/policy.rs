@@ -1,4 +1,4 @@
-//! `steward mode`, `steward approvals` and `steward audit`: what may run, and what ran.
+//! `steward mode`, `steward approvals` and `steward audit`.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,10 +24,10 @@ use crate::protocol::policy::{
 };
 use crate::tools::when;
 
-/// How often `--follow` looks for more.
+/// The polling interval of `--follow`.
 const FOLLOW: Duration = Duration::from_millis(500);
 
-/// Of `mode`.
+/// The arguments of `mode`.
 #[derive(Debug, Args)]
 pub struct ModeArguments {
     /// The mode to set; `settings` returns to what the settings file says [default: show it]
@@ -35,15 +35,15 @@ pub struct ModeArguments {
     pub mode: Option<String>,
 }
 
-/// Of `approvals`.
+/// The arguments of `approvals`.
 #[derive(Debug, Args)]
 pub struct ApprovalsArguments {
-    /// What to do with them.
+    /// The action.
     #[command(subcommand)]
     pub action: ApprovalsAction,
 }
 
-/// What can be done with questions, and with what was agreed to for good.
+/// Actions on questions, and with what was agreed to for good.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
     /// List the questions that wait for you, or show one with everything it would change
@@ -72,7 +72,7 @@ pub enum ApprovalsAction {
     },
 }
 
-/// Of `audit`.
+/// The arguments of `audit`.
 #[derive(Debug, Args)]
 pub struct AuditArguments {
     /// Only calls of this tool
@@ -98,7 +98,7 @@ pub struct AuditArguments {
 /// Prints or sets the approval mode.
 ///
 /// # Errors
-/// As the daemon or the store says.
+/// The error of the daemon or the store.
 pub fn mode(
     session: &Session,
     arguments: &ModeArguments,
@@ -113,10 +113,10 @@ pub fn mode(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists what waits for a person and answers it; lists what they agreed to for good, or takes it back.
+/// Lists and answers questions; lists and revokes "always allow" answers.
 ///
 /// # Errors
-/// A number that names nothing; as the daemon or the store says.
+/// The number is unknown; the error of the daemon or the store.
 pub fn approvals(
     session: &Session,
     action: &ApprovalsAction,
@@ -176,14 +176,14 @@ pub fn approvals(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists the questions that wait, or shows one.
+/// Lists the open questions, or shows one.
 fn pending(
     session: &Session,
     root: &Path,
     id: Option<i64>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    // Questions wait in the daemon alone.
+    // Only a daemon has open questions.
     let found = reach::ask(session, root, &PendingParams { id })?.unwrap_or_default();
     if output.json() {
         output.json_value(&found)?;
@@ -214,7 +214,7 @@ fn pending(
     Ok(ExitCode::SUCCESS)
 }
 
-/// All that a question is about.
+/// All changes of a question.
 fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, Failure> {
     let mut params = DiffParams { question: Some(id), ..DiffParams::default() };
     let mut changes = Vec::new();
@@ -252,10 +252,10 @@ fn decide(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists calls and what was decided on them; with `--follow` goes on until it is stopped.
+/// Lists calls with their decisions; `--follow` continues until interrupted.
 ///
 /// # Errors
-/// A time that is none; as the daemon or the store says.
+/// An invalid time; the error of the daemon or the store.
 pub fn audit(
     session: &Session,
     arguments: &AuditArguments,
@@ -306,7 +306,7 @@ pub fn audit(
     }
 }
 
-/// Asks the daemon, or where there is none does it here.
+/// Asks the daemon, or without one runs `here` in this process.
 pub(super) fn asked<P: MethodParams>(
     session: &Session,
     root: &Path,

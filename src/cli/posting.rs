@@ -1,7 +1,7 @@
-//! Messages posted to the daemon, on connections that are kept open between them.
+//! Posts messages to the daemon over persistent connections.
 //!
-//! On each connection the daemon proves that it knows the token before anything of the client's is sent;
-//! the ticket that goes with the first message lets the connection in. The token itself is not sent.
+//! On each connection the daemon proves that it knows the token before any client data is sent; the
+//! ticket in the first message authenticates the connection. The token itself is not sent.
 
 use axum::body::{Body, to_bytes};
 use futures_util::StreamExt as _;
@@ -19,34 +19,34 @@ use crate::protocol::http::{ChallengeAnswer, RELAYED_FOR};
 use crate::server::accept::HEAD_DEADLINE;
 use crate::server::token::Token;
 
-/// A connection whose other end has proved to be the daemon.
+/// A connection to a server that has proved to be the daemon.
 pub struct Connection {
     port: u16,
     sender: SendRequest<Body>,
-    /// Lets the connection in; gone with the first message.
+    /// Authenticates the connection; used by the first message.
     ticket: Option<String>,
-    /// Since when nothing was said on it.
+    /// The time of the last message.
     idle: Instant,
-    /// What moves the bytes; it ends with this, and the connection with it.
+    /// The I/O task; dropping it closes the connection.
     _driver: JoinSet<()>,
 }
 
-/// What came back.
+/// The response to a posted message.
 pub struct Posted {
     /// The HTTP status.
     pub status: u16,
     pub text: String,
-    /// The connection, where it takes another message.
+    /// The connection, if it accepts another message.
     pub connection: Option<Connection>,
 }
 
 impl Connection {
-    /// Connects to what listens on `port` and has it prove that it knows the token.
+    /// Connects to the listener on `port` and makes it prove that it knows the token.
     ///
     /// # Errors
-    /// [`ClientError`]; nothing of the user's was sent.
+    /// [`ClientError`]; no user data was sent.
     pub async fn open(port: u16, token: &Token) -> Result<Self, ClientError> {
-        // What ends meanwhile, or speaks something else, is not the daemon.
+        // A listener that disconnects or speaks another protocol is not the daemon.
         let gone = |_| ClientError::NotTheDaemon { port };
         let challenge = Challenge::new(port, token)?;
         let stream = dial(port).await?;
@@ -78,13 +78,13 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Whether the daemon is sure to take another message on it.
+    /// Whether the daemon certainly accepts another message on it.
     pub fn is_usable(&self) -> bool {
         !self.sender.is_closed() && self.idle.elapsed() < HEAD_DEADLINE / 2
     }
 
-    /// Posts a message of JSON. `name` is what the program calls itself in whose name it is sent. Where
-    /// the answer comes piece by piece, each piece is told, and the last one is what came back.
+    /// Posts a JSON message; `name` is the client that it is sent for. The pieces of a streamed answer go
+    /// to `tell`, except the last one, which is returned.
     ///
     /// # Errors
     /// [`ClientError`]; after [`ClientError::NobodyThere`] the message was not sent.
@@ -136,21 +136,21 @@ impl Connection {
     }
 }
 
-/// Whether an answer comes piece by piece.
+/// Whether an answer is streamed.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// Tells of each piece of an answer but the last one, which comes back.
+/// Passes each piece of an answer to `tell`, except the last one, which is returned.
 ///
 /// # Errors
-/// [`ClientError::Broken`] where there was none.
+/// [`ClientError::Broken`] if there was none.
 async fn last_piece(body: Body, tell: impl Fn(&str)) -> Result<String, ClientError> {
     let (mut body, mut heard, mut last) = (body.into_data_stream(), Vec::new(), None);
     while let Some(Ok(bytes)) = body.next().await {
         heard.extend_from_slice(&bytes);
-        // An event is a line, and an empty one after it.
+        // An event is a line followed by an empty line.
         while let Some(end) = heard.windows(2).position(|two| two == b"\n\n") {
             let event: Vec<u8> = heard.drain(..end + 2).collect();
             let Some(data) = event.strip_prefix(b"data: ") else { continue };
@@ -158,7 +158,7 @@ async fn last_piece(body: Body, tell: impl Fn(&str)) -> Result<String, ClientErr
             if let Some(before) = last.replace(data) {
                 tell(&before);
             }
-            // What is no answer is passed on at once.
+            // Anything but an answer is passed on at once.
             if let Some(now) = last.take_if(|now| !is_answer(now)) {
                 tell(&now);
             }

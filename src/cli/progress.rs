@@ -1,4 +1,4 @@
-//! A sign of life while a big vault is read for the first time.
+//! Progress while a large vault is read for the first time.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Reading that is over sooner shows nothing: a flicker is worse than silence.
+/// A shorter read shows nothing, to avoid flicker.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Shown on stderr, only on a terminal.
+/// Progress on stderr, only on a terminal.
 #[derive(Debug)]
 pub struct Progress {
     started: Instant,
@@ -18,7 +18,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts waiting.
+    /// Starts the clock.
     pub fn new() -> Self {
         Self {
             started: Instant::now(),
@@ -27,7 +27,7 @@ impl Progress {
         }
     }
 
-    /// `entries` files and folders were read so far; may be called from any thread.
+    /// Reports the number of entries read so far; may be called from any thread.
     pub fn seen(&self, entries: usize) {
         if !self.wanted || self.started.elapsed() < PATIENCE {
             return;

@@ -23,7 +23,7 @@ const PAGE: usize = 1000;
 /// The length of the longest bar, in characters.
 const BAR: u64 = 30;
 
-/// Of `query`.
+/// The arguments of `query`.
 #[derive(Debug, Args)]
 pub struct QueryArguments {
     /// What holds for a note, such as 'status == "open" && due < today()'
@@ -83,7 +83,7 @@ pub enum Format {
 /// Prints the rows, or why a note is or is not among them.
 ///
 /// # Errors
-/// As the tool says; stdout cannot be written.
+/// The tool's error; stdout cannot be written.
 pub fn run(
     session: &Session,
     query: &QueryArguments,
@@ -196,7 +196,7 @@ fn name_notes(found: &mut Value) {
     }
 }
 
-/// What is worth knowing beside the rows.
+/// Notices about the rows.
 fn notices(found: &Value) -> Vec<String> {
     let warning = |warning: &Value| match text(&warning["hint"]) {
         "" => name(&warning["message"]),

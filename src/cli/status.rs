@@ -33,7 +33,7 @@ const AT_ONCE: u32 = 1000;
 /// The most calls counted.
 const MOST_CALLS: usize = 20_000;
 
-/// Of `status`.
+/// The arguments of `status`.
 #[derive(Debug, Args)]
 pub struct StatusArguments {
     /// List the daemons of all vaults

@@ -1,5 +1,5 @@
 //! The everyday commands: `search`, `read`, `list`, `new`, `copy`, `move`, `delete`, `daily` and `tags`.
-//! Each calls one tool with what was typed and prints its answer.
+//! Each calls one tool and prints its answer.
 
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -21,10 +21,10 @@ use crate::tools::{
     Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
 };
 
-/// The largest text taken from stdin, in bytes; what a message to the daemon may hold.
+/// The largest text read from stdin, in bytes: the limit of a message to the daemon.
 const MAX_STDIN: u64 = 4 << 20;
 
-/// Of `search`.
+/// The arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// What to find: this exact phrase
@@ -53,7 +53,7 @@ pub struct SearchArguments {
     pub limit: u32,
 }
 
-/// Of `read`.
+/// The arguments of `read`.
 #[derive(Debug, Args)]
 pub struct ReadArguments {
     /// The note: its name or its path
@@ -68,7 +68,7 @@ pub struct ReadArguments {
     pub at: Option<String>,
 }
 
-/// Of `list`.
+/// The arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// A folder, or a pattern such as 'Projects/*.md' or '**/*garden*' [default: the vault]
@@ -85,7 +85,7 @@ pub struct ListArguments {
     pub at: Option<String>,
 }
 
-/// Of `new`.
+/// The arguments of `new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
     /// The new note: a name, or a path such as Projects/Shed
@@ -100,7 +100,7 @@ pub struct NewArguments {
     pub yes: bool,
 }
 
-/// Of `copy`.
+/// The arguments of `copy`.
 #[derive(Debug, Args)]
 pub struct CopyArguments {
     /// The note or file
@@ -117,7 +117,7 @@ pub struct CopyArguments {
     pub yes: bool,
 }
 
-/// Of `move`.
+/// The arguments of `move`.
 #[derive(Debug, Args)]
 pub struct MoveArguments {
     /// The note, file or folder
@@ -134,7 +134,7 @@ pub struct MoveArguments {
     pub yes: bool,
 }
 
-/// Of `delete`.
+/// The arguments of `delete`.
 #[derive(Debug, Args)]
 pub struct DeleteArguments {
     /// The note, file or folder
@@ -145,7 +145,7 @@ pub struct DeleteArguments {
     pub yes: bool,
 }
 
-/// Of `daily`.
+/// The arguments of `daily`.
 #[derive(Debug, Args)]
 pub struct DailyArguments {
     /// The day: today, tomorrow, yesterday or a date such as 2026-11-21 [default: today]
@@ -161,7 +161,7 @@ pub struct DailyArguments {
     pub yes: bool,
 }
 
-/// Of `tags`.
+/// The arguments of `tags`.
 #[derive(Debug, Args)]
 pub struct TagsArguments {
     /// Only of this note, or of those in this folder
@@ -172,10 +172,10 @@ pub struct TagsArguments {
     pub first_result: u64,
 }
 
-/// Prints the lines that hold the words.
+/// Prints the lines that match.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn search(
     session: &Session,
     search: &SearchArguments,
@@ -203,10 +203,10 @@ pub fn search(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a note: the whole of it as it is written, or lines with their numbers.
+/// Prints a note unchanged, or a range of its lines with their numbers.
 ///
 /// # Errors
-/// As the tool says; lines that are none.
+/// The tool's error; an invalid range.
 pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<ExitCode, Failure> {
     if let Some(at) = &read.at {
         return as_of::show(session, Some(&read.name), at, output);
@@ -225,7 +225,7 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
     answer(session, ReadFile::NAME, arguments, Way::default(), output)
 }
 
-/// Two numbers of lines; -1 is the last line.
+/// Parses a range of lines; -1 is the last line.
 fn range(lines: &str) -> Option<(i64, i64)> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|line| *line > 0).map(i64::from);
     match lines.split_once(['-', ':']) {
@@ -235,10 +235,10 @@ fn range(lines: &str) -> Option<(i64, i64)> {
     }
 }
 
-/// Prints what is in a folder, or what fits a pattern.
+/// Lists a folder, or the entries that match a pattern.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<ExitCode, Failure> {
     if let Some(at) = &list.at {
         return as_of::show(session, list.place.as_deref(), at, output);
@@ -251,10 +251,10 @@ pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<
     answer(session, ListFiles::NAME, arguments, Way::default(), output)
 }
 
-/// Makes a note, never over one that is there.
+/// Creates a note; never overwrites one.
 ///
 /// # Errors
-/// As the tool says; stdin that cannot be read.
+/// The tool's error; stdin cannot be read.
 pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut text = new.text.join(" ");
     if new.text == ["-"] {
@@ -290,7 +290,7 @@ pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name of a file that Obsidian shows: `Version 1.2` ends with no extension.
+/// Adds `.md` unless the name has an extension that Obsidian knows: `Version 1.2` has none.
 fn as_note(name: &str) -> String {
     let end = name.rsplit_once('.').map(|(_, end)| end.to_lowercase()).unwrap_or_default();
     match ["md", "canvas", "base"].contains(&&*end) {
@@ -299,10 +299,10 @@ fn as_note(name: &str) -> String {
     }
 }
 
-/// Copies a file; links in the copy lead where the original's lead.
+/// Copies a file; links in the copy lead to the same targets.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn copy(
     session: &Session,
     copied: &CopyArguments,
@@ -313,10 +313,10 @@ pub fn copy(
     answer(session, Copy::NAME, arguments, Way::agreed(copied.yes), output)
 }
 
-/// Moves or renames, with the links that lead there.
+/// Moves or renames an entry, and updates the links to it.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn move_to(
     session: &Session,
     moved: &MoveArguments,
@@ -327,10 +327,10 @@ pub fn move_to(
     answer(session, Move::NAME, arguments, Way::agreed(moved.yes), output)
 }
 
-/// Deletes into the trash.
+/// Moves an entry to the trash.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn delete(
     session: &Session,
     deleted: &DeleteArguments,
@@ -340,10 +340,10 @@ pub fn delete(
     answer(session, Delete::NAME, arguments, Way::agreed(deleted.yes), output)
 }
 
-/// Prints the note of a day, or adds to it.
+/// Prints a daily note, or adds to it.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn daily(
     session: &Session,
     daily: &DailyArguments,
@@ -356,17 +356,17 @@ pub fn daily(
     answer(session, DailyNote::NAME, arguments, Way::agreed(daily.yes), output)
 }
 
-/// Prints the tags, the commonest first.
+/// Prints the tags, the most frequent first.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({ "first_result": tags.first_result });
     given(&mut arguments, "path", tags.place.as_ref());
     answer(session, ListTags::NAME, arguments, Way::default(), output)
 }
 
-/// Lays `value` among the arguments, where there is one.
+/// Adds `value` to the arguments, if there is one.
 fn given(arguments: &mut Value, name: &str, value: Option<&String>) {
     if let Some(value) = value {
         arguments[name] = json!(value);

@@ -1,4 +1,4 @@
-//! A note whole, however long it and its lines are: the answers of the reading tool put together.
+//! Reads a complete note of any length through repeated calls of the reading tool.
 
 use serde_json::{Value, json};
 
@@ -9,14 +9,14 @@ use super::reach::Way;
 use super::session::Session;
 use crate::tools::{ReadFile, Tool as _};
 
-/// A note as it was read.
+/// A complete note.
 #[derive(Debug)]
 pub struct Whole {
     /// Its real path.
     pub path: String,
-    /// Every line, each with a newline.
+    /// The text; every line ends with a newline.
     pub text: String,
-    /// The bytes it was read from, for a save that replaces just those.
+    /// The revision that was read, to save only over that one.
     pub revision: String,
 }
 
@@ -24,7 +24,7 @@ impl Whole {
     /// Reads the note called `name`.
     ///
     /// # Errors
-    /// As the tool says, or somebody writes in it just now.
+    /// The tool's error, or the note is changing.
     pub fn read(session: &Session, name: &str, output: &Output) -> Result<Self, Failure> {
         let ask = |arguments: Value, output: &Output| {
             let answer = call(session, ReadFile::NAME, arguments, Way::default(), output);

@@ -1,4 +1,5 @@
-//! What tools say, in the words of the command line, and the words of other programs in ours.
+//! Translates tools' texts into the terms of the command line, and other programs' command names into
+//! ours.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use crate::tools::{
     SuggestNames, Tool as _,
 };
 
-/// Tools that have a command of their own.
+/// Tools with a command of their own.
 const COMMANDS: &[(&str, &str)] = &[
     (ApplyPlan::NAME, "organize apply"),
     (ListJobs::NAME, "organize jobs"),
@@ -30,8 +31,8 @@ const COMMANDS: &[(&str, &str)] = &[
     (SuggestNames::NAME, "names suggest"),
 ];
 
-/// What people type who know other programs, and what does it here. It is looked for before the nearest
-/// word by its letters: `search` would be `service`.
+/// Other programs' command names and our equivalent. Checked before the nearest spelling, which would be
+/// wrong: `service` for `search`.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["grep", "rg"], "steward search WORDS"),
     (&["ls", "dir", "files", "tree"], "steward list"),
@@ -70,7 +71,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["--dir", "--directory", "--folder", "--root"], "--vault PATH"),
 ];
 
-/// Words for what there is in another way, or not at all: what to say of it.
+/// Other programs' commands without an equivalent, and what to say about them.
 const NOT_HERE: &[(&[&str], &str)] = &[
     (&["--host", "--bind", "--listen"], "the daemon listens on this machine alone"),
     (
@@ -101,17 +102,17 @@ const NOT_HERE: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// What to say of a word that stands for something in other programs and for nothing here.
+/// The message for a command that only other programs have.
 pub fn not_here(word: &str) -> Option<&'static str> {
     NOT_HERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, said)| *said)
 }
 
-/// The command for what another program calls `word`.
+/// Our command for another program's command `word`.
 pub fn known_elsewhere(word: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, command)| *command)
 }
 
-/// The command that calls the tool `name`, and whether it has one of its own.
+/// The command that calls `tool`.
 pub fn command_of(tool: &str) -> String {
     match COMMANDS.iter().find(|(name, _)| *name == tool) {
         Some((_, command)) => format!("steward {command}"),
@@ -142,8 +143,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("list_changes with change_set: ", "`steward log --change-set` with "),
 ];
 
-/// A tool's hint with commands and flags in place of the tools and arguments that it names. Names that are
-/// also plain words (`undo`, `path`) stand as they are.
+/// Replaces tools and arguments in a tool's hint by commands and flags. Names that are also ordinary words
+/// (`undo`, `path`) stay.
 pub fn hint(hint: &str) -> String {
     let phrased =
         PHRASES.iter().fold(hint.to_owned(), |hint, (said, shown)| hint.replace(said, shown));
@@ -175,7 +176,7 @@ fn commands(hint: &str) -> String {
         ))
         .ok()
     });
-    // A name that was probably meant stands as it is.
+    // A suggested name stays as it is.
     let Some(tools) = TOOLS.as_ref().filter(|_| !hint.starts_with("did you mean")) else {
         return hint.replace("`create: true`", "`--create`");
     };
@@ -190,7 +191,7 @@ fn commands(hint: &str) -> String {
     tools.replace_all(hint, command).replace("`create: true`", "`--create`")
 }
 
-/// What a tool says without the revision of a file, which is for programs: they have it in the JSON.
+/// A tool's text without a file's revision, which programs find in the JSON.
 pub fn without_revision(text: &str) -> String {
     static REVISION: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^(.*)[,;] revision [0-9a-f]{32}(\n|$)").ok());
@@ -218,8 +219,8 @@ pub fn answer(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The lines of [`answer`]. Those of a note in a diff are indented further, and those of a note that was
-/// found are numbered, so that none of them is taken for one.
+/// Translates a line of [`answer`]. Text of notes is never taken for advice: in a diff it is indented
+/// further, in a search result it is numbered.
 fn in_own_words(line: &str) -> Option<String> {
     let number = |text: &str| text.parse::<u64>().ok();
     if let Some(before) = line.strip_prefix("[older ones with before: ") {

@@ -37,10 +37,10 @@ use crate::workflows::known::KnownTools;
 use crate::workflows::report::{Report, key};
 use crate::workflows::{Around, Start, WorkflowError, Workflows, described};
 
-/// Lines that are shown of what a step gave.
+/// The most lines shown of a step's output.
 const SHOWN: usize = 10;
 
-/// Of `workflow`.
+/// The arguments of `workflow`.
 #[derive(Debug, Args)]
 pub struct WorkflowArguments {
     /// What to do.
@@ -48,7 +48,7 @@ pub struct WorkflowArguments {
     pub action: WorkflowAction,
 }
 
-/// What can be done with workflows.
+/// Actions on workflows.
 #[derive(Debug, Subcommand)]
 pub enum WorkflowAction {
     /// Check workflow files without running anything
@@ -74,7 +74,7 @@ pub enum WorkflowAction {
     },
 }
 
-/// Of `workflow run`.
+/// The arguments of `workflow run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// The workflow; `-` is stdin
@@ -92,7 +92,7 @@ pub struct RunArguments {
     pub how: How,
 }
 
-/// How a run is done.
+/// Options of a run.
 #[derive(Debug, Args)]
 pub struct How {
     /// An answer to a question of a step; repeat it for more
@@ -117,7 +117,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Checks, runs, resumes or lists workflows.
 ///
 /// # Errors
-/// A definition that is wrong, with all that is; inputs that are missing; as the daemon or the vault says.
+/// The definition's errors; missing inputs; the error of the daemon or the vault.
 pub fn run(
     session: &dyn Fn() -> Result<Session, Failure>,
     arguments: &WorkflowArguments,
@@ -181,7 +181,7 @@ fn start(
     let RunArguments { file, inputs, apply, replay, how } = arguments;
     let source = file.display().to_string();
     let text = recording::definition(file)?;
-    // Here, so that what is wrong with it is told without a vault.
+    // Parsed here, so that its errors are reported without a vault.
     let workflow = workflow::read(&text, &KnownTools(Registry::built_in()))
         .map_err(|found| invalid(&source, &found))?;
     let given = inputs_of(&workflow, inputs);
@@ -211,7 +211,7 @@ fn start(
     finish(&there, result, how, output)
 }
 
-/// Asks whoever is at the terminal what a run waits for, until it has ended; shows and records it.
+/// Asks the person at the terminal the run's questions until it ends; shows and records the run.
 fn finish(
     there: &Place<'_>,
     mut result: WorkflowResult,
@@ -230,7 +230,7 @@ fn finish(
     Ok(exit(&result))
 }
 
-/// What a person answers to all that waits; none where they leave something unanswered.
+/// The person's answers to all questions; `None` if one stays unanswered.
 fn asked(result: &WorkflowResult) -> Result<Option<BTreeMap<String, String>>, Failure> {
     let mut answers = BTreeMap::new();
     for step in &result.steps {
@@ -291,7 +291,7 @@ fn list(session: &Session, limit: u32, output: &Output) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where workflows run: in the daemon, or in this process where there is none.
+/// Runs workflows in the daemon, or in this process without one.
 struct Place<'a> {
     session: &'a Session,
     root: PathBuf,
@@ -353,7 +353,7 @@ fn answers(how: &How) -> BTreeMap<String, String> {
     how.answers.iter().cloned().collect()
 }
 
-/// Values as they are given on the command line: JSON where it is some, unless the input's default is a text.
+/// Parses the inputs given on the command line: as JSON if valid, unless the input's default is text.
 fn inputs_of(workflow: &Workflow, given: &[(String, String)]) -> Map<String, Value> {
     let value = |(name, text): &(String, String)| {
         let input = workflow.inputs.iter().find(|input| input.name == *name);

@@ -50,7 +50,7 @@ use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
 use crate::journal::{Journal, Recovered};
 use crate::llm::tape::Tape;
-use crate::methods::conversations::KeptConversations;
+use crate::methods::conversations::StoredConversations;
 use crate::methods::host::HostDoor;
 use crate::methods::talk::Talk;
 use crate::methods::{self, Services, policy, settings, status};
@@ -306,7 +306,7 @@ fn services(
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     warnings.extend(recovered.warnings.iter().chain(&recovered.left).cloned());
     let folder = context.vault.root().to_string_lossy().into_owned();
-    let conversations = KeptConversations::new(agent.talk.conversations().clone(), folder)
+    let conversations = StoredConversations::new(agent.talk.conversations().clone(), folder)
         .with_journal(context.journal.clone());
     Services {
         calls: calls.clone(),
@@ -447,7 +447,7 @@ async fn serve(
     tokio::spawn(heap::give_back());
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
     // Before new messages.
-    agent.talk.agent().hear_left(agent.left).await;
+    agent.talk.agent().deliver_undelivered(agent.left).await;
     let _listening = listen(&agent.voice, &smarthole, &server.events());
     let voice = Arc::clone(&agent.voice);
     let path = vault.root().to_string_lossy().into_owned();

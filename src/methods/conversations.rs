@@ -34,14 +34,14 @@ const TITLE: usize = 200;
 
 /// The conversations of one vault, for the server.
 #[derive(Debug)]
-pub struct KeptConversations {
+pub struct StoredConversations {
     conversations: Conversations,
     folder: String,
     /// Looks up the changes of turns, for callers that want them too.
     journal: Option<Journal>,
 }
 
-impl KeptConversations {
+impl StoredConversations {
     /// The conversations of the vault in this folder.
     pub fn new(conversations: Conversations, folder: String) -> Self {
         Self { conversations, folder, journal: None }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::conversations::KeptConversations;
+use super::conversations::StoredConversations;
 use crate::calls::{Calls, Outcome, Request};
 use crate::note::code::ErrorCode;
 use crate::policy::Caller;
@@ -74,7 +74,7 @@ pub fn note(whole: &ConversationResult) -> String {
 /// Kinds `unknown_session`, `invalid_params` if the path is taken or invalid, and `failed`.
 pub fn into_vault(
     calls: &Calls,
-    kept: &KeptConversations,
+    kept: &StoredConversations,
     params: ExportConversationParams,
     by: &Client,
 ) -> Result<ExportConversationResult, ErrorObject> {

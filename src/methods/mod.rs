@@ -45,7 +45,7 @@ pub mod workflows;
 
 use std::sync::Arc;
 
-use conversations::KeptConversations;
+use conversations::StoredConversations;
 use inbox::Voice;
 use talk::Talk;
 
@@ -97,7 +97,7 @@ pub struct Services {
     pub live: Arc<Live>,
     /// The models named in the settings.
     pub models: ChosenModels,
-    pub conversations: KeptConversations,
+    pub conversations: StoredConversations,
     /// The messages that arrive by voice.
     pub voice: Arc<dyn Voice>,
     pub workflows: Workflows,

@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Admitted, Peer};
-use super::http::{self, Lasting, LetIn, Unread};
+use super::http::{self, LetIn, LongLived, Unread};
 use super::{Shared, challenge, connection, mcp, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
@@ -132,7 +132,7 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
         async move {
             let response = response.await.into_response();
             // A streamed answer reports its chunks itself.
-            if response.extensions().get::<Lasting>().is_none() {
+            if response.extensions().get::<LongLived>().is_none() {
                 answered.given();
             }
             Ok::<Response, Infallible>(response)

@@ -34,14 +34,14 @@ pub struct Attached(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    sessions: Mutex<HashMap<String, Hearing>>,
+    sessions: Mutex<HashMap<String, Delivery>>,
     /// Whether the client can offer its user the setup of a model.
     offers_setup: AtomicBool,
 }
 
 /// The delivery of a conversation's events.
 #[derive(Debug)]
-enum Hearing {
+enum Delivery {
     /// Events are sent at once.
     Live,
     /// The history is being sent; events are held back until then.
@@ -57,22 +57,22 @@ impl Attached {
     pub(super) fn hold(&self, session: &str, begun: Vec<SessionTold>) {
         let mut sessions = lock(&self.0.sessions);
         let is_new = !sessions.contains_key(session);
-        sessions.insert(session.to_owned(), Hearing::Held { is_new, happened: begun });
+        sessions.insert(session.to_owned(), Delivery::Held { is_new, happened: begun });
     }
 
     /// Ends the hold; returns whether the conversation is newly attached, and the events held.
     pub(super) fn release(&self, session: &str) -> (bool, Vec<SessionTold>) {
-        match lock(&self.0.sessions).insert(session.to_owned(), Hearing::Live) {
-            Some(Hearing::Held { is_new, happened }) => (is_new, happened),
-            Some(Hearing::Live) | None => (false, Vec::new()),
+        match lock(&self.0.sessions).insert(session.to_owned(), Delivery::Live) {
+            Some(Delivery::Held { is_new, happened }) => (is_new, happened),
+            Some(Delivery::Live) | None => (false, Vec::new()),
         }
     }
 
     /// Whether to send this event now; stores it if the conversation is held.
-    pub(super) fn hears(&self, session: &str, told: &SessionTold) -> bool {
+    pub(super) fn receives(&self, session: &str, told: &SessionTold) -> bool {
         match lock(&self.0.sessions).get_mut(session) {
-            Some(Hearing::Live) => true,
-            Some(Hearing::Held { happened, .. }) => {
+            Some(Delivery::Live) => true,
+            Some(Delivery::Held { happened, .. }) => {
                 happened.push(told.clone());
                 false
             }

@@ -97,7 +97,7 @@ impl Calls {
         };
         let request = self.request(params, client);
         if work == Work::Read
-            && let Some(took) = self.at_a_glance(id, &request)
+            && let Some(took) = self.answer_nonblocking(id, &request)
         {
             return Ok(took);
         }
@@ -140,12 +140,12 @@ impl Calls {
     }
 
     /// Runs a call on this thread if it needs no waiting; returns how long it took.
-    fn at_a_glance(&self, id: &RequestId, request: &Request) -> Option<Duration> {
+    fn answer_nonblocking(&self, id: &RequestId, request: &Request) -> Option<Duration> {
         if lock(&self.in_flight).len() >= self.settings.max_in_flight as usize {
             return None;
         }
-        let (answer, took) = self.shared.backend.runner.glance(|| {
-            let answered = self.shared.backend.tools.glance(request)?;
+        let (answer, took) = self.shared.backend.runner.run_nonblocking(|| {
+            let answered = self.shared.backend.tools.call_nonblocking(request)?;
             Some(bounded(id, answered, self.settings.max_reply_bytes))
         })?;
         let answer = answer.unwrap_or_else(|stopped| refusal(id, &stopped));

@@ -8,24 +8,15 @@ use arc_swap::ArcSwap;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::acp::{self, Attached};
+pub use super::event::Event;
+use super::event::hidden;
 use super::lock;
 use super::outbox::Outbox;
 pub use super::session_told::SessionTold;
-use crate::note::path::VaultPath;
-use crate::protocol::conversations::{ConversationChange, ConversationChangedParams};
-use crate::protocol::envelope;
 use crate::protocol::events::{
-    ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
-    HiddenParams, JobInfo, JobParams, PlanInfo, PlanParams, SubscribeMode, SubscribeParams,
-    SubscribeResult,
+    EventMeta, EventVaultMeta, SubscribeMode, SubscribeParams, SubscribeResult,
 };
-use crate::protocol::inbox::{InboxMessage, InboxParams, SmartHoleParams, SmartHoleState};
-use crate::protocol::policy::{ModeChangedParams, ModeResult};
-use crate::protocol::session::{
-    SessionEventMeta, SessionEventVaultMeta, SessionState, SessionUpdate,
-};
-use crate::protocol::settings::{ConfigProblem, ConfigRejectedParams, ConfigReloadedParams};
-use crate::protocol::workflows::{WorkflowParams, WorkflowProgress};
+use crate::protocol::session::{SessionState, SessionUpdate};
 use crate::vault::View;
 
 /// The most events kept for clients that reconnect.
@@ -33,145 +24,6 @@ pub const RING_EVENTS: usize = 4096;
 
 /// The most bytes of events kept for clients that reconnect.
 pub const RING_BYTES: usize = 8 << 20;
-
-/// An event without its number.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// A file or folder in the vault changed, whoever changed it.
-    Changed {
-        kind: ChangedKind,
-        /// The path that changed.
-        path: String,
-        /// The old path of something renamed.
-        from: Option<String>,
-        /// The kind of entry at the path.
-        entry: EntryKind,
-    },
-    /// The steward has applied a change set.
-    Applied(ChangeSetInfo),
-    /// A plan was made or changed.
-    Plan(PlanInfo),
-    /// A job started, progressed or changed its state.
-    Job(JobInfo),
-    /// A conversation as a whole changed.
-    ConversationChanged { session_id: String, kind: ConversationChange },
-    /// A voice message arrived or changed its state.
-    Inbox(InboxMessage),
-    /// The connection to SmartHole changed its state.
-    SmartHole(SmartHoleState),
-    /// A step of a workflow started or ended.
-    Workflow(WorkflowProgress),
-    /// New settings took effect.
-    ConfigReloaded {
-        /// The names of the changed settings.
-        changed: Vec<String>,
-        /// The names of the settings that need a restart.
-        needs_restart: Vec<String>,
-    },
-    /// Another permission mode took effect.
-    ModeChanged(ModeResult),
-    /// The settings file is invalid; the old settings stay in effect.
-    ConfigRejected(ConfigProblem),
-    /// Something happened in a conversation.
-    Session {
-        session: String,
-        /// The turn it belongs to.
-        turn: Option<String>,
-        told: SessionTold,
-        /// The connection that caused it, which gets it only if it subscribed to all events.
-        from: Option<u64>,
-    },
-}
-
-impl Event {
-    /// The notification for clients.
-    fn tell(self, meta: EventMeta) -> String {
-        match self {
-            Self::Changed { kind, path, from, entry } => {
-                envelope::notification(&ChangedParams { kind, path, from, entry, meta })
-            }
-            Self::Applied(change_set) => {
-                envelope::notification(&ChangesParams { change_set, meta })
-            }
-            Self::Plan(plan) => envelope::notification(&PlanParams { plan, meta }),
-            Self::Job(job) => envelope::notification(&JobParams { job, meta }),
-            Self::ConversationChanged { session_id, kind } => {
-                envelope::notification(&ConversationChangedParams { session_id, kind, meta })
-            }
-            Self::Inbox(message) => envelope::notification(&InboxParams { message, meta }),
-            Self::SmartHole(smarthole) => {
-                envelope::notification(&SmartHoleParams { smarthole, meta })
-            }
-            Self::Workflow(progress) => envelope::notification(&WorkflowParams { progress, meta }),
-            Self::ConfigReloaded { changed, needs_restart } => {
-                envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })
-            }
-            Self::ModeChanged(mode) => envelope::notification(&ModeChangedParams { mode, meta }),
-            Self::ConfigRejected(problem) => {
-                envelope::notification(&ConfigRejectedParams { problem, meta })
-            }
-            Self::Session { session, turn, told, .. } => {
-                let vault = SessionEventVaultMeta { seq: meta.vault.seq, turn };
-                told.notification(session, SessionEventMeta { vault })
-            }
-        }
-    }
-
-    /// The event as a caller with this view gets it; `None` if the event is hidden from it. A move
-    /// into the view becomes a creation, and a move out of it a deletion.
-    fn seen_through(self, view: &View) -> Option<Self> {
-        let shows = |path: &str| VaultPath::from_disk(path).is_some_and(|path| view.shows(&path));
-        let holds =
-            |path: &String| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
-        match self {
-            // Conversations and voice messages may quote any note; workflows belong to the person.
-            Self::Session { .. } | Self::Inbox(_) | Self::Workflow(_) => None,
-            event if view.is_all() => Some(event),
-            // The message quotes the settings file.
-            Self::ConfigRejected(_) => None,
-            Self::Changed { kind, path, from: Some(from), entry } => {
-                match (shows(&path), shows(&from)) {
-                    (true, true) => Some(Self::Changed { kind, path, from: Some(from), entry }),
-                    (true, false) => {
-                        let kind = ChangedKind::Created;
-                        Some(Self::Changed { kind, path, from: None, entry })
-                    }
-                    (false, true) => {
-                        let kind = ChangedKind::Removed;
-                        Some(Self::Changed { kind, path: from, from: None, entry })
-                    }
-                    (false, false) => None,
-                }
-            }
-            Self::Plan(PlanInfo { ref folders, .. }) | Self::Job(JobInfo { ref folders, .. })
-                if !folders.iter().all(holds) =>
-            {
-                None
-            }
-            Self::Changed { ref path, .. } if !shows(path) => None,
-            Self::Applied(set)
-                if set.total > set.changes.len() as u64
-                    || !set
-                        .changes
-                        .iter()
-                        .all(|one| shows(&one.path) && one.from.as_deref().is_none_or(shows)) =>
-            {
-                None
-            }
-            event => Some(event),
-        }
-    }
-
-    /// Whether a connection that only talks to the agent gets this event.
-    fn is_for_speaker(&self, connection: u64) -> bool {
-        matches!(self, Self::Session { from, .. } if *from != Some(connection))
-    }
-}
-
-/// The placeholder for an event that the subscriber may not see.
-fn hidden(seq: u64) -> String {
-    envelope::notification(&HiddenParams { meta: EventMeta { vault: EventVaultMeta { seq } } })
-}
 
 /// The events of one run of the daemon. Clones share them.
 #[derive(Debug, Clone)]
@@ -189,7 +41,7 @@ struct Inner {
 struct State {
     seq: u64,
     /// The latest events; the last one has the number `seq`.
-    ring: VecDeque<Kept>,
+    ring: VecDeque<StoredEvent>,
     bytes: usize,
     subscribers: HashMap<u64, Subscriber>,
     /// ACP clients, each with its conversations.
@@ -200,12 +52,12 @@ struct State {
 
 /// The text of an event, and what callers with a limited view get instead.
 #[derive(Debug)]
-struct Kept {
+struct StoredEvent {
     text: Utf8Bytes,
     instead: Option<Utf8Bytes>,
 }
 
-impl Kept {
+impl StoredEvent {
     fn for_whom(&self, is_person: bool) -> &Utf8Bytes {
         match &self.instead {
             Some(instead) if !is_person => instead,
@@ -246,7 +98,7 @@ impl State {
     fn tell_speakers(&self, event: &Event) {
         let Event::Session { session, told, from, .. } = event else { return };
         let hears = |(connection, (_, attached)): &(&u64, &(Arc<Outbox>, Attached))| {
-            *from != Some(**connection) && attached.hears(session, told)
+            *from != Some(**connection) && attached.receives(session, told)
         };
         let mut text = None;
         for (_, (outbox, _)) in self.speakers.iter().filter(hears) {
@@ -331,7 +183,7 @@ impl Events {
         });
         state.follow(&event);
         state.tell_speakers(&event);
-        let kept = Kept { text: Utf8Bytes::from(event.tell(meta)), instead };
+        let kept = StoredEvent { text: Utf8Bytes::from(event.tell(meta)), instead };
         for (outbox, is_person) in hearers {
             outbox.push(kept.for_whom(is_person).clone());
         }
@@ -430,7 +282,9 @@ impl Events {
 mod tests {
     use super::super::outbox::Next;
     use super::*;
-    use crate::protocol::inbox::InboxMessageState;
+    use crate::note::path::VaultPath;
+    use crate::protocol::events::{ChangedKind, EntryKind};
+    use crate::protocol::inbox::{InboxMessage, InboxMessageState};
     use crate::protocol::session::MessageKind;
     use crate::protocol::tools::Content;
 

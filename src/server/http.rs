@@ -52,7 +52,7 @@ pub struct LetIn(pub Arc<Notify>);
 
 /// Marks a streamed answer, which reports through [`Unread`] whether the client reads it.
 #[derive(Debug, Clone)]
-pub struct Lasting;
+pub struct LongLived;
 
 /// How long a client has left data unread; `None` while there is none. One per connection.
 #[derive(Debug, Clone, Default)]

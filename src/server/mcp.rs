@@ -14,7 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing};
 
 use super::approvals::Patience;
-use super::http::{Entered, Lasting, enter};
+use super::http::{Entered, LongLived, enter};
 use super::mcp_asks::{self, Asking};
 use super::mcp_streams::{self, json};
 use super::reply::{KeptOpen, answer};
@@ -63,7 +63,7 @@ async fn post(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     match admit(entered.scope) {
         Ok(()) => {
             let mut response = heard(entered, headers.as_ref(), relayed.as_deref(), streams).await;
-            if response.extensions().get::<Lasting>().is_none() {
+            if response.extensions().get::<LongLived>().is_none() {
                 response.extensions_mut().insert(KeptOpen);
             }
             response
@@ -145,8 +145,8 @@ async fn called(
     let is_dismissed = call.reply.as_ref().is_some_and(|reply| reply.said == Said::Dismissed);
     let asking = (may_ask && !is_dismissed).then(|| Arc::new(Asking::default()));
     if work == Work::Read {
-        let look = || Some(call.answer(backend.tools.glance(&request)?, most));
-        if let Some((Ok(answered), _)) = backend.runner.glance(look) {
+        let look = || Some(call.answer(backend.tools.call_nonblocking(&request)?, most));
+        if let Some((Ok(answered), _)) = backend.runner.run_nonblocking(look) {
             return json(answered);
         }
     }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::future::BoxFuture;
 use futures_util::{Stream, StreamExt as _, stream};
 
-use super::http::{Entered, Lasting, Unread};
+use super::http::{Entered, LongLived, Unread};
 use super::outbox::{Next, Outbox};
 use super::{Backend, Shared};
 use crate::calls::run::Task;
@@ -155,6 +155,6 @@ pub(super) fn response(
         ("x-accel-buffering", "no"),
     ];
     let mut response = (head, Body::from_stream(unread.watch(events))).into_response();
-    response.extensions_mut().insert(Lasting);
+    response.extensions_mut().insert(LongLived);
     response
 }

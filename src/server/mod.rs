@@ -23,6 +23,7 @@ pub mod calls;
 pub mod challenge;
 pub mod close;
 pub mod connection;
+mod event;
 pub mod events;
 pub mod gate;
 pub mod hosts;

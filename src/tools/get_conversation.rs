@@ -266,7 +266,7 @@ mod tests {
 
     /// One conversation with as many items as a test wants.
     #[derive(Debug)]
-    struct Kept(Vec<Said>);
+    struct StoredItems(Vec<Said>);
 
     fn conversation(id: i64) -> Conversation {
         Conversation {
@@ -290,7 +290,7 @@ mod tests {
         Said { item: ItemNumber(item), kind, time: 0, text: text.into(), tools: Vec::new() }
     }
 
-    impl ConversationView for Kept {
+    impl ConversationView for StoredItems {
         fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError> {
             Ok((1..=3).rev().take(limit).map(conversation).collect())
         }
@@ -319,7 +319,7 @@ mod tests {
             said(4, ItemKind::Notice, "it is noon"),
         ];
         kept.extend((5..30).map(|n| said(n, ItemKind::Message, &long)));
-        let kept = Kept(kept);
+        let kept = StoredItems(kept);
         let first = show(&kept, 3, 1).unwrap();
         let shown: Vec<u64> = first.data.items.iter().map(|item| item.item).collect();
         assert_eq!(shown, [1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn lists_have_titles_and_a_question_that_waits() {
-        let kept = Kept(vec![said(1, ItemKind::User, "find me here")]);
+        let kept = StoredItems(vec![said(1, ItemKind::User, "find me here")]);
         let recent = list(&kept, 2).unwrap();
         assert_eq!(recent.data.conversations.len(), 2);
         assert!(recent.text.contains("Notes sorted (ended, 3 items)\n    Six moved."));

@@ -9,7 +9,7 @@ use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::text::Text;
 use crate::vault::{FileContent, Found, Kind, Meta, TrashOption, Want, nonblocking};
 
-/// Entries of a folder that are counted at a glance.
+/// The most entries of a folder that are counted without blocking.
 const MANY: usize = 4_096;
 
 pub(super) struct GetFileInfo;

@@ -40,7 +40,7 @@ pub struct Definition {
     pub idempotent: bool,
     /// Whether it may take long.
     pub heavy: bool,
-    /// Whether it is tried at a glance first.
+    /// Whether it is first tried without blocking.
     pub quick: bool,
     /// Whether it is only there while Obsidian is connected.
     pub needs_host: bool,

@@ -125,8 +125,8 @@ pub trait Tool {
     const IDEMPOTENT: bool;
     /// Whether it may take long and waits its turn among its like.
     const HEAVY: bool = false;
-    /// Whether it has mostly done its work in far less than a millisecond, so that it is tried at a
-    /// glance first: where it was asked for, by a thread that must not wait.
+    /// Whether it usually takes far less than a millisecond, so that it is first tried without blocking,
+    /// on the task of the connection.
     const QUICK: bool = false;
     /// Whether most callers do without it, so that short lists of tools leave it out.
     const SELDOM: bool = false;

@@ -249,7 +249,7 @@ async fn a_long_turn_hears_more_messages_than_may_wait_at_once() {
     // What was refused stays so after a start, unless it is sent again.
     let again = Life::begin(folder.path());
     let left = again.agent.recover().unwrap();
-    again.agent.hear_left(left).await;
+    again.agent.deliver_undelivered(left).await;
     assert!(!again.heard().contains(&"too many".to_owned()));
     again.answered(said("too many"), None).await;
     assert_eq!(again.heard().iter().filter(|text| *text == "too many").count(), 1);
@@ -278,7 +278,7 @@ async fn a_message_to_no_conversation_does_not_turn_up_in_another_later() {
     drop(life);
     let life = Life::begin(folder.path());
     let left = life.agent.recover().unwrap();
-    life.agent.hear_left(left).await;
+    life.agent.deliver_undelivered(left).await;
     assert_eq!(life.heard(), ["kept"]);
 }
 
@@ -293,7 +293,7 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
     drop((life, memory));
     let mut life = Life::begin(folder.path());
     let left = life.agent.recover().unwrap();
-    life.agent.hear_left(left).await;
+    life.agent.deliver_undelivered(left).await;
     life.until_heard("unheard").await;
     // Sent again, it waits for that turn and begins none.
     let again =
@@ -304,7 +304,7 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
     assert_eq!(answered.conversation, conversation);
     assert_eq!(life.heard(), ["before", "unheard"]);
     let left = life.agent.recover().unwrap();
-    life.agent.hear_left(left).await;
+    life.agent.deliver_undelivered(left).await;
     assert_eq!(life.heard().len(), 2);
 }
 

@@ -106,7 +106,7 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
     // A start without any hook.
     let life = Life::begin(folder.path());
     let left = life.agent.recover().unwrap();
-    life.agent.hear_left(left).await;
+    life.agent.deliver_undelivered(left).await;
     assert!(life.heard().is_empty());
     // The hook is gone, and whoever sent it insists.
     life.answered(message, None).await;
@@ -125,7 +125,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
     let life = hooked(folder.path());
     life.may.add_permits(10);
     let left = life.agent.recover().unwrap();
-    life.agent.hear_left(left).await;
+    life.agent.deliver_undelivered(left).await;
     // Sent again meanwhile it only waits for what is on the way.
     life.agent.say(said("a thing")).await.unwrap().await.unwrap();
     until("all were asked about", || asked(folder.path()) == 3).await;

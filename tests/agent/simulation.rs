@@ -99,7 +99,7 @@ fn run(
     let life = async {
         let mut waiting = Vec::new();
         let mut earlier: Option<UserMessage> = None;
-        agent.hear_left(left).await;
+        agent.deliver_undelivered(left).await;
         for n in 0..1 + chance.below(3) {
             tokio::time::sleep(Duration::from_millis(chance.below(3_000))).await;
             let name = format!("{}-{n}-{}", accepted.len(), chance.below(1 << 30));

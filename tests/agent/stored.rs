@@ -72,7 +72,7 @@ fn run(
         return;
     }
     let life = async {
-        agent.hear_left(left).await;
+        agent.deliver_undelivered(left).await;
         let mut waiting = Vec::new();
         for n in 0..1 + chance.below(3) {
             tokio::time::sleep(Duration::from_millis(chance.below(2_000))).await;

@@ -207,29 +207,30 @@ pub fn audited(calls: &Calls) -> Vec<AuditRow> {
 /// none.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_glance_counts_as_a_call_and_one_broken_off_as_none() {
-    // On the disk that the tests themselves are built on: not every file system can be glanced at.
+fn a_nonblocking_call_is_audited_and_an_aborted_one_is_not() {
+    // On the disk of the build folder: not every file system supports non-blocking reads.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let vault = TestVault::at(folder.path(), &[("a.md", "one\n")], |_| ());
     let settings = Settings { reads_per_minute: 3, ..Settings::default() };
     let calls = calls(&vault, settings);
-    let glance =
-        |path: &str| calls.glance(&request(Scope::Client, "read_file", json!({"path": path})));
+    let nonblocking = |path: &str| {
+        calls.call_nonblocking(&request(Scope::Client, "read_file", json!({"path": path})))
+    };
     for _ in 0..10 {
-        assert!(glance("nowhere.md").is_none(), "only a look at the disk can tell");
+        assert!(nonblocking("nowhere.md").is_none(), "only a look at the disk can tell");
     }
     assert!(audited(&calls).is_empty());
     vault.ok("read_file", json!({"path": "a.md"}));
     for _ in 0..3 {
-        assert_eq!(glance("a.md").unwrap().unwrap().data.value()["content"], "one\n");
+        assert_eq!(nonblocking("a.md").unwrap().unwrap().data.value()["content"], "one\n");
     }
-    let refused = glance("a.md").unwrap().unwrap_err();
+    let refused = nonblocking("a.md").unwrap().unwrap_err();
     assert_eq!(refused.code, ErrorCode::RateLimited);
     let rows = audited(&calls);
     assert_eq!(rows.len(), 4);
     assert_eq!(rows.iter().filter(|row| row.decision == "refused").count(), 1);
     let write = json!({"path": "c.md", "content": "x"});
-    assert!(calls.glance(&request(Scope::Person, "write_file", write)).is_none());
+    assert!(calls.call_nonblocking(&request(Scope::Person, "write_file", write)).is_none());
     assert!(!vault.exists("c.md"));
 }
 

@@ -77,13 +77,13 @@ fn a_hook_hears_what_a_call_names() {
 }
 
 #[test]
-fn what_a_hook_wants_to_hear_of_is_never_done_at_a_glance() {
+fn a_call_that_a_hook_concerns_is_never_nonblocking() {
     let ground = Ground::new();
     for on in ["before_tool_call", "after_tool_call"] {
         let hook = json!({"on": [on], "sees": "texts"});
         let calls = ground.calls(Settings::default(), hook, "");
         let read = request(Scope::Client, "read_file", json!({"path": "a.md"}));
-        assert!(calls.glance(&read).is_none(), "{on}");
+        assert!(calls.call_nonblocking(&read).is_none(), "{on}");
     }
 }
 

@@ -35,14 +35,14 @@ fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     }
 }
 
-/// Which folders are meant is found out on the disk, for which a glance has no time.
+/// Finding out which folders it may see takes disk reads.
 #[test]
-fn who_may_not_see_all_sees_nothing_at_a_glance() {
+fn a_limited_caller_gets_no_nonblocking_call() {
     let vault = ground();
     let calls = limited(&vault);
     for path in ["Open/a.md", "Closed/hidden.md"] {
         let request = request(Scope::Client, "read_file", json!({"path": path}));
-        assert!(calls.glance(&request).is_none(), "{path}");
+        assert!(calls.call_nonblocking(&request).is_none(), "{path}");
     }
 }
 

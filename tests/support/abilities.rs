@@ -33,7 +33,7 @@ pub enum Ability {
     /// A kernel's own file system: it tells of every change at once, and what is read was written.
     InKernel,
     /// A file that is read without waiting, as far as it is in memory.
-    Glances,
+    NonBlockingReads,
 }
 
 /// Whether the calling test, which needs `ability`, can run; if not, that is recorded.
@@ -83,7 +83,7 @@ impl Ability {
             }
             Self::Sparse => fs::File::create(&other).and_then(|file| file.set_len(1 << 40)).is_ok(),
             Self::InKernel => in_kernel(at),
-            Self::Glances => glances(&one),
+            Self::NonBlockingReads => nonblocking_reads(&one),
         }
     }
 
@@ -99,7 +99,7 @@ impl Ability {
             | Self::Permissions
             | Self::AnyName
             | Self::Sparse
-            | Self::Glances => false,
+            | Self::NonBlockingReads => false,
         }
     }
 }
@@ -122,7 +122,7 @@ fn in_kernel(at: &Path) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn glances(one: &Path) -> bool {
+fn nonblocking_reads(one: &Path) -> bool {
     let file = fs::File::open(one).expect("it is there");
     let mut byte = [0];
     let mut buffers = [std::io::IoSliceMut::new(&mut byte)];
@@ -131,7 +131,7 @@ fn glances(one: &Path) -> bool {
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn glances(_: &Path) -> bool {
+fn nonblocking_reads(_: &Path) -> bool {
     false
 }
 

@@ -133,13 +133,13 @@ impl Tools for Fake {
 
     /// Only `look` is tried so: it answers with its arguments, after so many `milliseconds`; where
     /// these say `wait` it would have to wait, and where they say `panic` it panics.
-    fn glance(&self, request: &Request) -> Option<Answered> {
+    fn call_nonblocking(&self, request: &Request) -> Option<Answered> {
         if request.tool != "look" || request.arguments.get("wait").is_some() {
             return None;
         }
         assert!(request.arguments.get("panic").is_none(), "as the test wants");
         work(&request.arguments);
-        let _ = self.began.lock().unwrap().send("a glance".to_owned());
+        let _ = self.began.lock().unwrap().send("nonblocking".to_owned());
         Some(Ok(Answer {
             text: String::new(),
             data: request.arguments.clone().into(),

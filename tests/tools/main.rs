@@ -11,8 +11,6 @@ mod daily;
 mod finding;
 mod following;
 mod fresh;
-#[cfg(target_os = "linux")]
-mod glances;
 mod guards;
 mod history;
 mod jobs;
@@ -27,6 +25,8 @@ mod move_limits;
 mod moving;
 mod names;
 mod naming;
+#[cfg(target_os = "linux")]
+mod nonblocking;
 mod odd;
 mod paths;
 mod platform;

@@ -13,7 +13,7 @@ use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::conversations::TurnEnd;
 use vault_steward::agent::{ConversationSettings, Conversations};
 use vault_steward::conversation::{EndKind, ItemKind, TurnState};
-use vault_steward::methods::conversations::KeptConversations;
+use vault_steward::methods::conversations::StoredConversations;
 use vault_steward::policy::Scope;
 use vault_steward::protocol::conversations::{
     SessionListMeta, SessionListParams, SessionListResult, SessionListVaultMeta,
@@ -188,7 +188,7 @@ fn fill(ground: &Ground<'_>, home: &Home) -> Result<()> {
 /// The same list with its JSON, without a socket: read, put into words, written.
 fn in_process(kept: &Conversations, ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let folder = ground.vault.to_string_lossy().into_owned();
-    let kept = KeptConversations::new(kept.clone(), folder);
+    let kept = StoredConversations::new(kept.clone(), folder);
     let limit = u32::try_from(CONVERSATIONS).ok();
     let meta = Some(SessionListMeta { vault: Some(SessionListVaultMeta { limit }) });
     let params = SessionListParams { meta, ..SessionListParams::default() };

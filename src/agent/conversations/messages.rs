@@ -214,7 +214,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`ConversationError::NotFound`], [`ConversationError::Store`].
-    pub fn append_heard(
+    pub fn append_delivered(
         &self,
         conversation: ConversationId,
         turn: TurnId,

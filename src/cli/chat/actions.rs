@@ -1,4 +1,4 @@
-//! What the slash commands do.
+//! The actions of the slash commands.
 
 use std::fmt::Write as _;
 
@@ -20,16 +20,16 @@ use crate::protocol::session::SessionNewParams;
 use crate::protocol::settings::SettingsGetParams;
 use crate::tools::{ListTrash, Tool, Undo};
 
-/// Conversations that are listed.
+/// The most conversations listed.
 const LISTED: usize = 20;
 
-/// Lines of a diff that is shown before an undo that must be agreed to.
+/// The most diff lines shown before an undo that needs approval.
 const MAX_DIFF: usize = 60;
 
-/// Does what a command says.
+/// Runs a command.
 ///
 /// # Errors
-/// Why it cannot; the chat goes on.
+/// The command's error; the chat continues.
 pub async fn perform(
     talk: &mut Talk<'_>,
     command: Command,
@@ -79,7 +79,7 @@ pub async fn perform(
                 talk.link.call_tool(ListTrash::NAME, json!({ "limit": LISTED }), None).await?;
             let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
             let text = |value: &Value| safe::line(value.as_str().unwrap_or_default());
-            // Where it was is known of what the steward deleted alone.
+            // The original path is known only for items that the steward deleted.
             let name = |one: &Value| match &one["was"] {
                 Value::Null => text(&one["item"]),
                 was => text(was),
@@ -96,15 +96,15 @@ pub async fn perform(
         }
         Command::Yes => talk.agree("y").await,
         Command::Always => talk.agree("a").await,
-        // Whatever the words are, they refuse.
+        // The words are a comment; the answer is a refusal.
         Command::No(words) => talk.agree(&format!("no {}", words.unwrap_or_default())).await,
-        // Whoever reads lines has left.
+        // The reader of lines has already handled it.
         Command::Quit => Ok(()),
         Command::Help => talk.view.show(vec![Shown::Remark(commands::help() + "\n")]),
     }
 }
 
-/// Takes back what the last turn changed, the last change set first.
+/// Undoes the changes of the last turn, newest change set first.
 async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
     let mut sets = talk.view.transcript.take_changes();
     if sets.is_empty() {
@@ -139,7 +139,7 @@ async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Which model is asked.
+/// Shows the current model.
 async fn model(talk: &mut Talk<'_>) -> Result<(), Failure> {
     let chain = chain(talk).await?;
     let words = match &chain[..] {
@@ -155,7 +155,7 @@ async fn model(talk: &mut Talk<'_>) -> Result<(), Failure> {
     talk.view.tell(Style::PLAIN, &words)
 }
 
-/// Asks another model from now on, and those of before where it does not answer.
+/// Puts a model first in the chain; the previous models remain as fallbacks.
 async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(), Failure> {
     let mut chain = chain(talk).await?;
     chain.retain(|known| known != model);
@@ -163,10 +163,10 @@ async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(),
     let session = talk.session;
     let place =
         Place::new(session.environment.clone(), session.folders.clone(), session.flags.clone());
-    // The person at the shell may write the file, which a client may not.
+    // Written to the file directly: a person at the shell may do so, a client may not.
     let (key, value) = ("models.chain", Value::from(chain).to_string());
     let set = move || settings::set(&place, key, Some(&value), output);
-    // It asks the daemon itself, which needs a runtime of its own.
+    // Connects to the daemon on a runtime of its own, so it needs another thread.
     let done = std::thread::scope(|scope| scope.spawn(set).join());
     done.unwrap_or_else(|_| Err(Failure::other("internal", "the setting was not written", "")))
 }
@@ -230,7 +230,7 @@ fn tokens(used: &UsageInfo) -> String {
     text
 }
 
-/// What a person must agree to, as a tool refused it, and the question.
+/// The changes that need approval, from the tool's refusal, and the question.
 fn agreement(data: Option<&Value>, look: Look) -> String {
     let Some(data) = data else { return "Do it? [y/N] ".to_owned() };
     let text = |value: &Value| safe::line(value.as_str().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What a person must agree to, and what they answer.
+//! Approval questions: how they are shown, and how answers are read.
 
 use super::calls::changed;
 use super::look::Look;
@@ -8,11 +8,11 @@ use crate::note::path::{visible, visible_lines};
 use crate::protocol::diff::DiffChange;
 use crate::protocol::permission::{PermissionChange, RequestPermissionParams};
 
-/// Lines of all diffs together that are shown.
+/// The most diff lines shown in total.
 const MAX_LINES: usize = 200;
 
-/// What would be done and why that is asked about, in whole lines. What cannot be seen is escaped and
-/// not left out: a person agrees to what they see.
+/// The changes and the reason for the question, in whole lines. Invisible characters are escaped, not
+/// removed: a person approves what they see.
 pub fn shown(asked: &RequestPermissionParams, look: Look) -> String {
     let ours = &asked.meta.vault;
     let mut text = look.paint(Style::YELLOW, &format!("? {}", visible(&asked.tool_call.title)));
@@ -40,7 +40,7 @@ pub fn shown(asked: &RequestPermissionParams, look: Look) -> String {
     text
 }
 
-/// All of what would be done, of what `_vault/diff` told of it, and why that is asked about.
+/// All changes, as `_vault/diff` returned them, and the reason for the question.
 pub fn whole(asked: &RequestPermissionParams, changes: &[DiffChange]) -> String {
     let title = visible(&asked.tool_call.title);
     let mut text = format!("? {title} ({})\n", visible(&asked.meta.vault.caller));
@@ -72,13 +72,13 @@ fn reasons(asked: &RequestPermissionParams) -> String {
     asked.meta.vault.reasons.iter().map(line).collect()
 }
 
-/// Whether agreeing for good is offered, and for what.
+/// The scope of "always allow", if it is offered.
 fn always(asked: &RequestPermissionParams) -> Option<&str> {
     let option = asked.options.iter().find(|option| option.option_id == "allow_always")?;
     Some(&option.name)
 }
 
-/// The question itself, on one line that the answer is typed behind.
+/// The question as one line; the answer is typed after it.
 pub fn prompt(asked: &RequestPermissionParams) -> String {
     match always(asked) {
         Some(name) => {
@@ -88,7 +88,7 @@ pub fn prompt(asked: &RequestPermissionParams) -> String {
     }
 }
 
-/// What the typed words choose, and what is said with it; nothing agreed to is refused.
+/// The option that the typed words choose, and the comment; anything that is not a yes is a refusal.
 pub fn answer<'a>(asked: &RequestPermissionParams, typed: &'a str) -> (&'static str, &'a str) {
     let typed = typed.trim();
     match typed.to_lowercase().as_str() {

@@ -1,5 +1,5 @@
-//! A question that is answered in place, while no line is being edited: asked on the terminal, and
-//! taken away when somebody else has answered it.
+//! A question asked directly on the terminal while no line is being edited; withdrawn if another
+//! client answers it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::terminal;
 
-/// A line that is waited for.
+/// A pending read of one line.
 pub struct Asking {
     answer: oneshot::Receiver<Option<String>>,
     stop: Arc<AtomicBool>,
@@ -17,7 +17,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Waits for a line. What was typed before the question could be read does not answer it.
+    /// Starts reading a line. Discards input typed before the question was visible.
     ///
     /// # Errors
     /// No thread can be started.
@@ -27,14 +27,13 @@ impl Asking {
         let stopped = Arc::clone(&stop);
         terminal::forget_what_was_typed();
         let reader = thread::Builder::new().name("asking".to_owned()).spawn(move || {
-            // Who no longer waits needs no answer.
+            // A dropped receiver no longer needs the line.
             let _ = tell.send(terminal::line(&stopped));
         })?;
         Ok(Self { answer, stop, reader: Some(reader) })
     }
 
-    /// What was typed; nothing where the terminal has no more to say. Given up in between, it loses
-    /// nothing.
+    /// The typed line; `None` at the end of the input. Cancel-safe.
     pub async fn line(&mut self) -> Option<String> {
         (&mut self.answer).await.ok().flatten()
     }
@@ -43,7 +42,7 @@ impl Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Keys that come from now on are for the line editor, so nobody else may be reading them.
+        // The line editor reads the keys from now on, so this thread must have stopped.
         if let Some(reader) = self.reader.take().filter(|_| terminal::GIVES_UP) {
             let _ = reader.join();
         }

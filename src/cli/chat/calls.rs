@@ -1,4 +1,4 @@
-//! Tool calls of a turn: one line each, whole on demand.
+//! The tool calls of a turn: one line each, complete on demand.
 
 use serde_json::{Map, Value};
 
@@ -9,16 +9,16 @@ use crate::agent::own_tools;
 use crate::protocol::session::ToolCallStatus;
 use crate::tools::{Names, Registry};
 
-/// Characters of what a call is about that are shown in its line.
+/// The most characters of a call's subject in its line.
 const MAX_ABOUT: usize = 80;
 
-/// Lines of a diff that are shown without being asked for.
+/// The most diff lines shown without being requested.
 const SHORT_DIFF: usize = 16;
 
-/// Lines of an answer that are shown when asked for.
+/// The most lines of a requested answer.
 const MAX_LINES: usize = 200;
 
-/// Calls of a turn that are kept.
+/// The most calls remembered per turn.
 const MAX_CALLS: usize = 500;
 
 /// One call.
@@ -37,12 +37,12 @@ pub struct Call {
 pub struct Calls(Vec<Call>);
 
 impl Calls {
-    /// A new turn: those before are forgotten.
+    /// Forgets all calls, for a new turn.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// A call begins.
+    /// Adds a call.
     pub fn begin(&mut self, id: &str, tool: &str, arguments: &Value) {
         if self.0.len() < MAX_CALLS && !self.0.iter().any(|call| call.id == id) {
             self.0.push(Call {
@@ -56,7 +56,7 @@ impl Calls {
         }
     }
 
-    /// A call stands otherwise; it, if that is its end.
+    /// Updates a call; returns it if it has ended.
     pub fn update(
         &mut self,
         id: &str,
@@ -76,12 +76,12 @@ impl Calls {
         call.is_over().then_some(call)
     }
 
-    /// The last one that is at work.
+    /// The last running call.
     pub fn working(&self) -> Option<&Call> {
         self.0.iter().rev().find(|call| !call.is_over() && !call.is_silent())
     }
 
-    /// All of them, or the one with this number from 1, whole.
+    /// All calls, or call `number` (from 1), in full.
     pub fn whole(&self, number: Option<usize>, look: Look) -> String {
         let shown = || self.0.iter().filter(|call| !call.is_silent());
         let chosen: Vec<(usize, &Call)> = (1..).zip(shown()).collect();
@@ -100,12 +100,12 @@ impl Call {
         matches!(self.status, ToolCallStatus::Completed | ToolCallStatus::Failed)
     }
 
-    /// Whether it is shown in another way: what it sends is a message.
+    /// Whether its line is hidden: what it sends is shown as a message.
     pub fn is_silent(&self) -> bool {
         own_tools::is_own(&self.tool)
     }
 
-    /// The tool, and what it is called with.
+    /// The tool and the subject of the call.
     pub fn title(&self) -> String {
         let Value::Object(arguments) = &self.arguments else { return safe::line(&self.tool) };
         let about: String =
@@ -113,7 +113,7 @@ impl Call {
         safe::line(&self.tool) + if about.is_empty() { "" } else { " " } + &about
     }
 
-    /// Its line, and a short diff of what it changed.
+    /// The line of the call, with a short diff of its changes.
     pub fn line(&self, look: Look) -> String {
         let (style, mark) = match self.status {
             ToolCallStatus::Completed => (Style::GREEN, "✓"),
@@ -151,7 +151,7 @@ impl Call {
     }
 }
 
-/// What stands for a call in one line: where it works, else the first text it is given.
+/// The subject of a call: its path, or else its first text argument.
 fn about(tool: &str, arguments: &Map<String, Value>) -> String {
     let tool = Registry::built_in().get(tool);
     let touched = tool.into_iter().flat_map(|tool| tool.touched(arguments));
@@ -162,11 +162,11 @@ fn about(tool: &str, arguments: &Map<String, Value>) -> String {
     }
 }
 
-/// A diff, indented, at most so many lines of it.
+/// A diff, indented and cut to `most` lines.
 pub fn changed(diff: &str, most: usize, look: Look) -> String {
     let all: Vec<&str> = diff.lines().collect();
-    // What comes before the first change only names the file. Below it a line that looks the same is
-    // one that was taken away or added, and is shown like any other.
+    // The lines before the first hunk name the file. Below them, a line of the same form is a
+    // removed or added line.
     let names = match &all[..] {
         [old, new, at, ..]
             if old.starts_with("--- ") && new.starts_with("+++ ") && at.starts_with("@@ ") =>
@@ -247,7 +247,7 @@ mod tests {
             "    @@ -1,2 +1,2 @@\n    --- old\n     kept\n    +++ \
              ![x](https://evil.example/?q=secret)\n"
         );
-        // Without names above it every line is one of the change.
+        // Without a header every line belongs to the change.
         assert_eq!(changed("--- a\n+++ b\n", 9, PLAIN), "    --- a\n    +++ b\n");
     }
 

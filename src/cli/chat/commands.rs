@@ -1,4 +1,4 @@
-//! What can be typed beside messages: `/new` and its like.
+//! The slash commands, such as `/new`.
 
 use strsim::damerau_levenshtein;
 
@@ -8,42 +8,41 @@ pub enum Command {
     /// Begin a new conversation.
     New,
     End,
-    /// Take back what the last turn changed.
+    /// Undo the changes of the last turn.
     Undo,
-    /// Say which model is asked, or ask another one from now on.
+    /// Show the model, or choose another one.
     Model(Option<String>),
-    /// Show the tool calls of the last turn, or one of them, whole.
+    /// Show the tool calls of the last turn, or one of them, in full.
     Tools(Option<usize>),
-    /// List conversations, or go on with one of them.
+    /// List conversations, or continue one.
     Conversations(Option<String>),
-    /// Say what was used.
+    /// Show the usage.
     Usage,
-    /// List what lies in the trash.
+    /// List the trash.
     Trash,
-    /// Agree to what is asked.
+    /// Approve.
     Yes,
-    /// Agree to it for good.
+    /// Approve always.
     Always,
-    /// Refuse it, with words or without.
+    /// Refuse, with an optional comment.
     No(Option<String>),
     /// Leave.
     Quit,
-    /// Say what can be typed.
+    /// List the commands.
     Help,
 }
 
-/// Why what was typed is no command.
+/// A line that looks like a command but is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// None is called so.
+    /// No command has this name.
     #[error("there is no command `/{name}`{}", near(near_names))]
     Unknown {
-        /// What was typed.
         name: String,
-        /// Those that are called alike.
+        /// Similar names.
         near_names: Vec<&'static str>,
     },
-    /// It takes something else.
+    /// Its argument is wrong.
     #[error("`/{name}` {takes}")]
     Wrong { name: &'static str, takes: &'static str },
 }
@@ -56,7 +55,7 @@ fn near(names: &[&str]) -> String {
     }
 }
 
-/// Each command, what it takes, and what it does.
+/// Each command, its argument, and its description.
 pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("new", "", "start a new conversation"),
     ("end", "", "end this conversation; the next message starts a new one"),
@@ -73,15 +72,15 @@ pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("help", "", "show this help"),
 ];
 
-/// Reads a line; `None` where it is a message.
+/// Parses a line; `None` if it is a message.
 pub fn read(line: &str) -> Option<Result<Command, CommandError>> {
-    // As in every other shell.
+    // As in other shells.
     if matches!(line.trim(), "exit" | "quit" | "/exit") {
         return Some(Ok(Command::Quit));
     }
     let rest = line.trim().strip_prefix('/')?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    // A path such as `/home/ana` is no command.
+    // A path such as `/home/ana` is not a command.
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphabetic()) {
         return None;
     }
@@ -120,7 +119,7 @@ fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> 
     })
 }
 
-/// Those that begin alike, else those that are two slips away.
+/// Commands with the same beginning, or else within two edits.
 fn near_names(name: &str) -> Vec<&'static str> {
     let names = || COMMANDS.iter().map(|(known, ..)| *known);
     let begun: Vec<_> = names().filter(|known| known.starts_with(name)).collect();
@@ -133,7 +132,7 @@ fn near_names(name: &str) -> Vec<&'static str> {
     near.into_iter().filter(|(slips, _)| *slips <= most).take(3).map(|(_, known)| known).collect()
 }
 
-/// What `/help` says.
+/// The text of `/help`.
 pub fn help() -> String {
     let heads: Vec<String> =
         COMMANDS.iter().map(|(name, takes, _)| format!("/{name} {takes}")).collect();

@@ -1,16 +1,16 @@
-//! `steward chat`: talking to the agent in a terminal, or from a script.
+//! `steward chat`: a chat with the agent in a terminal, or from a script.
 //!
-//! A client like any other, over the WebSocket: the agent lives in the daemon, and what happens in
-//! a conversation is shown here whoever said it.
+//! An ordinary WebSocket client: the agent runs in the daemon, and the chat shows all events of a
+//! conversation, including those that other clients cause.
 //!
-//! Invariants: nothing that a model, a note or another program says reaches the terminal but
-//! through [`safe`]; how a text was cut on its way never changes what is shown ([`markdown`]); only
-//! one part of this reads the keyboard at a time ([`event_loop`]).
+//! Invariants: text of a model, a note or another program reaches the terminal only through [`safe`];
+//! how a text was cut into pieces never changes the output ([`markdown`]); only one part reads the
+//! keyboard at a time ([`event_loop`]).
 //!
 //! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
 //! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`editor`],
-//! [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`screen`], [`view`] (what a person sees),
-//! [`questions`], [`talk`] (one chat), [`actions`] (what commands do), [`event_loop`]; [`scripted`].
+//! [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`screen`], [`view`] (the output),
+//! [`questions`], [`talk`] (one chat), [`actions`] (of the commands), [`event_loop`]; [`scripted`].
 
 mod actions;
 pub(super) mod approval;
@@ -56,13 +56,13 @@ use terminal::AsFound;
 
 use crate::protocol::session::{EmbeddedResource, PromptContent};
 
-/// The longest message that is read from stdin, in bytes; what a message to the daemon may hold.
+/// The longest message read from stdin, in bytes: the limit of a message to the daemon.
 const MAX_STDIN: u64 = 4 << 20;
 
-/// The file in the state folder that remembers what was typed.
+/// The history file in the state folder.
 const HISTORY: &str = "chat_history";
 
-/// Of `chat`.
+/// The arguments of `chat`.
 #[derive(Debug, Args)]
 pub struct ChatArguments {
     /// The conversation to continue [default: the current one, or a new one]
@@ -76,10 +76,10 @@ pub struct ChatArguments {
     pub message: Option<String>,
 }
 
-/// Talks to the agent until the person leaves; with a message, for its answer.
+/// Chats until the person leaves; with a message, prints its answer.
 ///
 /// # Errors
-/// No daemon runs, there is no such conversation, or the message cannot be answered.
+/// No daemon is running, the conversation does not exist, or the message cannot be answered.
 pub fn run(
     session: &Session,
     arguments: &ChatArguments,
@@ -103,7 +103,7 @@ pub fn run(
     }
     let _as_found = person.then(AsFound::new);
     runtime.block_on(async {
-        // Without a daemon nothing is begun on the terminal.
+        // Connects first: without a daemon, the terminal stays untouched.
         let link = Link::open(session, root.clone(), person).await?;
         let names = Names::default();
         let editor = match person {
@@ -120,11 +120,11 @@ pub fn run(
     })
 }
 
-/// The longest piped text that joins the words of a message, in characters. A longer one goes with it
-/// as a text of its own, marked as data.
+/// The longest piped text that is appended to the message, in characters. A longer one is sent as a
+/// separate text, marked as data.
 const MAX_JOINED: usize = 10_000;
 
-/// The one message that is meant; none where a person is to type.
+/// The single message to send; `None` for an interactive chat.
 fn message(given: Option<&str>, output: &Output) -> Result<Option<Vec<PromptContent>>, Failure> {
     let text = match given {
         Some("-") => read()?,
@@ -148,13 +148,13 @@ fn message(given: Option<&str>, output: &Output) -> Result<Option<Vec<PromptCont
     if text.trim().is_empty() { Err(no_message()) } else { Ok(Some(vec![words(&text)])) }
 }
 
-/// A message, or the part of it that is words.
+/// A text part of a message.
 fn words(text: &str) -> PromptContent {
     PromptContent::Text { text: text.to_owned() }
 }
 
-/// Whether another program, or a file, is on stdin: not a terminal, and nothing that stays open for
-/// ever as what a service is started with may.
+/// Whether stdin is a file or another program's output. A terminal is not, nor is a stream that may
+/// stay open forever, such as a service's stdin.
 fn is_piped() -> bool {
     #[cfg(unix)]
     {

@@ -1,26 +1,26 @@
-//! A line from the terminal where waiting for it cannot be given up: a question that somebody else
-//! answered goes away with the next line.
+//! Reads a line from the terminal where the read cannot be cancelled: a question that another client
+//! answered stays until the next line.
 
 use std::sync::atomic::AtomicBool;
 
-/// Whether [`line()`] ends soon after it is told to: it cannot.
+/// Whether [`line()`] can be cancelled.
 pub const GIVES_UP: bool = false;
 
-/// Nothing to put in order.
+/// The mode of the terminal, which is never changed here.
 #[derive(Debug)]
 pub struct AsFound;
 
 impl AsFound {
-    /// Nothing to remember.
+    /// Does nothing.
     pub fn new() -> Self {
         Self
     }
 }
 
-/// Nothing to forget by.
+/// Does nothing.
 pub fn forget_what_was_typed() {}
 
-/// The next line; nothing at the end.
+/// The next line; `None` at the end of the input.
 pub fn line(_: &AtomicBool) -> Option<String> {
     let mut line = String::new();
     match std::io::stdin().read_line(&mut line) {

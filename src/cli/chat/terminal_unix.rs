@@ -1,4 +1,4 @@
-//! A line from the terminal on Unix: waited for in small steps, so that the wait can be given up.
+//! Reads a line from the terminal on Unix, polling so that the read can be cancelled.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -6,21 +6,21 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
-/// How long a step of the wait is.
+/// The polling interval.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Whether [`line()`] ends soon after it is told to.
+/// Whether [`line()`] can be cancelled.
 pub const GIVES_UP: bool = true;
 
-/// The longest line that is read, in bytes; what a terminal gives at once.
+/// The longest line, in bytes: the limit of a terminal's own line buffer.
 const LONGEST: usize = 4_096;
 
-/// The terminal as it was found, and as it is left: also where a line was being typed at the end.
+/// Restores the terminal's mode on exit, even if a line was being typed.
 #[derive(Debug)]
 pub struct AsFound(Option<Termios>);
 
 impl AsFound {
-    /// Remembers how it is.
+    /// Saves the current mode.
     pub fn new() -> Self {
         Self(tcgetattr(std::io::stdin()).ok())
     }
@@ -29,20 +29,20 @@ impl AsFound {
 impl Drop for AsFound {
     fn drop(&mut self) {
         if let Some(found) = &self.0 {
-            // Whoever has no terminal any more has nothing to put in order.
+            // Fails only if the terminal is gone.
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, found);
         }
     }
 }
 
-/// Forgets what was typed and not read yet.
+/// Discards typed input that was not read yet.
 pub fn forget_what_was_typed() {
-    // Where that cannot be done, it is no terminal.
+    // Fails only if stdin is not a terminal.
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
 }
 
-/// The next line; nothing at its end, or once `stop` is set. Past the buffer of the standard
-/// library, which the line editor does not share.
+/// The next line; `None` at the end of the input, or once `stop` is set. Bypasses the standard
+/// library's buffer, which the line editor does not share.
 pub fn line(stop: &AtomicBool) -> Option<String> {
     let stdin = std::io::stdin();
     let step = Timespec::try_from(STEP).expect("a short time fits");
@@ -50,7 +50,7 @@ pub fn line(stop: &AtomicBool) -> Option<String> {
         let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut polled, Some(&step)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // What came meanwhile may be for somebody else.
+            // The input may belong to the line editor.
             Ok(_) if stop.load(Ordering::Acquire) => return None,
             Ok(_) => {
                 let mut bytes = [0; LONGEST];

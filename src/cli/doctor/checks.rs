@@ -1,49 +1,47 @@
-//! What was looked at, and how it came out.
+//! The checks and their outcomes.
 
 use serde::Serialize;
 
-/// How a check came out.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// As it should be.
     Ok,
-    /// Works, with a loss worth knowing.
+    /// Works, with a limitation.
     Warn,
-    /// Will not work.
+    /// Does not work.
     Fail,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// What was looked at.
+    /// The subject of the check.
     pub what: &'static str,
-    /// How that came out.
     pub outcome: Outcome,
-    /// What was found.
+    /// The finding, for a person.
     pub says: String,
-    /// What to do.
+    /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// What has been looked at so far.
+/// The checks so far.
 #[derive(Debug, Default)]
 pub struct Checks(pub Vec<Check>);
 
 impl Checks {
-    /// It is as it should be.
+    /// Adds a passed check.
     pub fn ok(&mut self, what: &'static str, says: impl Into<String>) {
         self.add(what, Outcome::Ok, says.into(), None);
     }
 
-    /// It works, with a loss.
+    /// Adds a warning.
     pub fn warn(&mut self, what: &'static str, says: impl Into<String>, hint: impl Into<String>) {
         self.add(what, Outcome::Warn, says.into(), Some(hint.into()));
     }
 
-    /// It will not work.
+    /// Adds a failure.
     pub fn fail(&mut self, what: &'static str, says: impl Into<String>, hint: impl Into<String>) {
         self.add(what, Outcome::Fail, says.into(), Some(hint.into()));
     }

@@ -1,4 +1,4 @@
-//! What Linux allows for watching folders.
+//! Linux's limits for watching folders.
 
 #![expect(clippy::disallowed_methods, reason = "the system's limits, outside every vault")]
 

@@ -1,4 +1,4 @@
-//! `steward doctor`: everything the daemon depends on, a line each, with what to do.
+//! `steward doctor`: checks everything that the daemon depends on, one line each, with the next step.
 
 mod checks;
 mod places;
@@ -19,11 +19,10 @@ use crate::config::obsidian;
 use crate::config::{Environment, vaults};
 use checks::{Checks, Outcome};
 
-/// Looks at everything, whatever fails on the way, and prints a line each. The exit code is 1 when
-/// something will not work.
+/// Runs all checks, even if some fail, and prints one line each. The exit code is 1 if any fails.
 ///
 /// # Errors
-/// stdout cannot be written, or there is no home folder to look in.
+/// stdout cannot be written, or there is no home folder.
 pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode, Failure> {
     let environment = Environment::of_process();
     let folders = folders::folders(&environment)?;
@@ -38,7 +37,7 @@ pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode, Failure> {
 fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mut Checks) {
     let settings = settings(flags, environment, folders, checks);
     let config = settings.as_ref().map(|s| s.config.clone()).unwrap_or_default();
-    // Settings that cannot be read may still leave a vault named: by flag, environment or the file.
+    // Even with invalid settings, a flag, the environment or the file may name a vault.
     let remains = || layers::remains(flags, environment, folders);
     let named = match &settings {
         Some(settings) => settings.vault.clone(),

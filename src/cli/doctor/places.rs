@@ -1,4 +1,4 @@
-//! Our own files, the running daemon and the port.
+//! Checks of the steward's own files, the running daemon and the port.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
@@ -20,10 +20,10 @@ use crate::server::private;
 use crate::server::token::{Token, TokenError};
 use crate::store::is_full;
 
-/// How long a server on this machine may take to answer a connection.
+/// The time limit for a local server to accept a connection.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The state folder and the token in it; the folder when it can be used.
+/// Checks the state folder and its token; returns the folder if it is usable.
 pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Option<PathBuf> {
     let state = match folders.prepare(root) {
         Ok(state) => state,
@@ -57,7 +57,7 @@ pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Opti
     Some(state)
 }
 
-/// The daemon of the vault, asked how it is, and the port.
+/// Checks the running daemon of the vault, by its status, and the port.
 pub(super) fn daemon(
     folders: &Folders,
     root: &Path,
@@ -102,7 +102,7 @@ pub(super) fn daemon(
     }
 }
 
-/// What holds the daemon in, or would.
+/// Checks the confinement of the daemon.
 pub(super) fn confinement(config: &Config, served: Option<&StatusResult>, checks: &mut Checks) {
     let confinement = match served {
         Some(status) => status.confinement.clone(),
@@ -121,14 +121,14 @@ pub(super) fn confinement(config: &Config, served: Option<&StatusResult>, checks
     }
 }
 
-/// Whether the keyring answers, where it is to be asked.
+/// Checks that the keyring answers, if it is used.
 pub(super) fn keyring(config: &Config, environment: &Environment, checks: &mut Checks) {
     if !config.models.keyring {
         return;
     }
     let keyring = Keyring::new(environment, None);
     let names = setup::configured(&config.models);
-    // Any name will do to see whether it answers.
+    // Any name shows whether it answers.
     let name = names.first().map_or("anthropic", String::as_str);
     match keyring.get(name) {
         Ok(Some(_)) => checks.ok("keyring", format!("answers, and has a key of {name}")),
@@ -137,8 +137,8 @@ pub(super) fn keyring(config: &Config, environment: &Environment, checks: &mut C
     }
 }
 
-/// Whether each model that is to be asked can be: its key is there, and a server on this machine
-/// listens. Nobody elsewhere is asked; `steward models` does that.
+/// Checks each configured model: its key exists, and a local server listens. Sends nothing over the
+/// network; `steward models` does that.
 pub(super) fn models(
     config: &Config,
     environment: &Environment,
@@ -168,14 +168,14 @@ pub(super) fn models(
     }
 }
 
-/// Whether something listens there, on this machine.
+/// Whether a local server listens at the address.
 fn listens(address: &Address) -> bool {
     let port = address.port().unwrap_or_default();
     let homes: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
     homes.iter().any(|home| TcpStream::connect_timeout(&(*home, port).into(), LOOK).is_ok())
 }
 
-/// What the daemon says of the settings file.
+/// Checks the settings file as the daemon reports it.
 pub(super) fn settings(served: &StatusResult, checks: &mut Checks) {
     if let Some(problem) = &served.settings.problem {
         let says = format!("the daemon goes on as before: {}", status::settings_problem(problem));
@@ -188,7 +188,7 @@ pub(super) fn settings(served: &StatusResult, checks: &mut Checks) {
     }
 }
 
-/// Whether the port is free or ours.
+/// Checks that the port is free, or used by our daemon.
 pub(super) fn port(config: &Config, running: Option<&Running>, checks: &mut Checks) {
     let port = config.server.port;
     if let Some(running) = running {

@@ -1,4 +1,4 @@
-//! The vault itself: reading and writing it, its file system, and noticing changes.
+//! Checks of the vault: reading and writing, the file system, and noticing changes.
 
 use std::path::Path;
 

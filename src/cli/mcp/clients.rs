@@ -1,4 +1,5 @@
-//! What each client's settings need to start `steward mcp`. No token is among it: the relay finds it.
+//! The entry in each client's settings that starts `steward mcp`. It has no token: the relay reads
+//! the token's file.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 
-/// What the server is called in a client.
+/// The server's name in a client.
 pub const NAME: &str = "vault";
 
 /// An MCP client.
@@ -34,7 +35,7 @@ impl McpClient {
         }
     }
 
-    /// Where it belongs, for a person.
+    /// The location of the settings file, for a person.
     fn place(self) -> &'static str {
         match self {
             Self::ClaudeCode => {
@@ -50,7 +51,7 @@ impl McpClient {
         }
     }
 
-    /// What to do once the entry is there.
+    /// The next step after the entry is written.
     pub fn next(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code has it from its next start on: `claude mcp list`",
@@ -63,10 +64,10 @@ impl McpClient {
     }
 }
 
-/// What such a client has to start, for this vault.
+/// The command that a client starts for this vault.
 ///
 /// # Errors
-/// This program does not know its own path.
+/// The path of this program is unknown.
 pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value, Failure> {
     let mut arguments = vec!["mcp".to_owned(), "--vault".to_owned(), shown(root)];
     if let Some(file) = &session.flags.config {
@@ -79,7 +80,7 @@ pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value
     Ok(server)
 }
 
-/// Prints the entry, and beside it where it belongs.
+/// Prints the entry, and on stderr where it belongs.
 ///
 /// # Errors
 /// stdout cannot be written.

@@ -1,4 +1,4 @@
-//! `steward mcp`: MCP over stdin and stdout, for clients that start their servers themselves.
+//! `steward mcp`: MCP over stdin and stdout, for clients that start their servers.
 
 mod clients;
 mod relay;
@@ -14,15 +14,15 @@ use super::output::Output;
 use super::session::Session;
 pub use clients::McpClient;
 
-/// Of `mcp`.
+/// The arguments of `mcp`.
 #[derive(Debug, Args)]
 pub struct McpArguments {
-    /// What else to do than to serve a client.
+    /// An action other than serving a client.
     #[command(subcommand)]
     pub action: Option<McpAction>,
 }
 
-/// What `mcp` can do beside serving.
+/// Actions of `mcp` other than serving.
 #[derive(Debug, Subcommand)]
 pub enum McpAction {
     /// Print what a client's settings need to start `steward mcp`, or write it there
@@ -38,10 +38,10 @@ pub enum McpAction {
     },
 }
 
-/// Serves the client on stdin and stdout until it is gone, or prints or writes its settings.
+/// Serves the client on stdin and stdout until it disconnects, or prints or writes its settings.
 ///
 /// # Errors
-/// No vault, stdout cannot be written, or the client's settings cannot.
+/// No vault; stdout or the client's settings cannot be written.
 pub fn run(
     session: &Session,
     arguments: &McpArguments,

@@ -1,9 +1,9 @@
-//! From a client's lines to the daemon and back: a line in is a request to the daemon's `/mcp`, and its
-//! answer is a line out.
+//! Relays a client's lines to the daemon: each input line is a request to the daemon's `/mcp`, and its
+//! answer is an output line.
 //!
-//! Nothing is kept between two lines but the client's name, what it has subscribed to and connections that can be
-//! replaced, so a daemon that was started again is not noticed. Nothing but messages is written to stdout. The token
-//! stays in its file ([`crate::cli::posting`]).
+//! Between two lines the relay remembers only the client's name, its subscriptions and idle connections,
+//! so a restart of the daemon goes unnoticed. Stdout carries nothing but messages. The token stays in its
+//! file ([`crate::cli::posting`]).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,13 +29,13 @@ use crate::protocol::envelope::{Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::tools::{Registry, Tier};
 
-/// Requests that are unanswered at a time; the next line is read when one is answered.
+/// The most unanswered requests; the next line is read when one is answered.
 const MOST: usize = 64;
 
-/// Asks whether the daemon is there.
+/// Checks that the daemon is alive.
 const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 
-/// Serves a client until its input ends and all it asked is answered.
+/// Serves a client until its input ends and every request is answered.
 ///
 /// # Errors
 /// stdin or stdout cannot be used.
@@ -48,14 +48,14 @@ pub fn run(session: &Session, root: &Path) -> Result<ExitCode, Failure> {
 
 struct Relay<'a> {
     way: Way<'a>,
-    /// Connections on which nothing is asked now, the one used last at the end.
+    /// Idle connections, the most recently used last.
     idle: RefCell<Vec<Connection>>,
 }
 
-/// What came of hearing of resources: one that was refused.
+/// The result of a subscription request: the resource that was refused, if any.
 type Listened = Result<Option<String>, Aborted>;
 
-/// A request, and what came of it.
+/// A request and its result.
 type Answered = (RequestId, Result<String, Aborted>);
 
 impl Relay<'_> {
@@ -72,14 +72,14 @@ impl Relay<'_> {
                 line = lines.recv(), if open && asked.len() < MOST => line,
                 Some((id, answer)) = asked.next() => {
                     in_flight.remove(&id);
-                    // One that the client gave up is not answered.
+                    // A cancelled request gets no answer.
                     if let Ok(answer) = answer && !tell(&answer) {
                         break;
                     }
                     continue;
                 }
                 Some(listened) = listening.next(), if open => {
-                    // Else the client or the daemon ended it; the next request of the client's opens it again.
+                    // Otherwise the client or the daemon ended it; the client's next request reopens it.
                     if let Ok(Some(refused)) = listened {
                         subscribed.refuse(&refused);
                     }
@@ -160,7 +160,7 @@ impl Relay<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The answer to one request, whatever becomes of it.
+    /// The answer to one request; a failure becomes an error message.
     async fn ask(&self, id: RequestId, text: String, name: String, changes: bool) -> String {
         let pass = |piece: &str| {
             let _ = is_message(piece) && tell(piece);
@@ -169,8 +169,8 @@ impl Relay<'_> {
         answer.unwrap_or_else(|fault| fault.text(Some(&id)))
     }
 
-    /// Hears of resources until the daemon ends, in the place of the requests `before`. `asked` is what the
-    /// client asked just now, with the resource that is new; that resource comes back where it was refused.
+    /// Subscribes to resources until the daemon ends, replacing the requests `before`. `asked` is the
+    /// client's current request with its new resource; returns that resource if it was refused.
     async fn listen(
         &self,
         request: String,
@@ -192,8 +192,8 @@ impl Relay<'_> {
         uri.flatten()
     }
 
-    /// A connection that is open and idle. Before something that must not be sent twice, one on which the
-    /// daemon has just answered: it may have ended a moment ago.
+    /// An idle connection. For a request that must not be sent twice, pings the daemon first: it may have
+    /// ended.
     async fn kept(&self, changes: bool) -> Option<Connection> {
         loop {
             let kept = {
@@ -212,8 +212,7 @@ impl Relay<'_> {
         }
     }
 
-    /// The daemon's last message because of this one, which may change something; those before it go to
-    /// `pass`.
+    /// Posts a message and returns the daemon's last message about it; earlier ones go to `pass`.
     async fn post(
         &self,
         text: &str,
@@ -240,7 +239,7 @@ impl Relay<'_> {
                 Err(error) => Err(error),
             };
             match posted {
-                // It ended meanwhile, or the token was rotated: nothing was done.
+                // The daemon ended or the token was rotated: nothing was done.
                 Err(ClientError::NobodyThere { .. }) | Ok(Posted { status: 401, .. })
                     if is_kept => {}
                 Err(ClientError::Broken(_)) if is_kept && !changes => {}
@@ -251,7 +250,7 @@ impl Relay<'_> {
                 Ok(Posted { status, .. }) => {
                     break (format!("the daemon refused the request ({status})"), None);
                 }
-                // Nothing was sent, so that it can be sent to the next one: once.
+                // Nothing was sent, so it is sent once to the next daemon.
                 Err(ClientError::NobodyThere { port } | ClientError::NotTheDaemon { port })
                     if gone.is_none() =>
                 {
@@ -272,35 +271,35 @@ impl Relay<'_> {
     }
 }
 
-/// Whether a call is of a tool that changes nothing.
+/// Whether the called tool only reads.
 fn only_reads(call: &Map<String, Value>) -> bool {
     let name = call.get("name").and_then(Value::as_str);
     name.and_then(|name| Registry::built_in().get(name)).is_some_and(|tool| tool.tier == Tier::Safe)
 }
 
-/// What a line asks for.
+/// A parsed line.
 enum Heard {
     Nothing,
     GivenUp(RequestId),
     Request {
         id: RequestId,
         text: String,
-        /// What the client called itself with it.
+        /// The name that the client announced in it.
         introduced: Option<String>,
-        /// Whether it may change something, so that it must not be sent twice.
+        /// Whether it may change something and must not be sent twice.
         changes: bool,
     },
-    /// Other resources are to be told of.
+    /// A changed list of subscriptions.
     Subscribed {
         id: RequestId,
         wanted: Wanted,
     },
 }
 
-/// Reads a line.
+/// Parses a line.
 ///
 /// # Errors
-/// What is wrong with it, as a message.
+/// The error, as a message for the client.
 fn hear(text: String) -> Result<Heard, String> {
     match Incoming::parse(&text) {
         Ok(Incoming::Request { id, method, params }) => {
@@ -326,14 +325,14 @@ fn hear(text: String) -> Result<Heard, String> {
     }
 }
 
-/// What every message has.
+/// The common fields of all messages.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     jsonrpc: &'a str,
 }
 
 fn is_message(text: &str) -> bool {
-    // Refusals of the gate are JSON too, and none.
+    // The gate's refusals are JSON, but not JSON-RPC.
     let message = serde_json::from_str::<Envelope>(text);
     message.is_ok_and(|message| message.jsonrpc == "2.0")
 }

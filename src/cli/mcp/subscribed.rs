@@ -1,8 +1,8 @@
-//! What a client of the legacy era subscribes to: `resources/subscribe` and `unsubscribe`.
+//! The subscriptions of a client of the legacy era: `resources/subscribe` and `unsubscribe`.
 //!
-//! The daemon keeps nothing of a client, and the modern era has one request for all that a client wants to be
-//! told. So the list is here, and each change of it opens such a request anew; the one before ends when the
-//! new one is acknowledged, so that nothing is missed in between.
+//! The daemon is stateless, and the modern era has one request for all subscriptions. So the relay holds
+//! the list, and each change opens a new request; the previous one ends when the new one is
+//! acknowledged, so that no update is missed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,26 +14,24 @@ use crate::mcp::fault::Fault;
 use crate::mcp::listen::MOST;
 use crate::protocol::envelope::RequestId;
 
-/// A request for another list.
+/// A change of the list.
 pub enum Wanted {
-    /// To be told of this resource.
     Subscribe(String),
-    /// To be told of it no more.
     Unsubscribe(String),
 }
 
 impl Wanted {
-    /// What this request of the legacy era wants; `None` for any other request.
+    /// The change that a legacy request asks for; `None` for any other request.
     ///
     /// # Errors
-    /// It names no resource.
+    /// The request names no resource.
     pub fn of(method: &str, params: &Map<String, Value>) -> Option<Result<Self, Fault>> {
         let wanted = match method {
             "resources/subscribe" => Self::Subscribe,
             "resources/unsubscribe" => Self::Unsubscribe,
             _ => return None,
         };
-        // The modern era has no such request, as the daemon says.
+        // The modern era has no such request; the daemon rejects it.
         if params.get("_meta").is_some_and(|meta| meta.get(crate::mcp::VERSION).is_some()) {
             return None;
         }
@@ -43,7 +41,7 @@ impl Wanted {
     }
 }
 
-/// The resources that the client is told of.
+/// The subscribed resources.
 #[derive(Debug, Default)]
 pub struct Subscribed(BTreeSet<String>);
 
@@ -51,7 +49,7 @@ impl Subscribed {
     /// Changes the list.
     ///
     /// # Errors
-    /// It has as many as it may have.
+    /// The list is full.
     pub fn change(&mut self, wanted: Wanted) -> Result<(), Fault> {
         match wanted {
             Wanted::Unsubscribe(uri) => drop(self.0.remove(&uri)),
@@ -66,17 +64,17 @@ impl Subscribed {
         Ok(())
     }
 
-    /// Takes back what the daemon refused.
+    /// Removes a resource that the daemon refused.
     pub fn refuse(&mut self, uri: &str) {
         self.0.remove(uri);
     }
 
-    /// Whether it is empty.
+    /// Whether there are no subscriptions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The request to the daemon.
+    /// The subscription request to the daemon.
     pub fn request(&self) -> String {
         json!({ "jsonrpc": "2.0", "id": 0, "method": "subscriptions/listen", "params": {
             "notifications": { "resourceSubscriptions": self.0 },
@@ -86,21 +84,21 @@ impl Subscribed {
     }
 }
 
-/// What the daemon says on such a request, as the client is told it.
+/// Translates the daemon's messages about a subscription request for the client.
 pub struct Hearing<'a> {
-    /// The client's request that is answered once the daemon has acknowledged.
+    /// The client's request, answered once the daemon acknowledges.
     asked: RefCell<Option<RequestId>>,
-    /// Ends the request before.
+    /// Ends the previous request.
     acknowledged: &'a dyn Fn(),
 }
 
 impl<'a> Hearing<'a> {
-    /// Of a request that the client made, or of one after the daemon's end.
+    /// `asked` is the client's request; `None` when resubscribing after the daemon ended.
     pub fn new(asked: Option<RequestId>, acknowledged: &'a dyn Fn()) -> Self {
         Self { asked: RefCell::new(asked), acknowledged }
     }
 
-    /// The message for the client that this one of the daemon's comes to.
+    /// Translates a message.
     pub fn told(&self, message: &str) -> Option<String> {
         let mut message: Value = serde_json::from_str(message).ok()?;
         match message["method"].as_str()? {
@@ -117,7 +115,7 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    /// The same for the last message, or for what went wrong: the client's request is answered in any case.
+    /// Translates the last message or the failure; answers the client's request in any case.
     pub fn ended(&self, last: Result<String, Fault>) -> Option<String> {
         let id = self.asked.take()?;
         let error = last.map(|last| {

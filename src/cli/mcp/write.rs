@@ -1,4 +1,4 @@
-//! `steward mcp config CLIENT --write`: puts the entry into the client's settings, once it has been shown.
+//! `steward mcp config CLIENT --write`: writes the entry into the client's settings after showing it.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ impl From<ForeignError> for Failure {
     }
 }
 
-/// Shows what would change in the client's settings, and changes it where that is agreed to.
+/// Shows the change to the client's settings, asks for confirmation, and writes it.
 ///
 /// # Errors
-/// The file cannot be read, changed or written, or nobody can be asked.
+/// The file cannot be read, changed or written, or there is no terminal to ask on.
 pub fn write(
     client: McpClient,
     environment: &Environment,
@@ -69,7 +69,7 @@ pub fn write(
     Ok(())
 }
 
-/// Where the client keeps its settings for this user.
+/// The path of the client's settings for this user.
 fn place(client: McpClient, environment: &Environment) -> Option<PathBuf> {
     let home = || environment.home().map(PathBuf::from);
     let of_programs = || match () {

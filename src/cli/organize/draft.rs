@@ -13,7 +13,7 @@ use super::super::session::Session;
 use crate::protocol::organize::OrganizeDraftParams;
 use crate::tools::{Tool as _, WriteFile};
 
-/// Of `organize draft`.
+/// The arguments of `organize draft`.
 #[derive(Debug, Clone, Args)]
 pub struct DraftArguments {
     /// What the rules are to do: "old meeting notes into the archive, by year"

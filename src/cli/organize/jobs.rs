@@ -15,7 +15,7 @@ use crate::cli::session::Session;
 use crate::protocol::organize::OrganizeStopParams;
 use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
 
-/// Of `organize apply`.
+/// The arguments of `organize apply`.
 #[derive(Debug, Clone, Args)]
 pub struct ApplyArguments {
     /// The plan
@@ -34,7 +34,7 @@ pub struct ApplyArguments {
     pub yes: bool,
 }
 
-/// Of `organize jobs`.
+/// The arguments of `organize jobs`.
 #[derive(Debug, Clone, Args)]
 pub struct JobsArguments {
     /// One job, with its items
@@ -47,14 +47,14 @@ pub struct JobsArguments {
     pub first_result: u64,
 }
 
-/// Of `organize stop`.
+/// The arguments of `organize stop`.
 #[derive(Debug, Clone, Args)]
 pub struct StopArguments {
     /// The job
     pub job: u64,
 }
 
-/// Of `organize resume`.
+/// The arguments of `organize resume`.
 #[derive(Debug, Clone, Args)]
 pub struct ResumeArguments {
     /// The job
@@ -67,7 +67,7 @@ pub struct ResumeArguments {
     pub yes: bool,
 }
 
-/// Of `organize undo`.
+/// The arguments of `organize undo`.
 #[derive(Debug, Clone, Args)]
 pub struct UndoJobArguments {
     /// The job
@@ -204,7 +204,7 @@ fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Fa
 /// Prints jobs, or one with its items.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn list(
     session: &Session,
     arguments: &JobsArguments,
@@ -225,7 +225,7 @@ pub fn list(
 /// Takes a job back.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn undo(
     session: &Session,
     arguments: &UndoJobArguments,

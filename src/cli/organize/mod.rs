@@ -16,7 +16,7 @@ use super::session::Session;
 use jobs::{ApplyArguments, JobsArguments, ResumeArguments, StopArguments, UndoJobArguments};
 use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
 
-/// Of `organize`.
+/// The arguments of `organize`.
 #[derive(Debug, Args)]
 pub struct OrganizeArguments {
     /// What to do.
@@ -24,7 +24,7 @@ pub struct OrganizeArguments {
     pub action: OrganizeAction,
 }
 
-/// What can be done with plans and jobs. One file a group of subcommands beside this one.
+/// Actions on plans and jobs. One file a group of subcommands beside this one.
 #[derive(Debug, Clone, Subcommand)]
 pub enum OrganizeAction {
     /// Plan what rules or a list of changes would do; changes nothing
@@ -54,7 +54,7 @@ pub enum OrganizeAction {
 /// Makes, shows and applies plans; lists and undoes jobs.
 ///
 /// # Errors
-/// As the tools say.
+/// The tool's error.
 pub fn run(
     session: &Session,
     arguments: &OrganizeArguments,

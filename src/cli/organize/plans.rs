@@ -19,7 +19,7 @@ use crate::cli::session::Session;
 use crate::tools::enabled::{self, Done};
 use crate::tools::{PlanChanges, ShowPlan, Tool as _};
 
-/// Of `organize plan`.
+/// The arguments of `organize plan`.
 #[derive(Debug, Clone, Args)]
 pub struct PlanArguments {
     /// A file with rules, on this machine or in the vault; `-` reads them from stdin
@@ -36,7 +36,7 @@ pub struct PlanArguments {
     pub append: Option<u64>,
 }
 
-/// Of `organize show`.
+/// The arguments of `organize show`.
 #[derive(Debug, Clone, Args)]
 pub struct ShowArguments {
     /// The plan
@@ -83,7 +83,7 @@ pub enum PlanGroup {
     Destination,
 }
 
-/// Of `organize why`.
+/// The arguments of `organize why`.
 #[derive(Debug, Clone, Args)]
 pub struct WhyArguments {
     /// The note
@@ -97,7 +97,7 @@ pub struct WhyArguments {
     pub rules: bool,
 }
 
-/// Of `organize edit`.
+/// The arguments of `organize edit`.
 #[derive(Debug, Clone, Args)]
 pub struct EditPlanArguments {
     /// The plan
@@ -207,7 +207,7 @@ pub(super) fn without_identity(text: &str) -> String {
 /// Prints a plan.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn show(
     session: &Session,
     arguments: &ShowArguments,
@@ -230,7 +230,7 @@ pub fn show(
 /// Prints which rules took a note.
 ///
 /// # Errors
-/// As the tool says.
+/// The tool's error.
 pub fn why(
     session: &Session,
     arguments: &WhyArguments,

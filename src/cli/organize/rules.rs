@@ -30,7 +30,7 @@ use crate::tools::rules::{CheckedRules, Given, check};
 /// Who enables rules where no daemon runs.
 const PROGRAM: &str = "steward";
 
-/// Of `organize rules`.
+/// The arguments of `organize rules`.
 #[derive(Debug, Clone, Args)]
 pub struct RulesArguments {
     /// What to do.
@@ -38,7 +38,7 @@ pub struct RulesArguments {
     pub action: RulesAction,
 }
 
-/// What can be done with rules.
+/// Actions on rules.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RulesAction {
     /// Say what rules do and what is probably not meant, without running them

@@ -1,5 +1,5 @@
-//! What the commands have in common that pass a client's lines on to the daemon: reading them, writing
-//! messages and nothing else, and finding the daemon.
+//! Shared by the commands that relay a client's lines to the daemon: reading lines, writing messages
+//! and nothing else, and finding the daemon.
 
 mod start;
 
@@ -16,14 +16,14 @@ use crate::policy::Scope;
 use crate::server::token::Token;
 use start::start;
 
-/// What a line was.
+/// An input line.
 pub enum Line {
     Text(String),
-    /// More bytes than a message may have.
+    /// Longer than a message may be.
     TooLong,
 }
 
-/// The way to a vault's daemon for clients of one kind.
+/// Finds a vault's daemon for clients of one kind.
 pub struct Way<'a> {
     session: &'a Session,
     root: &'a Path,
@@ -33,18 +33,18 @@ pub struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    /// To the daemon of the vault at `root`.
+    /// For the vault at `root`.
     pub fn new(session: &'a Session, root: &'a Path, scope: Scope) -> Self {
         Self { session, root, scope, daemon: Mutex::default() }
     }
 
-    /// The port of the vault's daemon and the token for it; one is started where none runs, or the one on
-    /// port `gone` is.
+    /// The port and token of the vault's daemon. Starts a daemon if none is running, or only the ended one on
+    /// port `gone`.
     ///
     /// # Errors
-    /// None can be started, or there is no token.
+    /// No daemon can be started, or there is no token.
     pub async fn reach(&self, gone: Option<u16>) -> Result<(u16, Token), Failure> {
-        // One at a time, so that one is started.
+        // Locked, so that only one daemon is started.
         let mut known = self.daemon.lock().await;
         if known.is_none() || *known == gone {
             *known = None;
@@ -69,13 +69,13 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Writes a message; false where nobody reads it any more.
+/// Writes a message; returns false if stdout is closed.
 pub fn tell(message: &str) -> bool {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{message}").and_then(|()| stdout.flush()).is_ok()
 }
 
-/// The lines of stdin, read on a thread of its own, since that waits.
+/// The lines of stdin, read on a thread of their own, since reading blocks.
 pub fn lines(most: u64) -> mpsc::Receiver<Line> {
     let (heard, lines) = mpsc::channel(1);
     let reader = thread::Builder::new().name("lines".to_owned());
@@ -93,7 +93,7 @@ pub fn lines(most: u64) -> mpsc::Receiver<Line> {
     lines
 }
 
-/// The next line; what is too long is passed over to its end and not kept.
+/// The next line; a too long one is skipped.
 fn line(input: &mut impl BufRead, most: u64) -> Option<Line> {
     let mut bytes = Vec::new();
     let read = input.by_ref().take(most.saturating_add(1)).read_until(b'\n', &mut bytes).ok()?;
@@ -101,7 +101,7 @@ fn line(input: &mut impl BufRead, most: u64) -> Option<Line> {
         return None;
     }
     if bytes.len() as u64 <= most || bytes.ends_with(b"\n") {
-        // What is no text is no message.
+        // Invalid UTF-8 is not a valid message.
         return Some(Line::Text(String::from_utf8_lossy(&bytes).into_owned()));
     }
     while !bytes.ends_with(b"\n") {

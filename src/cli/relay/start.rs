@@ -1,4 +1,4 @@
-//! Starts the daemon of a vault where none runs, to stay after its starter is gone.
+//! Starts a vault's daemon in the background, to outlive the starting process.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -10,20 +10,20 @@ use serde_json::Value;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
-/// Seconds without a client after which such a daemon ends.
+/// Such a daemon exits after this many seconds without a client.
 const IDLE_SECONDS: &str = "1800";
 
-/// How long a daemon that is starting or ending may hold the vault.
+/// How long to wait for a daemon that is starting or ending.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long until it is tried again.
+/// The pause between attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Starts one, and returns once it serves; also where another program was faster. The one on port `gone`
-/// does not count: it ends, or has ended.
+/// Starts a daemon and returns once one is ready, even if another program started it. The daemon on port
+/// `gone` does not count: it is ending or has ended.
 ///
 /// # Errors
-/// What it says of why it cannot serve.
+/// The daemon's reason why it cannot serve.
 pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<(), Failure> {
     let until = Instant::now() + PATIENCE;
     let failure = loop {
@@ -36,7 +36,7 @@ pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<(), Fa
         }
         std::thread::sleep(PAUSE);
     };
-    // The port of the settings may be the daemon's of another vault.
+    // Another vault's daemon may use the port of the settings.
     begin(session, root, &["--port", "0"]).map_err(|_| failure)
 }
 
@@ -65,7 +65,7 @@ fn begin(session: &Session, root: &Path, more: &[&str]) -> Result<(), Failure> {
     Err(Failure::other(code, message, said["hint"].as_str().unwrap_or(hint)))
 }
 
-/// Keeps what is meant for the starter, such as Ctrl-C, from the daemon.
+/// Shields the daemon from signals meant for the starter, such as Ctrl-C.
 #[cfg(unix)]
 fn detach(command: &mut Command) {
     std::os::unix::process::CommandExt::process_group(command, 0);

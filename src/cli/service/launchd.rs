@@ -1,4 +1,4 @@
-//! An agent for launchd. macOS has no restrictions that such a file could carry.
+//! A launchd agent. launchd has no sandbox options that would apply here.
 
 use std::path::Path;
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::daemon::confine::Bounds;
 
-    /// The one part of macOS that can be looked at anywhere.
+    /// Runs on every system.
     #[test]
     fn an_agent_names_program_vault_and_log() {
         let bounds = Bounds { writable: Vec::new(), connect: Vec::new(), listen: 0 };

@@ -1,4 +1,4 @@
-//! `steward service`: the daemon of one vault as a service of the user's own session.
+//! `steward service`: runs the daemon of one vault as a user service.
 
 #![expect(clippy::disallowed_methods, reason = "the service's own file, which is never in a vault")]
 
@@ -22,15 +22,15 @@ use crate::daemon;
 use crate::daemon::confine::Bounds;
 use plan::{Plan, Service};
 
-/// Of `service`.
+/// The arguments of `service`.
 #[derive(Debug, Args)]
 pub struct ServiceArguments {
-    /// What to do with it.
+    /// The action.
     #[command(subcommand)]
     pub action: ServiceAction,
 }
 
-/// What can be done with the service.
+/// Actions on the service.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum ServiceAction {
     /// Start the daemon now and at every log-in
@@ -52,10 +52,10 @@ pub enum ServiceAction {
     Status,
 }
 
-/// Installs, removes or looks at the service of the vault.
+/// Installs, removes or shows the service of the vault.
 ///
 /// # Errors
-/// No vault, a system without such services, or what the system said.
+/// No vault, a system without user services, or the system's error.
 pub fn run(
     session: &Session,
     arguments: &ServiceArguments,
@@ -79,7 +79,7 @@ pub fn run(
             dry_run(&plan, &done, &[&plan.install], output)?;
         }
         ServiceAction::Install { dry_run: false, port } => {
-            // What the service may write must be there when it is let write to it.
+            // Writable folders must exist when the service starts.
             session.folders.prepare(&root)?;
             warn_of_port(session, &root, &plan, port, output);
             daemon::prepare_places(&root, session.live().path());
@@ -125,7 +125,7 @@ fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>, 
     ));
 }
 
-/// The port that a service was installed with, where it was given one.
+/// The port in an installed service, if one is set.
 fn port_in(file: &Path) -> Option<u16> {
     let text = std::fs::read_to_string(file).ok()?;
     let (_, after) = text.split_once("--port")?;

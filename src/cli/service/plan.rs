@@ -1,45 +1,45 @@
-//! What a service is made from, and what the system is told of it.
+//! The definition of a service, and the plan to install it.
 
 use std::path::PathBuf;
 
 use crate::daemon::confine::Bounds;
 
-/// What a service is made from.
+/// The definition of a service.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// The vault's id, as its state folder has it.
+    /// The vault's id, as in the name of its state folder.
     pub id: String,
     /// The vault's name, for people.
     pub vault: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Variables that say where our own files lie, where they are set here.
+    /// Environment variables that locate the steward's files, if set.
     pub environment: Vec<(String, String)>,
-    /// What the daemon must be able to write.
+    /// The folders that the daemon must be able to write.
     pub bounds: Bounds,
-    /// Where the log goes, where nobody collects it.
+    /// The log file, on systems that collect no logs.
     pub log: PathBuf,
 }
 
-/// What the system is given and told; a value, so that it can be shown instead of done.
+/// The file and the commands; a value, so that a dry run can print it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The service's name with the system.
+    /// The service's name in the system.
     pub name: String,
-    /// The file that describes it.
+    /// The definition file.
     pub file: PathBuf,
     pub text: String,
-    /// Run after the file is written.
+    /// Commands to run after the file is written.
     pub install: Vec<Vec<String>>,
-    /// Run before the file is removed; what fails is only told, as it may be gone already.
+    /// Commands to run before the file is removed; failures are only reported, since the service may be gone.
     pub stop: Vec<Vec<String>>,
-    /// Run after the file is removed.
+    /// Commands to run after the file is removed.
     pub forget: Vec<Vec<String>>,
-    /// Ends well when the service runs.
+    /// A command that succeeds if the service is running.
     pub running: Vec<String>,
 }
 
-/// A command as a plan has it.
+/// A command as owned strings.
 pub fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -1,9 +1,9 @@
-//! A unit for the user's own systemd.
+//! A systemd user unit.
 //!
-//! It carries the bounds that the daemon lays on itself, for kernels without Landlock and as a
-//! second wall. Each folder that may be written is a mount of its own to the system, and nothing
-//! can be renamed from one mount to another: so where the desktop's trash is in reach of the vault,
-//! the nearest folder above both is left writable, and Landlock draws the finer line.
+//! It repeats the daemon's own confinement, for kernels without Landlock and as a second layer.
+//! systemd mounts each writable folder separately, and files cannot be renamed across mounts. So if
+//! the vault and the desktop's trash are on one disk, their nearest common folder is writable, and
+//! Landlock restricts the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ fn unit(service: &Service) -> String {
         .iter()
         .map(|place| {
             let place = quoted(&place.to_string_lossy(), false);
-            // One that is missing is no reason not to start.
+            // The `-` lets the unit start if the folder is missing.
             format!("ReadWritePaths={}\n", place.replacen('"', "\"-", 1))
         })
         .collect();
@@ -76,8 +76,8 @@ WantedBy=default.target
     )
 }
 
-/// The folders to leave writable: those of the bounds, and where the vault and the trash lie on one
-/// disk the nearest one above both instead of the two.
+/// The writable folders: those of the bounds; if the vault and the trash are on one disk, their nearest
+/// common folder instead of the two.
 fn writable(bounds: &[PathBuf]) -> Vec<PathBuf> {
     let (Some(vault), trash) = (bounds.first(), bounds.iter().find(|it| it.ends_with("Trash")))
     else {
@@ -95,8 +95,7 @@ fn writable(bounds: &[PathBuf]) -> Vec<PathBuf> {
     places
 }
 
-/// A word in quotes, as systemd reads it: with its own escapes, `%` twice, and in commands `$`
-/// twice.
+/// A word quoted for systemd: escaped, with `%` doubled, and in commands `$` doubled.
 fn quoted(word: &str, command: bool) -> String {
     let mut text = String::from("\"");
     for c in word.chars() {

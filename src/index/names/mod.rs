@@ -10,11 +10,11 @@
 //! resolves before it ends, since an unread alias could make it ambiguous. Invariant: answers, including the rarity of
 //! words, depend only on files in the caller's view.
 //!
-//! In reading order: this file, `asked` (the request), `table`, `hearing` (scores), `likeness`, `saved`.
+//! In reading order: this file, `asked` (the request), `table`, `ranking` (matching and scores), `likeness`, `saved`.
 
 mod asked;
-mod hearing;
 mod likeness;
+mod ranking;
 mod saved;
 mod table;
 
@@ -35,8 +35,8 @@ use crate::note::spoken::day::{self, Day};
 use crate::vault::protect::is_hidden;
 use crate::vault::{Cancel, FileContent, Found, Kind, Vault, VaultError, Want, nonblocking};
 use asked::Asked;
-use hearing::{FAR_OFF, Hearing, Ranking};
 use likeness::Pairs;
+use ranking::{FAR_OFF, Matcher, Ranking};
 use table::{Known, Table};
 
 /// The most suggestions.
@@ -313,14 +313,14 @@ impl Search<'_> {
     /// The matches, and suggestions unless exactly one file matches.
     fn answer(&self, table: &Table, is_sure: bool) -> Answer {
         let mut answer = Answer { exact: self.exact(table), ..Answer::default() };
-        let hearing = Hearing::new(self.asked, table);
+        let matcher = Matcher::new(self.asked, table);
         if !answer.exact.is_empty() {
-            answer.holders = self.holders(table, &hearing);
+            answer.holders = self.holders(table, &matcher);
             answer.holders.retain(|path| answer.exact.iter().all(|(exact, _)| exact != path));
         }
         let is_told = answer.exact.len() + answer.holders.len() > 1 || answer.is_one(self.want);
         if !(is_sure && is_told) {
-            answer.near = self.near(table, &Ranking::new(hearing, self.asking.vault.view()));
+            answer.near = self.near(table, &Ranking::new(matcher, self.asking.vault.view()));
         }
         answer
     }
@@ -335,7 +335,7 @@ impl Search<'_> {
         if self.asked.is_inexact {
             return Vec::new();
         }
-        let mut found = table.sounding(&self.asked.name);
+        let mut found = table.with_key(&self.asked.name);
         found.retain(|known| {
             let name = known.path.name();
             self.is_seen(known)
@@ -350,12 +350,12 @@ impl Search<'_> {
     }
 
     /// Notes whose names contain all the words, by path.
-    fn holders(&self, table: &Table, hearing: &Hearing<'_>) -> Vec<VaultPath> {
-        let files = hearing.may_hold_all();
+    fn holders(&self, table: &Table, matcher: &Matcher<'_>) -> Vec<VaultPath> {
+        let files = matcher.may_hold_all();
         let known = files.into_iter().filter_map(|file| table.known(file));
         let holders = known.filter(|known| {
             (known.path.is_note() || self.want == Want::Folder)
-                && known.labels.names().any(|label| hearing.holds_all(label))
+                && known.labels.names().any(|label| matcher.holds_all(label))
                 && self.is_seen(known)
         });
         let mut holders: Vec<VaultPath> = holders.map(|known| known.path.clone()).collect();

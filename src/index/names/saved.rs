@@ -74,7 +74,7 @@ mod tests {
             };
             let known = table.iter().map(|(path, known)| (path.to_string(), words(&known.labels)));
             let known: BTreeMap<String, Vec<(_, Vec<String>)>> = known.collect();
-            (known, table.sounding("kettle").len())
+            (known, table.with_key("kettle").len())
         });
     }
 }

@@ -1,5 +1,4 @@
-//! What all that is in the vault is called: names, aliases and headings, as words. Found by each word, and by
-//! how a whole name sounds.
+//! The names, aliases and headings of all files as words, found by word and by the key of a whole name.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::BuildHasher;
@@ -14,13 +13,13 @@ use crate::note::text::Text;
 use crate::note::{markdown, spoken};
 use crate::vault::{Kind, Vault, VaultError};
 
-/// Aliases of one note that count.
+/// The most aliases per note.
 const MAX_ALIASES: usize = 64;
 
-/// Headings of one note that are suggested by.
+/// The most headings per note, used for suggestions.
 const MAX_HEADINGS: usize = 8;
 
-/// What a label is of its file.
+/// The source of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Name,
@@ -28,15 +27,15 @@ pub(super) enum Origin {
     Heading,
 }
 
-/// One thing that a file is called.
+/// A name, alias or heading of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Label<'t> {
     pub origin: Origin,
-    /// Numbers of words, in their order.
+    /// The numbers of its words, in order.
     pub words: &'t [u32],
 }
 
-/// All that one file is called: before the numbers of each label's words their count and its origin, as one.
+/// The labels of a file: for each label its word count and origin in one number, then its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Labels(pub Box<[u32]>);
 
@@ -65,25 +64,25 @@ impl Labels {
         })
     }
 
-    /// Its name and aliases.
+    /// The name and aliases, without headings.
     pub fn names(&self) -> impl Iterator<Item = Label<'_>> {
         self.iter().filter(|label| label.origin != Origin::Heading)
     }
 }
 
-/// What is known of one file, folder or link.
+/// An entry of the table: a file, folder or link.
 pub(super) struct Known {
     pub path: VaultPath,
     pub kind: Kind,
     pub stamp: Stamp,
-    /// Which file it was on its disk, where it was read.
+    /// The inode that was read.
     pub identity: u64,
-    /// Its next change may carry the same stamp.
+    /// Its next change may have the same stamp.
     pub unsure: bool,
     pub labels: Labels,
 }
 
-/// A file as it was read.
+/// The content of a file for the table.
 pub(super) struct Read {
     stamp: Stamp,
     identity: u64,
@@ -91,19 +90,19 @@ pub(super) struct Read {
     called: Vec<(Origin, Vec<String>)>,
 }
 
-/// A word of any name.
+/// A word of some label.
 pub(super) struct Word {
     pub text: Box<str>,
     pub letters: u64,
-    /// It is said around names, rather than in them.
+    /// A filler word, said around names rather than in them.
     pub is_filler: bool,
-    /// How often it is in names and aliases.
+    /// The number of names and aliases with it.
     pub names: u32,
-    /// What is called by it, headings included; in order.
+    /// The files with it, in order; headings count.
     pub files: Vec<u32>,
 }
 
-/// The words of all names, each once. Those of names that are gone stay, since most come again.
+/// All distinct words. Unused words stay, since most return.
 #[derive(Default)]
 pub(super) struct Words {
     words: Vec<Word>,
@@ -121,13 +120,13 @@ impl Words {
         self.words.iter()
     }
 
-    /// The number of a word that is known.
+    /// The number of a word, if it is in the list.
     pub fn number(&self, word: &str) -> Option<u32> {
         let is_it = |number: &u32| *self.get(*number).text == *word;
         self.numbers.find(self.hasher.hash_one(word), is_it).copied()
     }
 
-    /// The number of a word, a new one where it has none.
+    /// The number of a word, which is added if missing.
     pub fn add(&mut self, word: &str) -> u32 {
         if let Some(number) = self.number(word) {
             return number;
@@ -147,57 +146,57 @@ impl Words {
         number
     }
 
-    /// Which letters the words of a label have.
+    /// The set of letters in a label.
     pub fn letters(&self, label: Label<'_>) -> u64 {
         label.words.iter().fold(0, |all, word| all | self.get(*word).letters)
     }
 
-    /// Writes the key of what a label says, in place of what is in `key`.
+    /// Replaces `key` by the key of a label.
     pub fn write_key(&self, label: Label<'_>, key: &mut String) {
         key.clear();
         spoken::write_key(label.words.iter().map(|word| &*self.get(*word).text), key);
     }
 }
 
-/// How one name or alias sounds, and of what.
-pub(super) struct Sound {
-    /// Of its key.
+/// The key of a name or alias as a hash, with its file.
+pub(super) struct NameKey {
+    /// The hash of the key.
     hash: u32,
     pub file: u32,
     pub bag: Bag,
-    /// Of its words.
+    /// The letters of the words.
     pub letters: u64,
 }
 
-impl Sound {
-    /// Where it is looked for.
+impl NameKey {
+    /// The slot in the hash table.
     fn place(hash: u32) -> u64 {
         u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
-/// What everything is called.
+/// The table of labels.
 #[derive(Default)]
 pub(super) struct Table {
     pub words: Words,
     files: Vec<Option<Known>>,
-    /// Numbers that no file has any more.
+    /// Free file numbers.
     free: Vec<u32>,
     by_path: HashTable<u32>,
-    sounds: HashTable<Sound>,
+    name_keys: HashTable<NameKey>,
     unsure: BTreeSet<VaultPath>,
-    /// What is no file, in the order of the catalogue.
+    /// Folders and links, in the order of the catalogue.
     others: Vec<u32>,
     hasher: DefaultHashBuilder,
 }
 
 impl Table {
-    /// How many numbers there are.
+    /// The number of file numbers, free ones included.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// How many have something.
+    /// The number of entries.
     pub fn count(&self) -> usize {
         self.files.len() - self.free.len()
     }
@@ -206,7 +205,7 @@ impl Table {
         self.files.get(file as usize)?.as_ref()
     }
 
-    /// Everything, with its number.
+    /// All entries with their numbers.
     pub fn all(&self) -> impl Iterator<Item = (u32, &Known)> {
         (0..).zip(&self.files).filter_map(|(number, known)| Some((number, known.as_ref()?)))
     }
@@ -216,16 +215,16 @@ impl Table {
         self.by_path.find(self.hasher.hash_one(path.as_str()), is_it).copied()
     }
 
-    /// How every name and alias sounds.
-    pub fn sounds(&self) -> impl Iterator<Item = &Sound> {
-        self.sounds.iter()
+    /// The keys of all names and aliases.
+    pub fn name_keys(&self) -> impl Iterator<Item = &NameKey> {
+        self.name_keys.iter()
     }
 
-    /// What has a name or an alias of this key.
-    pub fn sounding(&self, key: &str) -> Vec<&Known> {
+    /// The entries with a name or alias of this key.
+    pub fn with_key(&self, key: &str) -> Vec<&Known> {
         let hash = self.hash(key);
-        let alike = self.sounds.iter_hash(Sound::place(hash)).filter(|sound| sound.hash == hash);
-        let files: BTreeSet<u32> = alike.map(|sound| sound.file).collect();
+        let alike = self.name_keys.iter_hash(NameKey::place(hash)).filter(|key| key.hash == hash);
+        let files: BTreeSet<u32> = alike.map(|key| key.file).collect();
         let mut other = String::new();
         let mut is_so = |label| {
             self.words.write_key(label, &mut other);
@@ -251,12 +250,12 @@ impl Table {
         known.filter(|known| known.labels.iter().any(begins)).collect()
     }
 
-    /// The folders and links, those above before what is in them.
+    /// Folders and links, parents first.
     pub fn others(&self) -> impl Iterator<Item = &Known> {
         self.others.iter().filter_map(|other| self.known(*other))
     }
 
-    /// Takes in which folders and links there are now.
+    /// Replaces the folders and links.
     pub fn set_others(&mut self, now: Vec<(VaultPath, Kind)>) {
         let mut others = Vec::with_capacity(now.len());
         for (path, kind) in now {
@@ -277,7 +276,7 @@ impl Table {
         }
     }
 
-    /// Puts in what is known of something, in place of what was.
+    /// Inserts or replaces an entry.
     pub fn set(&mut self, known: Known) -> u32 {
         match known.unsure {
             true => self.unsure.insert(known.path.clone()),
@@ -298,7 +297,7 @@ impl Table {
         number
     }
 
-    /// A number for what is at this path.
+    /// The number for an entry at this path.
     fn add(&mut self, path: &VaultPath) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.files.push(None);
@@ -340,9 +339,9 @@ impl Table {
             self.words.write_key(label, &mut key);
             let hash = self.hash(&key);
             let letters = self.words.letters(label);
-            let sound = Sound { hash, file: number, bag: Bag::of(&key), letters };
-            let place = |sound: &Sound| Sound::place(sound.hash);
-            self.sounds.insert_unique(Sound::place(hash), sound, place);
+            let key = NameKey { hash, file: number, bag: Bag::of(&key), letters };
+            let place = |key: &NameKey| NameKey::place(key.hash);
+            self.name_keys.insert_unique(NameKey::place(hash), key, place);
         }
         *self.labels(number) = labels;
     }
@@ -362,8 +361,8 @@ impl Table {
         for label in labels.names() {
             self.words.write_key(label, &mut key);
             let hash = self.hash(&key);
-            let is_it = |sound: &Sound| sound.hash == hash && sound.file == number;
-            if let Ok(place) = self.sounds.find_entry(Sound::place(hash), is_it) {
+            let is_it = |key: &NameKey| key.hash == hash && key.file == number;
+            if let Ok(place) = self.name_keys.find_entry(NameKey::place(hash), is_it) {
                 place.remove();
             }
         }
@@ -392,7 +391,7 @@ impl Keeper for Table {
         if !path.is_note() {
             return Some(read);
         }
-        // Taken before the content: what changes while it is read is later than this.
+        // Taken before the read: a change during the read is later.
         let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
         match vault.read(path) {
             Ok(content) => {
@@ -442,13 +441,13 @@ impl Keeper for Table {
     }
 }
 
-/// What the last component of a path is called: a note without its extension, anything else with it.
+/// The labels of a path's last component: of a note without extension, of others with it.
 pub(super) fn names_of(path: PathRef<'_>) -> Vec<(Origin, Vec<String>)> {
     let name = if path.is_note() { path.stem() } else { path.name() };
     called(Origin::Name, name).collect()
 }
 
-/// One name, also as it is spelt without its umlauts.
+/// The labels of a name, also with umlauts transcribed.
 fn called(origin: Origin, name: &str) -> impl Iterator<Item = (Origin, Vec<String>)> {
     let spellings = std::iter::once(spoken::words(name))
         .chain(spoken::spelt_out(name).map(|spelt| spoken::words(&spelt)));

@@ -13,7 +13,7 @@ fn joined(base: &str, one: &str, other: &str) -> Result<String, Unmerged> {
     merged.map(|bytes| String::from_utf8(bytes).expect("text"))
 }
 
-/// A text of one line for each word, so that tables are read at a glance.
+/// A text of one line for each word, so that tables are short.
 fn text(words: &str) -> String {
     words.split_whitespace().map(|word| format!("{}\n", word.replace('_', ""))).collect()
 }

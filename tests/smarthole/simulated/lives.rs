@@ -176,7 +176,7 @@ async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
     let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
     voice.set_retry_seconds(60);
     let _ = tells.voice.set(Arc::downgrade(&voice));
-    agent.hear_left(left).await;
+    agent.deliver_undelivered(left).await;
     if world.troubles(|trouble| trouble.deletes, 2) {
         delete_some(world, &conversations).await;
     }

@@ -76,7 +76,7 @@ fn complete(line: &str, at: usize, names: &[String]) -> (usize, Vec<Pair>) {
 impl Hinter for Assistant {
     type Hint = String;
 
-    /// What a command takes, once it stands there; it is also told here that something is typed.
+    /// The argument of a command, once the command is complete; also records that something is typed.
     fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<String> {
         self.typed.store(!line.is_empty(), Ordering::Release);
         let typed = line.strip_prefix('/').filter(|_| at == line.len())?;

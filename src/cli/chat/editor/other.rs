@@ -1,5 +1,5 @@
-//! Lines where rustyline is not: what brings it to Windows has a licence that is not among ours. The
-//! console there edits and remembers lines by itself.
+//! Line input without rustyline: its Windows dependency has a licence that we do not accept. The
+//! Windows console edits and remembers lines by itself.
 
 use std::io::{self, Write as _};
 use std::thread;
@@ -9,10 +9,10 @@ use super::{Desk, Typed, goes_on, joined};
 /// Starts the threads.
 ///
 /// # Errors
-/// None can be started.
+/// No thread can be started.
 pub fn start(desk: Desk) -> io::Result<()> {
     let Desk { history, names, styled, prompts, told, to_print } = desk;
-    // The console remembers what was typed, and nothing is completed.
+    // The console has its own history, and nothing is completed.
     drop((history, names, styled));
     thread::Builder::new().name("printer".to_owned()).spawn(move || {
         let print = |text: String| io::stdout().lock().write_all(text.as_bytes());

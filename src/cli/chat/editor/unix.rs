@@ -1,4 +1,4 @@
-//! Lines with rustyline.
+//! Line input with rustyline.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -16,10 +16,10 @@ use super::completion::Assistant;
 use super::{Desk, Typed, joined};
 use crate::server::private;
 
-/// Lines that are remembered.
+/// The most lines in the history.
 const MAX_REMEMBERED: usize = 1_000;
 
-/// The longest line that is remembered, in bytes.
+/// The longest line in the history, in bytes.
 const LONGEST_REMEMBERED: usize = 4_096;
 
 /// Starts the threads.
@@ -45,10 +45,10 @@ pub fn start(desk: Desk) -> io::Result<()> {
     remember(&mut editor, &history);
 
     let above = editor.create_external_printer();
-    // It may have to wait for the editor to look up, and nobody else may with it.
+    // It may block until the editor accepts the text, so it has a thread of its own.
     thread::Builder::new().name("printer".to_owned()).spawn(move || match above {
         Ok(mut above) => to_print.into_iter().try_for_each(|text| above.print(text)).is_ok(),
-        // A terminal that cannot move its cursor: what comes stands behind what is typed.
+        // A terminal that cannot move its cursor: the text is printed after the typed line.
         Err(_) => {
             let print = |text: String| io::stdout().lock().write_all(text.as_bytes());
             to_print.into_iter().try_for_each(print).is_ok()
@@ -76,7 +76,7 @@ fn read(
         Ok(line) => {
             let keep = !line.trim().is_empty() && line.len() <= LONGEST_REMEMBERED;
             if keep && editor.add_history_entry(line.as_str()).unwrap_or(false) {
-                // What cannot be remembered is no reason not to say it.
+                // The line is used even if the history cannot be written.
                 if let Err(error) = editor.append_history(history) {
                     tracing::debug!(%error, "could not remember a line");
                 }
@@ -95,8 +95,7 @@ fn read(
     told.send(said).is_ok() && !ended
 }
 
-/// Takes up what was typed in earlier chats; a file that others could read or have written is not
-/// used.
+/// Loads the history of earlier chats; a file that other users could read or write is not used.
 fn remember(editor: &mut rustyline::Editor<Assistant, FileHistory>, history: &Path) {
     match private::check_file(history) {
         Ok(_) => {

@@ -1,43 +1,40 @@
-//! What a line is: a heading, a point of a list, the beginning of a block of code.
+//! The block that a line begins: a heading, a list item, a code block.
 
-/// How many bytes of a line are waited for before it is taken for a paragraph.
+/// A line without a recognised mark in this many bytes is a paragraph.
 const LONGEST_MARK: usize = 200;
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
-    /// Words.
     Paragraph,
-    /// Nothing.
     Blank,
-    /// A heading of this level, from 1.
+    /// The level, from 1.
     Heading(usize),
-    /// A point of a list, with its mark.
+    /// A list item, with its mark.
     Item(String),
-    /// Somebody else's words, cited so many times over.
+    /// A quote, with its nesting depth.
     Quote(usize),
-    /// A line across.
+    /// A horizontal rule.
     Rule,
-    /// The beginning of a block of code: the mark that ends it, and how often it must stand there.
+    /// The opening fence of a code block: the character and the length of the closing one.
     Fence(char, usize),
-    /// A row of a table, shown as it is.
+    /// A table row, shown unchanged.
     Row,
 }
 
-/// How a line begins: so many columns of blanks, what it is, and the bytes that say so, the blanks
-/// included.
+/// The beginning of a line: its indent in columns, its kind, and the bytes of the mark including the
+/// indent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// Blanks before it.
     pub indent: usize,
     pub block: Block,
-    /// Bytes of its mark.
+    /// The bytes of the indent and the mark.
     pub length: usize,
 }
 
-/// How `line` begins; `None` while that depends on what follows. `over` says that all of the line
-/// is there. Lines that are long are decided on by their first [`LONGEST_MARK`] bytes, so that it
-/// never matters how much of them is there.
+/// Classifies `line`; `None` if more of it is needed. `over` means that the line is complete. A
+/// long line is classified by its first [`LONGEST_MARK`] bytes, so the result does not depend on how
+/// much has arrived.
 pub fn open(line: &str, over: bool) -> Option<Opening> {
     if line.len() > LONGEST_MARK {
         let known = &line[..boundary(line, LONGEST_MARK)];
@@ -46,7 +43,7 @@ pub fn open(line: &str, over: bool) -> Option<Opening> {
     read(line, over)
 }
 
-/// The last place at or before `most` where a text of more bytes can be cut.
+/// The last character boundary at or before `most`.
 pub fn boundary(text: &str, most: usize) -> usize {
     (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
@@ -60,13 +57,13 @@ fn read(line: &str, over: bool) -> Option<Opening> {
         return if over { opening(Block::Blank, 0) } else { None };
     };
     let run = rest.chars().take_while(|c| *c == first).count();
-    // Whether what follows the run is known.
+    // Whether the character after the run is known.
     let ended = over || rest.len() > run * first.len_utf8();
     match first {
         '#' if !ended => None,
         '#' if run <= 6 && rest[run..].starts_with(' ') => {
             let blanks = rest[run..].len() - rest[run..].trim_start_matches(' ').len();
-            // Further blanks may follow.
+            // More spaces may follow.
             (over || rest.len() > run + blanks).then_some(())?;
             opening(Block::Heading(run), run + blanks)
         }
@@ -75,7 +72,7 @@ fn read(line: &str, over: bool) -> Option<Opening> {
             if !over {
                 return None;
             }
-            // An inline code span that begins a line has its end in the same line.
+            // A code span at the beginning of a line ends in the same line.
             if rest[run..].contains('`') {
                 words()
             } else {
@@ -133,8 +130,8 @@ fn mark_and_blanks(rest: &str, mark: usize) -> usize {
     mark + rest[mark..].len() - rest[mark..].trim_start_matches(' ').len()
 }
 
-/// Whether `line`, all of it, ends a block of code that was begun with `length` of `mark`; `None`
-/// while that depends on what follows.
+/// Whether `line` closes a code block opened by `length` times `mark`; `None` if more of the line is
+/// needed.
 pub fn closes(line: &str, mark: char, length: usize, over: bool) -> Option<bool> {
     let rest = line.trim_start_matches(' ');
     let run = rest.chars().take_while(|c| *c == mark).count();

@@ -1,34 +1,33 @@
-//! What is within a line: emphasis, code, links.
+//! Inline Markdown: emphasis, code, links.
 //!
-//! A mark counts only together with the one that ends it, so what is not ended is shown as it was
-//! written. The search for it ends with the line, or [`WINDOW`] bytes on: a text that comes in
-//! pieces waits no longer than that. Whatever is decided is decided by the text alone, never by
-//! where a piece ended.
+//! A mark counts only with its closing mark; an unclosed one is shown as written. The search for the
+//! closing mark ends with the line or after [`WINDOW`] bytes, so streamed text never waits longer.
+//! Every decision depends on the text alone, never on where a piece ended.
 
 use super::block::boundary;
 use super::style::Style;
 
-/// How far the end of a span is looked for, in bytes.
+/// The longest span, in bytes.
 const WINDOW: usize = 600;
 
-/// How deep spans lie in each other.
+/// The deepest nesting of spans.
 const DEPTH: usize = 4;
 
-/// What the text begins with.
+/// The parse of the beginning of a text.
 #[derive(Debug, PartialEq)]
 pub enum Step {
-    /// That depends on what follows.
+    /// More text is needed.
     Need,
-    /// So many bytes, looking so.
+    /// This many bytes, as styled text.
     Shown(usize, Vec<(String, Style)>),
 }
 
-/// What is known of a text that is still coming.
+/// A text that may be incomplete.
 #[derive(Debug, Clone, Copy)]
 struct Text<'a> {
-    /// As far as it is looked at.
+    /// The examined part.
     known: &'a str,
-    /// Whether nothing follows, or nothing that is looked at.
+    /// Whether nothing follows, or nothing that is examined.
     over: bool,
 }
 
@@ -40,7 +39,7 @@ impl<'a> Text<'a> {
         Self { known: &text[..boundary(text, WINDOW)], over: true }
     }
 
-    /// The character at `at`: `Err` where it is not known yet.
+    /// The character at `at`; `Err` if it has not arrived yet.
     fn at(self, at: usize) -> Result<Option<char>, ()> {
         match self.known[at..].chars().next() {
             Some(c) => Ok(Some(c)),
@@ -49,13 +48,13 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// How often `mark` stands at `at`, one after the other.
+    /// The length of the run of `mark` at `at`.
     fn run(self, at: usize, mark: char) -> Result<usize, ()> {
         let length = self.known[at..].chars().take_while(|c| *c == mark).count();
         self.at(at + length).map(|_| length)
     }
 
-    /// Where `end` next stands at or after `from`: `Ok(None)` where it does not.
+    /// The offset of `end` at or after `from`.
     fn find(self, from: usize, end: &str) -> Result<Option<usize>, ()> {
         match self.known[from..].find(end) {
             Some(at) => Ok(Some(from + at)),
@@ -65,13 +64,13 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What `text` begins with, which is not empty and holds no line break; `before` is the character
-/// before it, and `over` says that the line ends with it.
+/// Parses the beginning of `text`, which is not empty and has no line break. `before` is the preceding
+/// character; `over` means that the line ends with `text`.
 pub fn step(text: &str, before: Option<char>, style: Style, over: bool) -> Step {
     read(Text::window(text, over), before, style, 0).unwrap_or(Step::Need)
 }
 
-/// The whole of a line, or of a span's inside.
+/// Parses a complete line, or the inside of a span.
 fn spans(text: &str, style: Style, depth: usize) -> Vec<(String, Style)> {
     let (mut found, mut at, mut before) = (Vec::new(), 0, None);
     while at < text.len() {
@@ -96,7 +95,7 @@ fn read(text: Text<'_>, before: Option<char>, style: Style, depth: usize) -> Res
         _ => None,
     };
     Ok(span.unwrap_or_else(|| {
-        // Marks that mean nothing are taken together, or the rest of them would be looked at anew.
+        // A run of literal marks is taken at once, so that it is not examined again mark by mark.
         let length = match first {
             '*' | '_' | '~' | '`' => text.known.chars().take_while(|c| *c == first).count(),
             _ => first.len_utf8(),
@@ -120,7 +119,7 @@ fn code(text: Text<'_>, style: Style) -> Result<Option<Step>, ()> {
     Ok(Some(Step::Shown(end + length, vec![(shown.to_owned(), look)])))
 }
 
-/// Where the marks stand that end a code span begun with `length` of them.
+/// The offset of the marks that close a code span opened by `length` backticks.
 fn code_end(text: Text<'_>, mut at: usize, length: usize) -> Result<Option<usize>, ()> {
     while let Some(found) = text.find(at, "`")? {
         let run = text.run(found, '`')?;
@@ -161,7 +160,7 @@ fn emphasis(
     Ok(Some(Step::Shown(end + length, inside)))
 }
 
-/// Where the marks stand that end an emphasis begun with `length` of them.
+/// The offset of the marks that close an emphasis opened by `length` marks.
 fn emphasis_end(text: Text<'_>, length: usize, mark: char) -> Result<Option<usize>, ()> {
     let mut at = length;
     let mut before = mark;
@@ -181,7 +180,7 @@ fn emphasis_end(text: Text<'_>, length: usize, mark: char) -> Result<Option<usiz
             let run = text.run(at, mark)?;
             let closes = !before.is_whitespace() && at > length;
             let word_goes_on = mark == '_' && text.at(at + run)?.is_some_and(char::is_alphanumeric);
-            // `**a *b* c**`: one mark alone does not end two, and two do not end one.
+            // `**a *b* c**`: a single mark does not close a double one, nor the reverse.
             let fits = run == length || (run == 3 && length < 3);
             if closes && fits && !word_goes_on {
                 return Ok(Some(at + run - length));
@@ -196,7 +195,7 @@ fn emphasis_end(text: Text<'_>, length: usize, mark: char) -> Result<Option<usiz
     Ok(None)
 }
 
-/// `[words](address)`, `[[Note]]`, and both with a `!` before.
+/// Parses `[words](address)` and `[[Note]]`, both also with a preceding `!`.
 fn link(text: Text<'_>, open: usize, style: Style, depth: usize) -> Result<Option<Step>, ()> {
     if text.at(open + 1)? == Some('[') {
         let end = text.find(open + 2, "]]")?.map(|end| end + 2);
@@ -213,7 +212,7 @@ fn link(text: Text<'_>, open: usize, style: Style, depth: usize) -> Result<Optio
         return Ok(None);
     }
     let mut shown = spans(words, style.with(Style::UNDERLINE), depth + 1);
-    // Where a link leads is always shown: a terminal cannot be asked.
+    // The address is always shown: a terminal has no tooltip.
     if words != address {
         shown.push((format!(" ({address})"), style.with(Style::DIM)));
     }

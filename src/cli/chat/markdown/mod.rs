@@ -1,10 +1,10 @@
-//! Markdown for a terminal, as it comes.
+//! Streaming Markdown for a terminal.
 //!
-//! Light: what a model writes in a chat, each line as soon as it can be told what it is, each word as
-//! soon as it has ended. Tables and code keep their lines. What is put out depends on the text
-//! alone, never on how it was cut into pieces: a property holds that.
+//! Supports the Markdown that models write in chats. A line is shown as soon as its kind is known, a
+//! word as soon as it is complete. Tables and code are not wrapped. The output depends only on the
+//! text, never on how it was cut into pieces (a property test).
 //!
-//! Reading order: [`style`], [`wrap`], [`block`], [`inline`], then what is here.
+//! Reading order: [`style`], [`wrap`], [`block`], [`inline`], then this file.
 
 mod block;
 mod inline;
@@ -17,43 +17,43 @@ use inline::Step;
 use style::Style;
 use wrap::Wrap;
 
-/// The widest that blanks before a line are kept, in columns.
+/// The deepest indent, in columns.
 const DEEPEST: usize = 24;
 
-/// The longest piece of a line of code that is put out at once, in bytes.
+/// The longest piece of a code line shown at once, in bytes.
 const CODE_PIECE: usize = 400;
 
-/// How a text is shown.
+/// The renderer of one text.
 #[derive(Debug)]
 pub struct Markdown {
     safe: Safe,
-    /// What was said and is not shown yet.
+    /// Text received but not shown yet.
     rest: String,
     place: Place,
     wrap: Wrap,
-    /// Whether anything was shown.
+    /// Whether anything has been shown.
     begun: bool,
-    /// An empty line is due before what comes next.
+    /// An empty line is due before the next output.
     blank: bool,
 }
 
-/// Where in the text we are.
+/// The state of the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// At the beginning of a line.
     Line,
-    /// Within words that look so, after this character.
+    /// Within a paragraph, in this style, after this character.
     Words(Style, Option<char>),
-    /// In a row of a table.
+    /// In a table row.
     Row,
-    /// At the beginning of a line of code that ends with so many of a mark.
+    /// At the beginning of a line of a code block with this fence.
     CodeLine(char, usize),
-    /// Within a line of it.
+    /// Within such a line.
     Code(char, usize),
 }
 
 impl Markdown {
-    /// Nothing yet, on lines of `width` columns.
+    /// A renderer for lines of `width` columns.
     pub fn new(width: usize) -> Self {
         Self {
             safe: Safe::default(),
@@ -65,7 +65,7 @@ impl Markdown {
         }
     }
 
-    /// One more piece of the text; what can be shown now.
+    /// Adds a piece of the text; returns the part that can be shown.
     pub fn push(&mut self, piece: &str) -> String {
         self.safe.push(piece, &mut self.rest);
         let mut out = String::new();
@@ -73,7 +73,7 @@ impl Markdown {
         out
     }
 
-    /// The text is over: what is left of it, its last line ended.
+    /// Ends the text; returns the rest, with its last line ended.
     pub fn finish(&mut self) -> String {
         let mut out = String::new();
         self.go_on(true, &mut out);
@@ -99,7 +99,7 @@ impl Markdown {
             }
             let Some(taken) = self.take(line, over, out) else { break };
             at += taken;
-            // The line was taken to its end.
+            // The line was consumed.
             if taken == line.len() && ended {
                 at += 1;
                 self.end_line(out);
@@ -110,7 +110,7 @@ impl Markdown {
         self.rest = rest[at..].to_owned();
     }
 
-    /// Shows the beginning of a line; how much of it that was, `None` while more must be known.
+    /// Shows the beginning of a line; returns its length, or `None` if more text is needed.
     fn take(&mut self, line: &str, over: bool, out: &mut String) -> Option<usize> {
         match self.place {
             Place::Line => {
@@ -196,10 +196,10 @@ impl Markdown {
         opening.length
     }
 
-    /// A line is over.
+    /// Ends a line.
     fn end_line(&mut self, out: &mut String) {
         self.place = match self.place {
-            // An empty one, shown when something follows.
+            // An empty line, shown when something follows.
             Place::Line => return,
             Place::CodeLine(mark, length) | Place::Code(mark, length) => {
                 out.push('\n');
@@ -217,7 +217,7 @@ impl Markdown {
     }
 }
 
-/// How much of a line that is shown as it is can be put out: all of it, or a piece of fixed length.
+/// The length of an unwrapped line that can be shown: all of it, or a piece of fixed length.
 fn whole(line: &str, over: bool) -> Option<usize> {
     match line.len() > CODE_PIECE {
         true => Some(block::boundary(line, CODE_PIECE)),

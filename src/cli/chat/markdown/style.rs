@@ -1,34 +1,34 @@
-//! How a piece of text looks.
+//! Terminal styles.
 
 use std::fmt::Write as _;
 
-/// Looks that add up.
+/// A set of styles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style(u16);
 
 impl Style {
-    /// As it is.
+    /// No style.
     pub const PLAIN: Self = Self(0);
-    /// Strong.
+    /// Strong text.
     pub const BOLD: Self = Self(1);
-    /// Less than the rest.
+    /// Secondary text.
     pub const DIM: Self = Self(2);
-    /// Emphasised.
+    /// Emphasised text.
     pub const ITALIC: Self = Self(4);
-    /// Underlined.
+    /// Addresses and the like.
     pub const UNDERLINE: Self = Self(8);
-    /// Struck through.
+    /// Struck-through text.
     pub const STRIKE: Self = Self(16);
     /// Code, and links into the vault.
     pub const CYAN: Self = Self(32);
-    /// What is well, or new.
+    /// Success, or added lines.
     pub const GREEN: Self = Self(64);
-    /// What failed, or goes.
+    /// Failure, or removed lines.
     pub const RED: Self = Self(128);
-    /// What to look at.
+    /// Warnings.
     pub const YELLOW: Self = Self(256);
 
-    /// Each look and its number among the terminal's.
+    /// Each style and its SGR code.
     const CODES: [(Self, u8); 9] = [
         (Self::BOLD, 1),
         (Self::DIM, 2),
@@ -41,13 +41,13 @@ impl Style {
         (Self::YELLOW, 33),
     ];
 
-    /// Both looks.
+    /// The union.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Appends `text` looking so; every look is ended with it.
+    /// Appends `text` in this style, and resets the style after it.
     pub fn paint(self, text: &str, out: &mut String) {
         if self == Self::PLAIN || text.is_empty() {
             out.push_str(text);
@@ -61,7 +61,7 @@ impl Style {
         let _ = write!(out, "m{text}\u{1b}[0m");
     }
 
-    /// `text`, looking so.
+    /// `text` in this style.
     pub fn painted(self, text: &str) -> String {
         let mut out = String::new();
         self.paint(text, &mut out);

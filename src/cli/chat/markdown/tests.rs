@@ -9,7 +9,7 @@ fn shown(text: &str, width: usize) -> String {
     out
 }
 
-/// As [`shown`], with `⟨…⟩` for what looks otherwise.
+/// As [`shown`], with `⟨…⟩` around styled text.
 fn marked(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in shown(text, 40).split('\u{1b}').enumerate() {
@@ -81,7 +81,7 @@ fn a_word_is_shown_when_it_has_ended_and_a_mark_when_its_end_is_there() {
     assert_eq!(markdown.push("ld **bo"), " world");
     assert_eq!(markdown.push("ld** x"), " \u{1b}[1mbold\u{1b}[0m");
     assert_eq!(markdown.finish(), " x\n");
-    // The end of a mark is not waited for for ever.
+    // The renderer does not wait forever for a closing mark.
     let mut markdown = Markdown::new(40);
     let out = markdown.push(&format!("**{}", "word ".repeat(200)));
     assert!(out.starts_with("**word word"), "{out}");
@@ -96,7 +96,7 @@ fn what_steers_a_terminal_does_not_come_through() {
     assert!(!out.contains(['\r', '\u{202e}', '\u{9b}', '\u{7}']), "{out:?}");
 }
 
-/// Markdown as it might come, its marks in all kinds of disorder.
+/// Markdown with its marks in any order.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z]{1,9}",

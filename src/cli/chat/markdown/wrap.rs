@@ -1,27 +1,27 @@
-//! Words onto lines of a width.
+//! Wraps words to a width.
 
 use unicode_width::UnicodeWidthChar as _;
 
 use super::style::Style;
 
-/// The narrowest that words are wrapped to, in columns.
+/// The narrowest width for words, in columns.
 const NARROWEST: usize = 8;
 
-/// Lines that are being filled. A word is put out when it has ended, so a word never moves.
+/// The line being filled. A word is shown when it is complete, so it never moves.
 #[derive(Debug)]
 pub struct Wrap {
     width: usize,
-    /// What each further line of the block begins with, and how wide that is.
+    /// The prefix of each continuation line, and its width.
     hanging: (String, usize),
     column: usize,
-    /// Blanks before the word.
+    /// Spaces before the word.
     blanks: usize,
     word: Vec<(char, Style)>,
     word_width: usize,
 }
 
 impl Wrap {
-    /// Nothing yet, on lines of `width` columns.
+    /// Wraps to `width` columns.
     pub fn new(width: usize) -> Self {
         Self {
             width,
@@ -33,14 +33,14 @@ impl Wrap {
         }
     }
 
-    /// Begins a block: `mark` now, and `hanging` before each further line of it. Both are as wide.
+    /// Begins a block: `mark` now, and `hanging`, of the same width, before each continuation line.
     pub fn begin(&mut self, mark: &str, hanging: String, width: usize, out: &mut String) {
         out.push_str(mark);
         self.column = width;
         self.hanging = (hanging, width);
     }
 
-    /// One more character of the text.
+    /// Adds a character.
     pub fn push(&mut self, c: char, style: Style, out: &mut String) {
         if c == ' ' {
             self.end_word(out);
@@ -48,7 +48,7 @@ impl Wrap {
             return;
         }
         let width = c.width().unwrap_or(0);
-        // Scripts without blanks between words may be broken between any two characters.
+        // Wide scripts have no spaces between words and may be broken between any two characters.
         if width > 1 {
             self.end_word(out);
         }
@@ -59,7 +59,7 @@ impl Wrap {
         }
     }
 
-    /// The word is over.
+    /// Ends the word.
     pub fn end_word(&mut self, out: &mut String) {
         if self.word.is_empty() {
             return;
@@ -87,7 +87,7 @@ impl Wrap {
         self.column += std::mem::take(&mut self.word_width);
     }
 
-    /// The line is over.
+    /// Ends the line.
     pub fn end_line(&mut self, out: &mut String) {
         self.end_word(out);
         out.push('\n');
@@ -95,7 +95,7 @@ impl Wrap {
         self.hanging = (String::new(), 0);
     }
 
-    /// Columns for words on a line of the block.
+    /// The columns available for words.
     fn room(&self) -> usize {
         self.width.saturating_sub(self.hanging.1).max(NARROWEST)
     }

@@ -20,13 +20,13 @@ const LONGEST_REST: Duration = Duration::from_secs(600);
 
 /// Whether calls currently run without blocking, for all connections together.
 #[derive(Debug)]
-pub struct Glances {
+pub struct Throttle {
     begun: Instant,
     /// End of the pause, in microseconds since `begun`.
     none_until: AtomicU64,
 }
 
-impl Glances {
+impl Throttle {
     /// Allows calls from `now` on.
     #[must_use]
     pub fn new(now: Instant) -> Self {
@@ -70,17 +70,17 @@ mod tests {
     #[test]
     fn a_long_one_is_followed_by_none_for_a_hundred_times_as_long() {
         let start = Instant::now();
-        let glances = Glances::new(start);
+        let throttle = Throttle::new(start);
         let after = |milliseconds| start + Duration::from_millis(milliseconds);
-        glances.took(start, LONGEST);
-        assert!(glances.may_be(start), "as long as one may take is not too long");
-        glances.took(after(1), Duration::from_millis(20));
-        assert!(!glances.may_be(after(1)) && !glances.may_be(after(2_000)));
-        assert!(glances.may_be(after(2_001)));
+        throttle.took(start, LONGEST);
+        assert!(throttle.may_be(start), "as long as one may take is not too long");
+        throttle.took(after(1), Duration::from_millis(20));
+        assert!(!throttle.may_be(after(1)) && !throttle.may_be(after(2_000)));
+        assert!(throttle.may_be(after(2_001)));
         // The longest rest counts, whichever came last.
-        glances.took(after(3_000), Duration::from_secs(1_000));
-        glances.took(after(3_000), Duration::from_millis(6));
-        assert!(!glances.may_be(after(602_999)));
-        assert!(glances.may_be(after(603_000)));
+        throttle.took(after(3_000), Duration::from_secs(1_000));
+        throttle.took(after(3_000), Duration::from_millis(6));
+        assert!(!throttle.may_be(after(602_999)));
+        assert!(throttle.may_be(after(603_000)));
     }
 }

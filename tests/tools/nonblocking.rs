@@ -12,7 +12,7 @@ use crate::vault::{TestVault, vault};
 
 type Called = Result<Answer<Value>, ToolError>;
 
-fn glance(vault: &TestVault, tool: &str, arguments: &Value) -> Option<Called> {
+fn nonblocking(vault: &TestVault, tool: &str, arguments: &Value) -> Option<Called> {
     attempt(|| vault.call(tool, arguments))
 }
 
@@ -27,8 +27,8 @@ fn ground() -> TestVault {
 }
 
 #[test]
-fn a_glance_sees_what_a_look_sees() {
-    if !can(Ability::Glances) {
+fn a_nonblocking_call_answers_as_a_blocking_one() {
+    if !can(Ability::NonBlockingReads) {
         return;
     }
     let vault = ground();
@@ -53,15 +53,15 @@ fn a_glance_sees_what_a_look_sees() {
         // A first look may change when a file was looked at last.
         let _ = vault.call(tool, &arguments);
         let looked = vault.call(tool, &arguments);
-        let seen = glance(&vault, tool, &arguments);
+        let seen = nonblocking(&vault, tool, &arguments);
         assert_eq!(seen, Some(looked), "{tool} {arguments}");
     }
 }
 
-/// Whatever might have to wait for the disk, or for another, is left to who may wait.
+/// A call that might wait for the disk or another thread is refused.
 #[test]
-fn what_takes_more_than_a_glance_is_left() {
-    if !can(Ability::Glances) || !can(Ability::SymbolicLinks) || !can(Ability::HardLinks) {
+fn a_call_that_would_block_is_refused() {
+    if !can(Ability::NonBlockingReads) || !can(Ability::SymbolicLinks) || !can(Ability::HardLinks) {
         return;
     }
     let vault = ground();
@@ -72,19 +72,19 @@ fn what_takes_more_than_a_glance_is_left() {
         let arguments = json!({"path": path});
         let looked = vault.call("read_file", &arguments);
         assert_eq!(looked.is_ok(), vault.exists(path), "{path}");
-        assert_eq!(glance(&vault, "read_file", &arguments), None, "{path}");
+        assert_eq!(nonblocking(&vault, "read_file", &arguments), None, "{path}");
     }
-    // What others have changed and nobody has taken in yet.
+    // Pending events of other programs' changes.
     let (note, arguments) = ("Projects/Deep/other.md", json!({"path": "Projects/Deep/other.md"}));
     for round in 0..50 {
         let text = format!("round {round} {}\n", "x".repeat(round));
         vault.put(note, &text);
-        if let Some(seen) = glance(&vault, "read_file", &arguments) {
+        if let Some(seen) = nonblocking(&vault, "read_file", &arguments) {
             assert_eq!(seen.expect("it is there").data["content"], text, "never an old one");
         }
         vault.put(&format!("New {round}.md"), "new");
         let listed =
-            glance(&vault, "list_files", &json!({"pattern": "New *", "max_results": 1000}));
+            nonblocking(&vault, "list_files", &json!({"pattern": "New *", "max_results": 1000}));
         if let Some(listed) = listed {
             assert_eq!(listed.expect("a list").data["total"], round + 1);
         }
@@ -93,19 +93,19 @@ fn what_takes_more_than_a_glance_is_left() {
 }
 
 #[test]
-fn where_changes_are_not_told_a_list_takes_more_than_a_glance() {
-    if !can(Ability::Glances) {
+fn without_events_a_listing_blocks() {
+    if !can(Ability::NonBlockingReads) {
         return;
     }
     let vault = vault(&[("a.md", "a")]);
-    assert_eq!(glance(&vault, "list_files", &json!({})), None);
+    assert_eq!(nonblocking(&vault, "list_files", &json!({})), None);
     assert_eq!(vault.ok("list_files", json!({}))["total"], 1);
 }
 
-/// A slow disk is waited for by those alone who want something of it.
+/// A slow disk delays only the callers that read from it.
 #[test]
-fn what_the_system_does_not_have_in_memory_is_left() {
-    if !can(Ability::Glances) {
+fn a_text_outside_the_page_cache_is_refused() {
+    if !can(Ability::NonBlockingReads) {
         return;
     }
     let vault = ground();
@@ -118,18 +118,18 @@ fn what_the_system_does_not_have_in_memory_is_left() {
         file.sync_all().expect("on the disk");
         vault.ok("list_files", json!({}));
         vault.ok("get_file_info", json!({"path": "top.md"}));
-        let was_seen = glance(&vault, "read_file", &arguments).is_some();
+        let was_seen = nonblocking(&vault, "read_file", &arguments).is_some();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("advised");
-        is_left = was_seen && glance(&vault, "read_file", &arguments).is_none();
+        is_left = was_seen && nonblocking(&vault, "read_file", &arguments).is_none();
         if is_left {
             break;
         }
     }
     assert!(is_left, "the system never let go of the file's text");
-    // A glance is left, too, where another thread just takes in a change.
+    // It is also refused while another thread applies a change.
     let seen = (0..100).find_map(|_| {
         vault.ok("read_file", arguments.clone());
-        glance(&vault, "read_file", &arguments)
+        nonblocking(&vault, "read_file", &arguments)
     });
     let seen = seen.expect("now it has it in memory");
     assert!(seen.expect("it is there").text.contains("round"));

@@ -1,20 +1,19 @@
 //! From a file to a workflow: its YAML, what each key may hold, and each step against the tool that it calls.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 
 use super::needs::{self, At, Place};
 use super::{Does, Input, OnError, Slot, Step, ToolFacts, Tools, Workflow};
-use crate::bases::ast::Expression;
 use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
 use crate::bases::duration;
 use crate::bases::nearest::nearest;
-use crate::bases::parse::{self, Options};
-use crate::bases::template::{Purpose, Template};
+
 use crate::note::yaml::{self, Content, Node};
 use crate::organize::rules_file;
+
+mod values;
 
 /// The longest definition, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -523,113 +522,7 @@ impl Reader<'_> {
             }
         }
     }
-
-    fn condition(&mut self, node: &Node, at: &At<'_>) -> Option<Arc<Expression>> {
-        if let Some(Json::Bool(value)) = node.scalar() {
-            return parse::parse(if value { "true" } else { "false" }, OPTIONS).ok().map(Arc::new);
-        }
-        let Some(source) = node.text() else {
-            self.wrong(
-                node,
-                "`when` has to be an expression",
-                "write `when: steps.find.data.total > 0`",
-            );
-            return None;
-        };
-        // Both ways of writing it are taken, since values beside it stand in braces.
-        let bare = source.trim();
-        let inner = bare.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
-        let offset = inner.map_or(0, |_| source.find("{{").unwrap_or(0) + 2);
-        let source = match inner {
-            Some(inner) if !inner.contains("{{") => inner,
-            _ => source,
-        };
-        match parse::parse(source, OPTIONS) {
-            Ok(expression) => {
-                let expression = Arc::new(expression);
-                self.look(&expression, node, offset, at);
-                Some(expression)
-            }
-            Err(error) => {
-                self.faults.push(self.moved(error, node, offset));
-                None
-            }
-        }
-    }
-
-    /// A value with its templates.
-    fn slot(&mut self, node: &Node, at: &At<'_>) -> Slot {
-        match &node.content {
-            Content::Scalar { text, .. } if text.contains("{{") => {
-                self.template(node, at).map_or(Slot::Value(Json::Null), Slot::Template)
-            }
-            Content::Scalar { .. } => Slot::Value(value(node)),
-            Content::List(items) => {
-                let slots: Vec<Slot> = items.iter().map(|item| self.slot(item, at)).collect();
-                match slots.iter().all(|slot| matches!(slot, Slot::Value(_))) {
-                    true => Slot::Value(value(node)),
-                    false => Slot::List(slots),
-                }
-            }
-            Content::Mapping(pairs) => {
-                let entries = pairs.iter().map(|(key, value)| {
-                    (key.text().unwrap_or_default().to_owned(), self.slot(value, at))
-                });
-                let entries: Vec<_> = entries.collect();
-                match entries.iter().all(|(_, slot)| matches!(slot, Slot::Value(_))) {
-                    true => Slot::Value(value(node)),
-                    false => Slot::Object(entries),
-                }
-            }
-        }
-    }
-
-    fn template(&mut self, node: &Node, at: &At<'_>) -> Option<Template> {
-        let Some(source) = node.text() else {
-            self.wrong(node, "this has to be a text", "");
-            return None;
-        };
-        match Template::parse(source, Purpose::Text) {
-            Ok(template) => {
-                for (expression, offset) in template.expressions() {
-                    self.look(expression, node, offset as usize, at);
-                }
-                Some(template)
-            }
-            Err(error) => {
-                self.faults.push(self.moved(error, node, 0));
-                None
-            }
-        }
-    }
-
-    /// Checks an expression that stands `offset` bytes into the text of a node.
-    fn look(&mut self, expression: &Expression, node: &Node, offset: usize, at: &At<'_>) {
-        let (used, found) = needs::look(expression, at);
-        for diagnostic in found {
-            let moved = self.moved(diagnostic, node, offset);
-            match moved.severity {
-                Severity::Error => self.faults.push(moved),
-                Severity::Warning => self.warnings.push(moved),
-            }
-        }
-        for (name, span) in used {
-            let start = node.place(self.text, offset + span.start as usize) as u32;
-            let end = node.place(self.text, offset + span.end as usize) as u32;
-            self.places.push(Place { step: at.step, needs: name, at: start..end.max(start) });
-        }
-    }
-
-    /// What was said of an expression or template, said of the file that holds it.
-    fn moved(&self, diagnostic: Diagnostic, node: &Node, offset: usize) -> Diagnostic {
-        let start = node.place(self.text, offset + diagnostic.at.start as usize);
-        let end = node.place(self.text, offset + diagnostic.at.end as usize).max(start);
-        diagnostic.moved_to(self.text, start as u32..end as u32)
-    }
 }
-
-const OPTIONS: Options =
-    Options { allows_extensions: true, is_summary: false, is_in_template: false };
 
 const NAME_HINT: &str = "use letters, digits and `_`, and begin with a letter";
 

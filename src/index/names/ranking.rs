@@ -1,75 +1,75 @@
-//! How near what was asked is to each name: by its words, the rare ones most, in any order.
+//! Compares a requested name with all names, by its words in any order; rare words count most.
 //!
-//! In two steps. The words that were said, and the same in the plural, say whose name holds all of them. Words
-//! that are merely alike, how rare each is, and what is alike by its letters alone make a score, which ranks
-//! what is suggested and never decides what is meant.
+//! Two steps: [`Matcher`] finds the names that contain all requested words, or their plurals. [`Ranking`] scores
+//! names with similar words or letters; the score ranks suggestions and never resolves a name.
 
 use std::collections::HashMap;
 
 use super::asked::{Asked, MOST_WORDS};
 use super::likeness::{Bag, Likeness, Pairs, letters};
-use super::table::{Known, Label, Origin, Sound, Table, Word};
+use super::table::{Known, Label, NameKey, Origin, Table, Word};
 use crate::note::spoken;
 use crate::vault::View;
 
-/// What a word that is only said around names counts for, beside others.
+/// The weight of a filler word.
 const FILLER: f64 = 0.15;
 
-/// What a word of a folder counts for, beside one of the name.
+/// The weight of a folder's word, relative to a word of the name.
 const FOLDER: f64 = 0.8;
 
-/// Words less alike than this are others.
+/// Less similar words count as different.
 const LEAST_ALIKE: f64 = 0.6;
 
-/// The least likeness by letters of what is offered where nothing is near.
+/// The least similarity by letters of a suggestion if no name is similar by its words.
 pub(super) const FAR_OFF: f64 = 0.45;
 
-/// The same where two words that were said would be one.
+/// The same for two requested words that may be one word of a name.
 const LEAST_ALIKE_AS_ONE: f64 = 0.75;
 
-/// Words that differ in the ending of a verb alone.
+/// The similarity of words that differ only in a verb ending.
 const SAME_STEM: f64 = 0.9;
 
-/// From here on, a word is the one that was said, perhaps in the plural.
+/// The similarity from which words count as equal, such as singular and plural.
 const SAME: f64 = 0.95;
 
-/// How much of a score is how much was said of the name; the rest is how much of what was said is in it.
+/// The share of the score for how much of the name was requested; the rest is for how much of the request the
+/// name contains.
 const OF_THE_NAME: f64 = 0.25;
 
-/// What words that stand beside each other as they were said add, where all do.
+/// The bonus if all words are adjacent as in the request.
 const IN_ORDER: f64 = 0.06;
 
-/// What one of the two ways to compare adds where the other counts.
+/// The bonus that the weaker of the two comparisons adds to the stronger one.
 const BOTH: f64 = 0.05;
 
-/// What was asked, ready to be compared with names.
-pub(super) struct Hearing<'a> {
+/// A request prepared for comparison with names.
+pub(super) struct Matcher<'a> {
     asked: &'a Asked,
     table: &'a Table,
-    /// By the number of a word that has to do with what was said: how alike it is to each word of that.
+    /// For each related word of the table, its similarity to each requested word.
     alike: HashMap<u32, Box<[f64]>>,
-    /// Words that were said as one: which, and the two that they are.
+    /// A requested word that is two words of the table: its position and the two words.
     compounds: Vec<(usize, u32, u32)>,
     said: Vec<SaidWord>,
-    /// Each word that was said and the next as one, which a name may have: `foot notes`.
+    /// Each requested word joined with the next, since a name may have them as one: `foot notes`.
     pairs: Vec<SaidWord>,
 }
 
-impl<'a> Hearing<'a> {
-    /// With the words that were said, one way or another.
+impl<'a> Matcher<'a> {
+    /// Finds the related words of the table.
     pub fn new(asked: &'a Asked, table: &'a Table) -> Self {
         let said = asked.words.iter().map(|word| SaidWord::new(word.clone())).collect();
         let pairs = asked.words.windows(2).map(|pair| SaidWord::new(pair.concat())).collect();
         let (alike, compounds) = (HashMap::new(), Vec::new());
-        let mut hearing = Self { asked, table, alike, compounds, said, pairs };
-        let forms = hearing.said.iter().chain(&hearing.pairs).flat_map(SaidWord::forms);
+        let mut matcher = Self { asked, table, alike, compounds, said, pairs };
+        let forms = matcher.said.iter().chain(&matcher.pairs).flat_map(SaidWord::forms);
         let known: Vec<u32> = forms.filter_map(|form| table.words.number(&form)).collect();
-        known.into_iter().for_each(|word| hearing.hear(word));
-        hearing.find_compounds();
-        hearing
+        known.into_iter().for_each(|word| matcher.hear(word));
+        matcher.find_compounds();
+        matcher
     }
 
-    /// Takes in how alike a word is to each one that was said, if it is.
+    /// Adds a word of the table if it is similar to a requested one.
     fn hear(&mut self, number: u32) {
         let word = self.table.words.get(number);
         let mut alike = [0.0; MOST_WORDS];
@@ -100,20 +100,20 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    /// The words that say a word that was said, perhaps with the one beside it.
+    /// The words of the table that stand for the requested word `at`, alone or with its neighbour.
     fn saying(&self, at: usize) -> impl Iterator<Item = u32> {
         let same = self.alike.iter().filter(move |(_, alike)| alike[at] >= SAME);
         let compounds = self.compounds.iter().filter(move |(said, ..)| *said == at);
         same.map(|(word, _)| *word).chain(compounds.map(|(_, first, _)| *first))
     }
 
-    /// Whether a word has to be in a name that holds all that was said.
+    /// Whether a name must contain the requested word `at`.
     fn counts(&self, at: usize) -> bool {
         let fillers_alone = self.asked.words.iter().all(|word| spoken::is_filler(word));
         fillers_alone || !spoken::is_filler(&self.asked.words[at])
     }
 
-    /// What is called by the rarest of the words that were said: nothing else can hold all of them.
+    /// The files with the rarest requested word: only they can contain all words.
     pub fn may_hold_all(&self) -> Vec<u32> {
         let counting = (0..self.asked.words.len()).filter(|at| self.counts(*at));
         let files = |word: u32| self.table.words.get(word).files.as_slice();
@@ -126,7 +126,7 @@ impl<'a> Hearing<'a> {
         found
     }
 
-    /// Whether all the words that were said are in it, and the numbers of a version or date in their order.
+    /// Whether a label contains all requested words, with the numbers of a version or date in order.
     pub fn holds_all(&self, label: Label<'_>) -> bool {
         let best = self.best(label, |_, _| ());
         let is = |word: &u32, said: &String| *self.table.words.get(*word).text == **said;
@@ -137,8 +137,8 @@ impl<'a> Hearing<'a> {
             && self.asked.numbers.iter().all(stands_there)
     }
 
-    /// How much of each word that was said is in a label. `covered` is told of each of its words how much of
-    /// it was said.
+    /// The similarity of each requested word to its best match in a label. `covered` gets, for each word of the
+    /// label, the share of it that was requested.
     fn best(&self, label: Label<'_>, mut covered: impl FnMut(u32, f64)) -> [f64; MOST_WORDS] {
         let mut best = [0.0_f64; MOST_WORDS];
         for (at, word) in label.words.iter().enumerate() {
@@ -164,14 +164,14 @@ impl<'a> Hearing<'a> {
     }
 }
 
-/// The same with all that is needed for a score.
+/// A matcher with the statistics for scores.
 pub(super) struct Ranking<'a> {
-    hearing: Hearing<'a>,
-    /// Which may be seen, and how often each word is in their names; nothing where all may be.
+    matcher: Matcher<'a>,
+    /// The visible files and the count of each word in their names; `None` if all files are visible.
     part: Option<(Vec<bool>, Vec<u32>)>,
-    /// How many may be seen.
+    /// The number of visible files.
     total: usize,
-    /// How much each word counts that was said.
+    /// The weight of each requested word.
     said_weights: Vec<f64>,
     name: Likeness,
     name_letters: u64,
@@ -180,8 +180,8 @@ pub(super) struct Ranking<'a> {
 }
 
 impl<'a> Ranking<'a> {
-    pub fn new(mut hearing: Hearing<'a>, view: &View) -> Self {
-        let Hearing { asked, table, .. } = hearing;
+    pub fn new(mut matcher: Matcher<'a>, view: &View) -> Self {
+        let Matcher { asked, table, .. } = matcher;
         let seen = || table.all().filter(|(_, known)| view.shows(&known.path));
         let (part, total) = match view.is_all() {
             true => (None, table.count()),
@@ -197,11 +197,11 @@ impl<'a> Ranking<'a> {
         };
         (0..).zip(table.words.iter()).for_each(|(number, word): (u32, &Word)| {
             if !word.files.is_empty() {
-                hearing.hear(number);
+                matcher.hear(number);
             }
         });
         let mut ranking = Self {
-            hearing,
+            matcher,
             part,
             total,
             said_weights: Vec::new(),
@@ -222,11 +222,11 @@ impl<'a> Ranking<'a> {
         self.part.as_ref().is_none_or(|(seen, _)| seen[file as usize])
     }
 
-    /// How often a word is in the names that may be seen.
+    /// The count of a word in the visible names.
     fn count(&self, word: u32) -> u32 {
         match &self.part {
             Some((_, counts)) => counts[word as usize],
-            None => self.hearing.table.words.get(word).names,
+            None => self.matcher.table.words.get(word).names,
         }
     }
 
@@ -239,38 +239,38 @@ impl<'a> Ranking<'a> {
     }
 
     fn weight_of(&self, number: u32) -> f64 {
-        let word = self.hearing.table.words.get(number);
+        let word = self.matcher.table.words.get(number);
         self.weight(&word.text, word.is_filler, self.count(number))
     }
 
-    /// How much of each word that was said the words of a folder have, and those of the folder above it;
-    /// nothing where they have none.
+    /// The similarity of each requested word to the words of a folder and its parents; `None` if there is no
+    /// match.
     pub fn folder(&self, folder: &Known, above: Option<&[f64]>) -> Option<Box<[f64]>> {
         let words = folder.labels.iter().flat_map(|label| label.words);
-        let mut heard = words.filter_map(|word| self.hearing.alike.get(word)).peekable();
+        let mut heard = words.filter_map(|word| self.matcher.alike.get(word)).peekable();
         if heard.peek().is_none() {
             return above.map(Box::from);
         }
-        let said = &self.hearing.asked.words;
+        let said = &self.matcher.asked.words;
         let mut best: Box<[f64]> = above.map_or_else(|| vec![0.0; said.len()].into(), Box::from);
         for alike in heard {
             best.iter_mut().zip(alike).for_each(|(best, alike)| *best = best.max(*alike));
         }
-        // "the first note" says nothing of a folder "Release notes".
+        // "the first note" does not request the folder "Release notes".
         let fillers = best.iter_mut().zip(said).filter(|(_, word)| spoken::is_filler(word));
         fillers.for_each(|(best, _)| *best = 0.0);
         Some(best)
     }
 
-    /// Whether a word that was said is one of a folder's.
+    /// Whether a requested word is a word of the folder.
     pub fn is_said(folder: &[f64]) -> bool {
         folder.iter().any(|alike| *alike >= SAME)
     }
 
-    /// The files that have most of what was said, as far as their single words tell; `inside` are those in
-    /// folders that were said, with what the folders have of it.
+    /// The files with most of the requested words; `inside` are those in requested folders, with the folders'
+    /// share.
     pub fn foremost(&self, most: usize, inside: &[(u32, &[f64])]) -> Vec<u32> {
-        let Hearing { table, alike, compounds, .. } = &self.hearing;
+        let Matcher { table, alike, compounds, .. } = &self.matcher;
         let mut held = vec![0.0_f64; table.len()];
         let worth = |alike: &[f64]| {
             let weights = self.said_weights.iter().zip(alike);
@@ -298,8 +298,8 @@ impl<'a> Ranking<'a> {
         files
     }
 
-    /// How near a file is, 0 to a little over 1; `folder` is how much of what was said the folders above it
-    /// have, and `key` room for the key of the other name.
+    /// The score of a file, from 0 to a little over 1; `folder` is its folders' share of the words, and `key` a
+    /// buffer.
     pub fn score(&self, known: &Known, folder: &[f64], key: &mut String) -> f64 {
         let scores = known.labels.iter().map(|label| {
             let (of_origin, by_letters) = match label.origin {
@@ -308,30 +308,29 @@ impl<'a> Ranking<'a> {
                 Origin::Heading => (0.8, 0.0),
             };
             let concerned = Self::is_said(folder)
-                || label.words.iter().any(|word| self.hearing.alike.contains_key(word));
+                || label.words.iter().any(|word| self.matcher.alike.contains_key(word));
             let by_words = if concerned { self.by_words(label, folder) } else { 0.0 };
             (by_words.max(by_letters) + BOTH * by_words.min(by_letters)) * of_origin
         });
         scores.fold(0.0, f64::max)
     }
 
-    /// The files of which a name may be as near by its letters alone as `least`, in order.
+    /// The files that may reach the score `least` by letters alone, in order.
     pub fn alike_by_letters(&self, least: f64) -> Vec<u32> {
         let least = least.max(LEAST_ALIKE);
-        let may = |sound: &&Sound| {
-            self.bag.most_alike(sound.bag) >= least
-                && self.shares_letters(sound.letters)
-                && self.is_seen(sound.file)
+        let may = |key: &&NameKey| {
+            self.bag.most_alike(key.bag) >= least
+                && self.shares_letters(key.letters)
+                && self.is_seen(key.file)
         };
         let mut files: Vec<u32> =
-            self.hearing.table.sounds().filter(may).map(|sound| sound.file).collect();
+            self.matcher.table.name_keys().filter(may).map(|key| key.file).collect();
         files.sort_unstable();
         files.dedup();
         files
     }
 
-    /// How near a file is by nothing but letters; of what cannot come to `least` this says nothing. `key` is
-    /// room for the key of the other name.
+    /// The score of a file by letters alone; 0 if it cannot reach `least`. `key` is a buffer.
     pub fn score_by_letters(&self, known: &Known, least: f64, key: &mut String) -> f64 {
         let least = least.max(LEAST_ALIKE);
         let scores = known.labels.names().map(|label| {
@@ -341,12 +340,12 @@ impl<'a> Ranking<'a> {
         scores.fold(0.0, f64::max)
     }
 
-    /// How near a file is by letters in any place, where nothing is near by its words. `key` and `pairs` are room for
-    /// the key of the other name and its pairs.
+    /// The similarity of a file's names by letters in any place, for requests that no name is similar to by its words.
+    /// `key` and `pairs` are buffers.
     pub fn score_far_off(&self, known: &Known, key: &mut String, pairs: &mut Pairs) -> f64 {
         let scores = known.labels.names().map(|label| {
             let of_origin = if label.origin == Origin::Alias { 0.99 } else { 1.0 };
-            self.hearing.table.words.write_key(label, key);
+            self.matcher.table.words.write_key(label, key);
             pairs.set(key);
             self.pairs.alike(pairs).max(self.name.with(key, FAR_OFF)) * of_origin
         });
@@ -355,7 +354,7 @@ impl<'a> Ranking<'a> {
 
     fn by_words(&self, label: Label<'_>, folder: &[f64]) -> f64 {
         let (mut own, mut all) = (0.0, 0.0);
-        let best = self.hearing.best(label, |word, covered| {
+        let best = self.matcher.best(label, |word, covered| {
             let weight = self.weight_of(word);
             own += weight * covered;
             all += weight;
@@ -365,7 +364,7 @@ impl<'a> Ranking<'a> {
             found += weight * best[at].max(folder.get(at).copied().unwrap_or(0.0) * FOLDER);
             sought += weight;
         }
-        let alike = &self.hearing.alike;
+        let alike = &self.matcher.alike;
         let pairs = self.said_weights.len().saturating_sub(1);
         let in_order = (0..pairs).filter(|at| {
             let is = |word: &u32, at: usize| alike.get(word).is_some_and(|it| it[at] >= SAME);
@@ -380,7 +379,7 @@ impl<'a> Ranking<'a> {
     }
 
     fn by_letters(&self, label: Label<'_>, least: f64, key: &mut String) -> f64 {
-        let words = &self.hearing.table.words;
+        let words = &self.matcher.table.words;
         if !self.shares_letters(words.letters(label)) {
             return 0.0;
         }
@@ -388,7 +387,7 @@ impl<'a> Ranking<'a> {
         self.name.with(key, least)
     }
 
-    /// Whether a name of these letters has enough of those that were said.
+    /// Whether a name with these letters can be similar enough.
     fn shares_letters(&self, theirs: u64) -> bool {
         let common = (self.name_letters & theirs).count_ones();
         let fewer = self.name_letters.count_ones().min(theirs.count_ones());
@@ -396,7 +395,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// A word that was said, ready to be compared with every word.
+/// A requested word prepared for comparison with every word.
 struct SaidWord {
     text: String,
     stem: String,
@@ -418,18 +417,18 @@ impl SaidWord {
         }
     }
 
-    /// It, and what it could be in the plural or in the singular.
+    /// The word and its possible plural and singular forms.
     fn forms(&self) -> [String; 8] {
         let (one, stem) = (&self.singular, self.singular.get(..self.singular.len() - 1));
         let other = |ending| format!("{}{ending}", stem.unwrap_or_default());
         let [s, es] = ["s", "es"].map(|ending| format!("{one}{ending}"));
-        // "movies" is not one "movy".
+        // The singular of "movies" is not "movy".
         let plain = self.text.strip_suffix('s').unwrap_or(&self.text).to_owned();
         let many = format!("{}s", self.text);
         [self.text.clone(), one.clone(), plain, many, s, es, other("ies"), other("ves")]
     }
 
-    /// 0 (another word) to 1 (the same), also where one is the beginning of the other.
+    /// The similarity from 0 (different) to 1 (equal); a prefix is similar too.
     fn alike(&self, other: &Word) -> f64 {
         let theirs = &*other.text;
         let (short, long) = (self.text.len().min(theirs.len()), self.text.len().max(theirs.len()));
@@ -441,7 +440,7 @@ impl SaidWord {
         self.alike_as_a_whole(other).max(part)
     }
 
-    /// 0 (another word) to 1 (the same).
+    /// The similarity of the whole words, from 0 (different) to 1 (equal).
     fn alike_as_a_whole(&self, other: &Word) -> f64 {
         let theirs = &*other.text;
         if self.text == theirs {
@@ -449,7 +448,7 @@ impl SaidWord {
         }
         let (short, long) = (self.text.len().min(theirs.len()), self.text.len().max(theirs.len()));
         let differ = (self.letters ^ other.letters).count_ones() as usize;
-        // Of a number every digit counts, and of a short word every letter.
+        // Numbers and short words must match exactly.
         if self.is_number
             || short < 3
             || theirs.starts_with(|c: char| c.is_ascii_digit())
@@ -469,7 +468,7 @@ impl SaidWord {
                 return SAME_STEM;
             }
         }
-        // A change of one letter makes two others differ.
+        // One substitution changes two letters of the set.
         if differ as f64 > 2.0 * (1.0 - LEAST_ALIKE) * long as f64 {
             return 0.0;
         }
