@@ -1342,7 +1342,7 @@ export type PermissionAnswerVaultMeta = {
 
 /** A change. */
 export type PermissionChange = {
-  /** `write`, `create_folder`, `move`, `delete` or `restore`. */
+  /** `write`, `create_folder`, `remove_folder`, `move`, `delete` or `restore`. */
   action: string,
   /** Path from the vault's root; for a move, the destination. */
   path: string,

@@ -292,8 +292,9 @@ describe("the card of a job", () => {
     await told(1, "running", 1, 2);
     expect(text()).toContain("Running: 1 of 2 items");
     expect(root.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("1");
+    daemon.answers.set("_vault/organize/stop", () => ({ job: 1, state: "cancelled", done: 1, total: 2 }));
     await press("Stop");
-    expect(daemon.last.asked("$/cancel_request")).toHaveLength(1);
+    expect(daemon.last.asked("_vault/organize/stop")).toHaveLength(1);
     jobs = [{ job: 1, plan: 7, identity: "one", state: "cancelled", done: 1, total: 2 }];
     await told(1, "cancelled", 1, 2);
     expect(text()).toContain("Stopped after 1 of 2 items");
@@ -350,11 +351,14 @@ describe("the card of a job", () => {
     expect(cards()).toEqual([]);
   });
 
-  it("stands above the field while it runs elsewhere, with no stop, and goes when it is done", async () => {
+  it("stands above the field while it runs elsewhere, is stopped from here, and goes when it is done", async () => {
     await mounted();
     await told(9, "running", 3, 10);
     expect(text()).toContain("Running: 3 of 10 items");
-    expect(button("Stop")).toBeUndefined();
+    daemon.answers.set("_vault/organize/stop", () => ({ job: 9, state: "running", done: 3, total: 10 }));
+    await press("Stop");
+    expect(daemon.last.asked("_vault/organize/stop")).toHaveLength(1);
+    expect(button("Stop")?.disabled).toBe(true);
     jobs = [{ job: 9, plan: 7, identity: "one", state: "completed", done: 10, total: 10 }];
     await told(9, "completed", 10, 10);
     expect(cards()).toEqual([]);

@@ -102,6 +102,7 @@ pub fn word(action: Action) -> &'static str {
     match action {
         Action::Write => "write",
         Action::CreateFolder => "create_folder",
+        Action::RemoveFolder => "remove_folder",
         Action::Move => "move",
         Action::Delete => "delete",
         Action::Restore => "restore",

@@ -83,6 +83,7 @@ pub const KEYS: &[Key] = &[
     key("organize.on_conflict", Takes::Call, Setter::Person),
     key("organize.suffix", Takes::Call, Setter::Person),
     key("organize.archive_folder", Takes::Call, Setter::Person),
+    key("organize.remove_empty_folders", Takes::Call, Setter::Person),
     key("organize.keep_plans_days", Takes::Call, Setter::Person),
     key("organize.keep_jobs", Takes::Call, Setter::Person),
     key("organize.automatic", Takes::Call, Setter::Person),

@@ -157,11 +157,15 @@ impl Editor<'_> {
         if set.as_ref().is_some_and(|set| !set.is_seen_through(self.vault.view())) {
             return Err(UndoError::Unknown(target).into());
         }
-        let since = set.map(|set| Since::undone(target, &set));
+        let since = set.as_ref().map(|set| Since::undone(target, set));
+        let part = set.as_ref().filter(|set| match target {
+            Target::Set(_) => false,
+            Target::Change(one) => is_part(set, |number| number == one.number),
+        });
         let run = |follow: Follow<'_>, review: Review<'_>| {
             self.journal.undo_with(target, force, self.origin, follow, review)
         };
-        self.reviewed(&format!("undo {target}"), since, run, |done| &done.applied)
+        self.reviewed(&format!("undo {target}"), (since, part), run, |done| &done.applied)
     }
 
     /// Undoes the changes of a set with the numbers `only`, all or none, and lets links follow.
@@ -175,10 +179,11 @@ impl Editor<'_> {
         only: &BTreeSet<u32>,
     ) -> Result<(Undone, Followed), EditsError> {
         let since = Some(Since::undone(Target::Set(set.id), set));
+        let part = Some(set).filter(|set| is_part(set, |number| only.contains(&number)));
         let run = |follow: Follow<'_>, review: Review<'_>| {
             self.journal.undo_some(set.id, only, self.origin, follow, review)
         };
-        self.reviewed(title, since, run, |done| &done.applied)
+        self.reviewed(title, (since, part), run, |done| &done.applied)
     }
 
     /// Restores a deleted file or folder, and lets links follow.
@@ -199,7 +204,7 @@ impl Editor<'_> {
             None => None,
         };
         let since = Since::deleted(item, set.as_ref());
-        self.reviewed(&format!("restore `{place}`"), since, run, |done| &done.applied)
+        self.reviewed(&format!("restore `{place}`"), (since, None), run, |done| &done.applied)
     }
 
     /// Runs an undo or a restoration. The gate judges its plan, with the texts that follow, like
@@ -207,7 +212,7 @@ impl Editor<'_> {
     fn reviewed<T>(
         &self,
         title: &str,
-        since: Option<Since>,
+        since: (Option<Since>, Option<&ListedSet>),
         mut run: impl FnMut(Follow<'_>, Review<'_>) -> Result<T, UndoError>,
         applied: impl FnOnce(&T) -> &Applied,
     ) -> Result<(T, Followed), EditsError> {
@@ -238,10 +243,11 @@ impl Editor<'_> {
 
     /// Runs an undo or a restoration, and rewrites in the same change set every link that it would
     /// redirect. A text that the undo itself puts back stays as it was, and so does one that is
-    /// older than what is undone, as far as `since` tells.
+    /// older than what is undone, as far as `since` tells. Where only a part of a set is undone, links keep leading to
+    /// what stays.
     fn following<T>(
         &self,
-        since: Option<Since>,
+        (since, part): (Option<Since>, Option<&ListedSet>),
         mut run: impl FnMut(Follow<'_>) -> Result<T, UndoError>,
     ) -> Result<(T, Followed), UndoError> {
         let mut attempts = 0;
@@ -249,7 +255,8 @@ impl Editor<'_> {
             attempts += 1;
             let mut followed = Followed::default();
             let mut follow = |steps: &[NameStep]| {
-                followed = links::follow_back(self.vault, self.journal, self.index, since, steps);
+                followed =
+                    links::follow_back(self.vault, self.journal, self.index, since, part, steps);
                 followed.merge_into(Vec::new())
             };
             match run(&mut follow) {
@@ -273,6 +280,11 @@ impl Editor<'_> {
             tracing::warn!(%error, "the vault could not be looked through again");
         }
     }
+}
+
+/// Whether a change of the set stays when those with these numbers are undone.
+fn is_part(set: &ListedSet, undone: impl Fn(u32) -> bool) -> bool {
+    set.changes.iter().any(|change| change.undone_by.is_none() && !undone(change.id.number))
 }
 
 /// The file that somebody changed or removed since it was read.

@@ -113,6 +113,10 @@ pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) 
             let effect = Effect { files: 0, ..effect(Action::CreateFolder, path) };
             Proposed { effect, text: None, state: None }
         }
+        Change::RemoveFolder { path } => {
+            let effect = Effect { files: 0, ..effect(Action::RemoveFolder, path) };
+            Proposed { effect, text: None, state: None }
+        }
         Change::Move { from, to } => {
             let from = hidden.get(from).copied().unwrap_or(from);
             let (folder, files) = size(vault, from);

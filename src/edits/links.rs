@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::EditsError;
+use super::put_back;
 use super::rights::{self, ReadOnly};
 use super::since::Since;
 use crate::index::Index;
 use crate::index::links::names::NameChange;
 use crate::index::links::rewrite::{self, Plan};
-use crate::journal::{Change, Journal, NameStep};
+use crate::journal::{Change, Journal, ListedSet, NameStep};
 use crate::note::path::VaultPath;
 use crate::note::path_map::PathMap;
 use crate::vault::{Before, Cancel, Vault};
@@ -19,6 +20,8 @@ pub struct Followed {
     pub names: NameChange,
     /// The link rewrites. Once applied, the new texts are only in the change set.
     pub plan: Plan,
+    /// Texts that a partial undo puts back, with updated links, by the path of their file on disk.
+    pub(super) put_back: Vec<(VaultPath, Vec<u8>)>,
 }
 
 impl Followed {
@@ -49,6 +52,11 @@ impl Followed {
             let before = Before::Revision(revision);
             changes.push(Change::Write { path: path.clone(), content: new, before });
         }
+        let put_back = std::mem::take(&mut self.put_back).into_iter();
+        changes.extend(put_back.map(|(path, content)| {
+            let before = Before::Any;
+            Change::Write { path, content, before }
+        }));
         changes
     }
 }
@@ -64,7 +72,7 @@ pub fn names(vault: &Vault, changes: &[Change]) -> NameChange {
             }
             Change::Move { from, to } => names.moves(&catalogue, from, to),
             Change::Delete { path, .. } => names.goes(&catalogue, path),
-            Change::Write { .. } | Change::CreateFolder { .. } => {}
+            Change::Write { .. } | Change::CreateFolder { .. } | Change::RemoveFolder { .. } => {}
         }
     }
     names
@@ -86,7 +94,7 @@ pub(super) fn follow(
     let names = names(vault, changes);
     // A new note with a new name affects no link, so the vault is not read.
     if names.is_empty() || names.only_adds_new_names(&vault.catalogue()) {
-        return Ok(Followed { names, plan: Plan::default() });
+        return Ok(Followed { names, ..Followed::default() });
     }
     index.links.refresh(cancel).map_err(|_| EditsError::Withdrawn)?;
     let texts = changes.iter().rev().filter_map(|change| match change {
@@ -98,19 +106,21 @@ pub(super) fn follow(
     let mut plan =
         rewrite::follow(&index.links, &names, vault.obsidian().link_format, vault.view(), &written);
     rights::check(vault, &mut plan, read_only)?;
-    Ok(Followed { names, plan })
+    Ok(Followed { names, plan, ..Followed::default() })
 }
 
 /// Plans the link rewrites that follow an undo, in files that the undo does not write itself and
-/// that were written since.
+/// that were written since. `part` is the set of which only a part is undone: its other changes stay, so that links
+/// in older texts keep their targets too, but for those to what comes back.
 pub(super) fn follow_back(
     vault: &Vault,
     journal: &Journal,
     index: &Index,
     since: Option<Since>,
+    part: Option<&ListedSet>,
     steps: &[NameStep],
 ) -> Followed {
-    let mut names = NameChange::default();
+    let (mut names, mut lasting) = (NameChange::default(), NameChange::default());
     let mut written = PathMap::default();
     {
         let catalogue = vault.catalogue();
@@ -120,9 +130,14 @@ pub(super) fn follow_back(
                     names.written(&catalogue, path);
                     written.insert(path.clone(), ());
                 }
-                NameStep::Goes(path) => names.goes(&catalogue, path),
+                NameStep::PutBack { path, .. } => drop(written.insert(path.clone(), ())),
+                NameStep::Goes(path) => {
+                    names.goes(&catalogue, path);
+                    lasting.goes(&catalogue, path);
+                }
                 NameStep::Moves { from, to } => {
                     names.moves(&catalogue, from, to);
+                    lasting.moves(&catalogue, from, to);
                     for (path, ()) in written.take_within(from) {
                         let below = path.relative_to(from).unwrap_or_default();
                         to.join_all(below).into_iter().for_each(|path| {
@@ -133,17 +148,22 @@ pub(super) fn follow_back(
             }
         }
     }
+    let put_back = part.map(|set| put_back::updated(vault, set, &names, steps)).unwrap_or_default();
     if names.is_empty() || names.only_adds_new_names(&vault.catalogue()) {
-        return Followed { names, plan: Plan::default() };
+        return Followed { names, plan: Plan::default(), put_back };
     }
     // The undo waits for the index: a plan without the links would break them.
     let refreshed = index.links.refresh(&Cancel::default());
     debug_assert!(refreshed.is_ok(), "nobody can withdraw");
     let format = vault.obsidian().link_format;
-    let mut plan = rewrite::follow(&index.links, &names, format, vault.view(), &|_| None);
+    let follow = |names: &NameChange, stays: &dyn Fn(&VaultPath) -> bool| {
+        let mut plan = rewrite::follow(&index.links, names, format, vault.view(), &|_| None);
+        plan.rewrites.retain(|rewrite| stays(&rewrite.path));
+        plan.stuck.retain(|stuck| stays(&stuck.path));
+        plan
+    };
     let stays = |path: &VaultPath| names.after(path).is_none_or(|path| written.get(path).is_none());
-    plan.rewrites.retain(|rewrite| stays(&rewrite.path));
-    plan.stuck.retain(|stuck| stays(&stuck.path));
+    let mut plan = follow(&names, &stays);
     plan.unknown.retain(|unknown| stays(&unknown.path));
     if let Some(since) = since {
         let rewritten = plan.rewrites.iter().map(|rewrite| &rewrite.path);
@@ -151,8 +171,13 @@ pub(super) fn follow_back(
         let older = since.older(vault, journal, &names, paths.collect());
         plan.rewrites.retain(|rewrite| !older.contains(&rewrite.path));
         plan.stuck.retain(|stuck| !older.contains(&stuck.path));
+        if part.is_some() && !older.is_empty() {
+            let kept = follow(&lasting, &|path| stays(path) && older.contains(path));
+            plan.rewrites.extend(kept.rewrites);
+            plan.stuck.extend(kept.stuck);
+        }
     }
-    Followed { names, plan }
+    Followed { names, plan, put_back }
 }
 
 pub(super) fn writes(changes: &[Change], wanted: &VaultPath) -> bool {

@@ -11,12 +11,13 @@
 //! - If the system would refuse a part, the whole is refused, before a person is asked.
 //!
 //! Reading order: [`Editor`], `links` (what follows a change of names), `rights` (whether files may
-//! be written), `since` (what an undo leaves alone), [`Gate`], [`EditsError`].
+//! be written), `put_back` (links in texts that a partial undo puts back), `since` (what an undo leaves alone), [`Gate`], [`EditsError`].
 
 mod editor;
 mod error;
 mod gate;
 mod links;
+mod put_back;
 mod rights;
 mod since;
 

@@ -31,6 +31,7 @@ pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsE
         Change::Move { to, .. } => !vault.view().holds(to),
         Change::Write { path, .. }
         | Change::CreateFolder { path }
+        | Change::RemoveFolder { path }
         | Change::Delete { path, .. } => !vault.view().holds(path),
     };
     match changes.iter().any(is_hidden) {

@@ -12,7 +12,7 @@ use crate::vault::{Before, Saved, Trashed};
 pub struct ChangeSet {
     /// What the set does, for people: "edit `Projects/Garden.md`".
     pub title: String,
-    /// Paths are as before the set. Writes are applied first, then moves, then deletions.
+    /// Paths are as before the set. Writes are applied first, then moves and deletions, and folders are removed last.
     pub changes: Vec<Change>,
 }
 
@@ -30,6 +30,8 @@ pub enum Change {
     },
     /// Makes a folder and its missing parents.
     CreateFolder { path: VaultPath },
+    /// Removes a folder if it is empty by then. One that is not stays, which is no error.
+    RemoveFolder { path: VaultPath },
     /// Moves a file or folder; makes missing folders, replaces nothing.
     Move {
         /// The path now.

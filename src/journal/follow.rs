@@ -20,6 +20,19 @@ pub enum NameStep {
     /// A file is written or restored with its final links. Not reported for a merged text that
     /// keeps somebody else's lines: the links in it have to be followed.
     Written(VaultPath),
+    /// An earlier text is put back into a file while other changes of its set stay, so that its links may name files
+    /// that are elsewhere. Its new text may be returned as a write of `disk`.
+    PutBack {
+        /// The number of the undone change.
+        number: u32,
+        /// The path of the file at that change.
+        was: VaultPath,
+        /// Its path on disk.
+        disk: VaultPath,
+        /// Its path when it is written.
+        path: VaultPath,
+        text: Vec<u8>,
+    },
     /// A file or folder is deleted.
     Goes(VaultPath),
 }

@@ -133,7 +133,7 @@ fn unwrite(
         return revert_in_text(plan, step, &path, (before, after), (found, disk));
     }
     let content = plan.text(step, before)?;
-    plan.write(step, &path, after, content, true);
+    plan.put_back(step, (&path, disk), after, content);
     Ok(())
 }
 

@@ -90,7 +90,7 @@ impl<'a> TextBatch<'a> {
 }
 
 /// The steps of a change set, in execution order: folders, then writes, then moves and deletions in
-/// the order of the set. Old texts are handed to `texts`.
+/// the order of the set, and at last the folders that go if they are empty. Old texts are handed to `texts`.
 ///
 /// # Errors
 /// What prevents a change; nothing has changed.
@@ -100,7 +100,7 @@ pub(super) fn steps(
     texts: &mut TextBatch,
 ) -> Result<Vec<Step>, JournalError> {
     let writer = &parts.writer;
-    let (mut first, mut writes, mut rest) = (vec![], vec![], vec![]);
+    let (mut first, mut writes, mut rest, mut last) = (vec![], vec![], vec![], vec![]);
     let mut folders = Folders { writer, there: HashSet::new() };
     // What later steps find where earlier ones have been.
     let written = set.changes.iter().filter_map(|change| match change {
@@ -113,6 +113,14 @@ pub(super) fn steps(
         match asked {
             Change::CreateFolder { path } => {
                 first.extend(folders.make(path)?.into_iter().map(step));
+            }
+            Change::RemoveFolder { path } => {
+                // Rolling back makes the folder, so it has to be one that was there.
+                let kind = parts.vault().stat(path)?.kind;
+                if kind != Kind::Folder {
+                    return Err(VaultError::NotAFolder { path: path.clone(), kind }.into());
+                }
+                last.push(step(Act::RemoveFolder { path: path.clone() }));
             }
             Change::Write { path, content, before } => {
                 let old = match (writer.inspect(path, before)?, before) {
@@ -178,7 +186,7 @@ pub(super) fn steps(
             }
         }
     }
-    first.extend(writes.into_iter().chain(rest));
+    first.extend(writes.into_iter().chain(rest).chain(last));
     Ok(first)
 }
 

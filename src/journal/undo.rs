@@ -45,6 +45,8 @@ pub(super) fn undo(
     let set = target.set();
     let changes = &executor.parts.rows.changes;
     let mut rows = changes.steps(set.0.cast_signed())?;
+    let standing = |rows: &[StepRow]| rows.iter().filter(|row| row.undone_by.is_none()).count();
+    let all = standing(&rows);
     if let Target::Change(change) = target {
         rows.retain(|row| row.number == change.number);
     }
@@ -62,6 +64,7 @@ pub(super) fn undo(
     }
     rows.retain(|row| row.undone_by.is_none());
     let mut plan = UndoPlan::new(&executor.parts, &executor.rename_counts, force);
+    plan.is_part = rows.len() < all;
     plan.moves = rows.iter().any(|row| row.kind != WRITE || row.before.is_none());
     let mut undone = Vec::new();
     for row in rows.into_iter().rev() {

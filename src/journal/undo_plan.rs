@@ -14,11 +14,11 @@ use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 use crate::store::BlobHash;
 use crate::vault::{Revision, is_temp_path, temp_name};
 
-/// A planned write that merges somebody else's edits.
+/// A planned write whose links may have to be updated.
 pub(super) struct Merged {
     /// Where the file is on disk now.
     pub disk: VaultPath,
-    /// Its text on disk.
+    /// The text on which updates are based: that on disk where somebody else's edits are merged, else the planned one.
     pub now: Vec<u8>,
     /// Its path when it is written.
     pub path: VaultPath,
@@ -40,8 +40,10 @@ pub(super) struct UndoPlan<'a> {
     hidden: HashMap<VaultPath, usize>,
     /// How the steps change names.
     pub names: Vec<NameStep>,
-    /// Writes that merge somebody else's edits.
+    /// Writes that merge somebody else's edits, or put back a text while other changes of the set stay.
     pub merged: Vec<Merged>,
+    /// Whether other changes of the set stay.
+    pub is_part: bool,
     /// Whether the undone changes affected names, so that links had followed.
     pub moves: bool,
     pub notes: Vec<String>,
@@ -62,6 +64,7 @@ impl<'a> UndoPlan<'a> {
             hidden: HashMap::new(),
             names: Vec::new(),
             merged: Vec::new(),
+            is_part: false,
             moves: false,
             notes: Vec::new(),
             change: 0,
@@ -173,6 +176,30 @@ impl<'a> UndoPlan<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Plans to put back the text from before a change into the file at `disk`. If other changes of the set stay, its
+    /// links can be updated.
+    pub fn put_back(
+        &mut self,
+        step: &RecordedStep,
+        (path, disk): (&VaultPath, Option<VaultPath>),
+        old: BlobHash,
+        content: Vec<u8>,
+    ) {
+        let Some(disk) = disk.filter(|_| self.is_part) else {
+            return self.write(step, path, old, content, true);
+        };
+        self.names.push(NameStep::PutBack {
+            number: step.row.number,
+            was: step.path.clone(),
+            disk: disk.clone(),
+            path: path.clone(),
+            text: content.clone(),
+        });
+        let (now, path) = (content.clone(), path.clone());
+        self.merged.push(Merged { disk, now, path: path.clone(), step: self.steps.len() });
+        self.write(step, &path, old, content, false);
     }
 
     /// Plans to overwrite the text `old`, which is stored already. `names`: whether the new text's

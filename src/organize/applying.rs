@@ -121,6 +121,19 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
     Ok(writes)
 }
 
+/// The removal of the folders that these items leave empty, innermost first; without those that are gone.
+pub fn removals(vault: &Vault, items: &[Item]) -> Vec<Change> {
+    let catalogue = vault.catalogue();
+    let is_there = |path: &VaultPath| {
+        catalogue.get(path.as_str()).is_some_and(|entry| entry.kind == Kind::Folder)
+    };
+    let folders = items.iter().flat_map(|item| &item.empties);
+    let mut folders: Vec<VaultPath> =
+        folders.filter_map(|path| VaultPath::from_disk(path)).filter(is_there).collect();
+    folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+    folders.into_iter().map(|path| Change::RemoveFolder { path }).collect()
+}
+
 /// Why files cannot be exchanged in this vault, if so: after a crash, a cycle is recognised by file ids, which not all
 /// file systems keep.
 pub(super) fn no_circles(vault: &Vault) -> Option<String> {

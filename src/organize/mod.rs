@@ -12,7 +12,7 @@
 //! meant), [`sentence`] (what a rule does, in English), [`reach`] (the folders that it may touch), [`near`] (what it nearly takes), [`plan`] (what would happen),
 //! [`planner`] (from rules to a plan), `world` (what it is made over), `draft` (an item on its way), `shadow` (the vault
 //! as it will be), `wishes` (what rules want), `trace` (why), `names` (paths given out), [`linked`] (links), `settle`
-//! (whether rules would go on), [`views`], [`content`] (the text that a note gets), `order` (of moves), [`applying`]
+//! (whether rules would go on), [`views`], [`content`] (the text that a note gets), `order` (of moves), `emptied` (folders that nothing is left in), [`applying`]
 //! (from a plan to changes), [`job`] (which items are applied together), [`trigger`]
 //! (when rules run by themselves), [`settings`]; how files are named: [`shapes`]
 //! (a name and its parts), [`conventions`] (of a folder), [`about`], [`suggest`] (a better name), [`names_check`],
@@ -24,6 +24,7 @@ pub mod check;
 pub mod content;
 pub mod conventions;
 mod draft;
+mod emptied;
 pub mod job;
 pub mod linked;
 mod names;

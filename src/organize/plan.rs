@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::vault::catalogue::tree_order;
+
 /// What is to happen to a vault.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -65,6 +67,10 @@ pub struct Item {
     /// Whether it goes to the trash.
     #[serde(default, skip_serializing_if = "is_false")]
     pub trash: bool,
+    /// Folders that nothing is in any more once it and the items before it have left: they are removed at the end, if
+    /// they are empty then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub empties: Vec<String>,
     /// The rules that took it, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
@@ -233,6 +239,14 @@ impl Plan {
             hash.update(&json);
         }
         hash.finalize().to_hex().to_string()
+    }
+
+    /// The folders that it leaves empty, by path.
+    pub fn emptied(&self) -> Vec<&str> {
+        let mut folders: Vec<&str> =
+            self.applicable().flat_map(|item| &item.empties).map(String::as_str).collect();
+        folders.sort_by(|a, b| tree_order(a, b));
+        folders
     }
 
     /// The items that can be applied.

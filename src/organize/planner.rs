@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::applying;
 use super::draft::{By, Draft};
+use super::emptied;
 use super::linked;
 use super::names;
 use super::order;
@@ -79,8 +80,10 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
     }
     let links = place(world, &mut drafts)?;
     settle::check(world, &mut asking, &shadow, &mut drafts)?;
+    let mut items = finish(drafts);
+    emptied::tell(world, wanted.rules, &mut items);
     Ok(Plan {
-        items: finish(drafts),
+        items,
         rules: [joined.rules, rules].concat(),
         faults: [joined.faults, faults].concat(),
         looked_at: looked_at.max(joined.looked_at),

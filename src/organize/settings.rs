@@ -19,6 +19,8 @@ pub struct Settings {
     pub suffix: String,
     /// Where `archive` puts notes.
     pub archive_folder: String,
+    /// Whether a plan removes the folders that its moves leave empty. Those in which its rules look stay.
+    pub remove_empty_folders: bool,
     /// Days after which a plan that was not applied is forgotten.
     pub keep_plans_days: u64,
     /// The jobs that are remembered.
@@ -43,6 +45,7 @@ impl Default for Settings {
             on_conflict: OnConflict::Number,
             suffix: "_{n}".to_owned(),
             archive_folder: "Archive".to_owned(),
+            remove_empty_folders: false,
             keep_plans_days: 7,
             keep_jobs: 200,
             automatic: true,

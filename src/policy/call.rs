@@ -56,6 +56,8 @@ pub enum Action {
     /// Writes a file.
     Write,
     CreateFolder,
+    /// Removes a folder if it is empty.
+    RemoveFolder,
     Move,
     /// Moves to the trash, or deletes permanently.
     Delete,

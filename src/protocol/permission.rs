@@ -104,7 +104,7 @@ pub struct PermissionVaultMeta {
 /// A change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionChange {
-    /// `write`, `create_folder`, `move`, `delete` or `restore`.
+    /// `write`, `create_folder`, `remove_folder`, `move`, `delete` or `restore`.
     pub action: String,
     /// Path from the vault's root; for a move, the destination.
     pub path: String,

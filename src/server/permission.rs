@@ -42,7 +42,7 @@ pub fn params(question: &Question) -> RequestPermissionParams {
         Some(Action::Write) => "edit",
         Some(Action::Delete) => "delete",
         Some(Action::Move) => "move",
-        Some(Action::CreateFolder | Action::Restore) | None => "other",
+        Some(Action::CreateFolder | Action::RemoveFolder | Action::Restore) | None => "other",
     };
     RequestPermissionParams {
         session_id: question.conversation().unwrap_or("direct").to_owned(),

@@ -68,6 +68,8 @@ pub struct Output {
     skipped: Vec<Skipped>,
     /// Files in which links follow.
     relinked: usize,
+    /// Folders that were to be removed as empty and stay, since something is in them.
+    folders_left: Vec<String>,
     /// The change set that it is: what `undo` takes.
     change_set: Option<u64>,
     /// Where notes went: the path before, and the path now.
@@ -150,7 +152,7 @@ fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, 
     if input.dry_run {
         let (items, skipped) = look(context, job.left(), input.skip_stale)?;
         let relinked = preview(context, &items)?;
-        let applied = Applied { items, skipped, relinked };
+        let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
         return Ok(answer(input, None, applied, Came { edited, ..Came::default() }));
     }
     let applied = jobs::go_on(context, &mut job, input.skip_stale)?;
@@ -188,7 +190,7 @@ fn apply(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
     if input.dry_run {
         let (items, skipped) = look(context, items, input.skip_stale)?;
         let relinked = preview(context, &items)?;
-        let applied = Applied { items, skipped, relinked };
+        let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
         return Ok(answer(&input, None, applied, Came { along: came_along, edited }));
     }
     let wanted =
@@ -238,6 +240,7 @@ fn asked_again(
         revision: None,
         why: Vec::new(),
         problems: Vec::new(),
+        empties: Vec::new(),
         ..item.clone()
     };
     let mut same = Vec::new();
@@ -314,6 +317,12 @@ fn answer(input: &Input, job: Option<&Job>, applied: Applied, came: Came) -> Ans
     lines.extend(
         applied.skipped.iter().map(|one| format!("left out: `{}`: {}", one.path, one.reason)),
     );
+    lines.extend(
+        applied
+            .folders_left
+            .iter()
+            .map(|path| format!("the folder `{path}` stays: it is not empty")),
+    );
     if let Some(job) = job {
         lines.push(format!("rollback_job with job: {} takes it back", job.id()));
     }
@@ -328,6 +337,7 @@ fn answer(input: &Input, job: Option<&Job>, applied: Applied, came: Came) -> Ans
         came_along,
         edited,
         relinked: applied.relinked,
+        folders_left: applied.folders_left,
         change_set: job.and_then(Job::change_set).map(|set| set.0),
         moved: moved.collect(),
         dry_run: job.is_none(),

@@ -1,6 +1,6 @@
 //! Jobs: applying plans piece by piece, with their progress derived from the journal.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
@@ -10,9 +10,8 @@ use super::plans::{self, not_kept, sentence};
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, ReadOnly, Whole};
-use crate::journal::{ChangeSetId, JournalError, ListedChange, Origin, UndoError};
+use crate::journal::{Change, ChangeSetId, JournalError, ListedChange, Origin, Outcome};
 use crate::note::code::ErrorCode;
-use crate::note::path::VaultPath;
 use crate::organize::applying::{self, Stale};
 use crate::organize::job::{self, State, changes_of, follow_own_changes};
 use crate::organize::plan::{Item, Plan};
@@ -59,7 +58,7 @@ impl Job {
     }
 
     /// Loads the progress from the journal.
-    fn look(&mut self, context: &Context) -> Result<(), ToolError> {
+    pub fn look(&mut self, context: &Context) -> Result<(), ToolError> {
         self.done = context.journal.history().operations_of_turn(&turn(self.row.id))?;
         Ok(())
     }
@@ -219,6 +218,16 @@ pub(super) struct Applied {
     pub skipped: Vec<Stale>,
     /// The number of files with updated links.
     pub relinked: usize,
+    /// Folders that were to be removed and stay, since something is in them.
+    pub folders_left: Vec<String>,
+}
+
+/// What applying pieces of a job did beside its items.
+#[derive(Default)]
+struct Beside {
+    /// The number of files with updated links.
+    relinked: usize,
+    folders_left: Vec<String>,
 }
 
 /// Checks every item before anything changes. Stale items are an error unless they are to be left out.
@@ -333,7 +342,9 @@ pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Appli
     let id = context.journal.store().jobs.begin(&row, most).map_err(not_kept)?;
     let mut job = Job::read(context, JobRow { id, ..row })?;
     match run(context, &mut job) {
-        Ok(relinked) => Ok((job, Applied { items, skipped, relinked })),
+        Ok(Beside { relinked, folders_left }) => {
+            Ok((job, Applied { items, skipped, relinked, folders_left }))
+        }
         Err(Stopped::BeforeAnything(error)) => {
             context.journal.store().jobs.delete(id).map_err(not_kept)?;
             Err(error)
@@ -363,7 +374,9 @@ pub(super) fn go_on(
     job.row.items = json(&job.items);
     job.set(context, State::Running, None)?;
     match run(context, job) {
-        Ok(relinked) => Ok(Applied { items, skipped, relinked }),
+        Ok(Beside { relinked, folders_left }) => {
+            Ok(Applied { items, skipped, relinked, folders_left })
+        }
         Err(Stopped::BeforeAnything(error)) => {
             context.journal.store().jobs.update(&before).map_err(not_kept)?;
             job.tell(context, State::Interrupted.word());
@@ -390,8 +403,8 @@ enum Stopped {
     Later(ToolError),
 }
 
-/// Applies the remaining pieces. Returns the number of files with updated links.
-fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
+/// Applies the remaining pieces.
+fn run(context: &Context, job: &mut Job) -> Result<Beside, Stopped> {
     use Stopped::{BeforeAnything, Later};
     let running = context.running_jobs.begin(job.row.id);
     let left = job.left();
@@ -413,8 +426,9 @@ fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
     let editor = Editor { origin: &origin, whole: Some(whole), ..context.editor() };
     let title = format!("plan {} (job {}): {}", job.row.plan, job.row.id, sentence(&all));
     if pieces > 1 {
-        let changes = applying::changes(&context.vault, &all)
+        let mut changes = applying::changes(&context.vault, &all)
             .map_err(|stale| BeforeAnything(stale_plan(&stale)))?;
+        changes.extend(applying::removals(&context.vault, &job.items));
         editor.propose(&title, changes).map_err(|error| BeforeAnything(error.into()))?;
         let number = |is: &dyn Fn(&Item) -> bool| all.iter().filter(|item| is(item)).count();
         let (deleted, moved) = (number(&|item| item.trash), number(&Item::moves));
@@ -424,13 +438,16 @@ fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
     }
     let parts = Whole { is_part: pieces > 1, ..whole };
     let editor = Editor { whole: Some(parts), ..editor };
-    let mut relinked = 0;
+    let mut beside = Beside::default();
     while job.done.len() < job.pieces.len() {
         if context.cancel.is_cancelled() || running.is_to_stop() {
             return Err(stop(context, job, ToolError::cancelled()));
         }
         match piece(context, job, editor, &title) {
-            Ok(files) => relinked += files,
+            Ok(done) => {
+                beside.relinked += done.relinked;
+                beside.folders_left.extend(done.folders_left);
+            }
             Err(PieceError::NotAgreed(error)) if job.done.is_empty() => {
                 return Err(BeforeAnything(error));
             }
@@ -443,7 +460,7 @@ fn run(context: &Context, job: &mut Job) -> Result<usize, Stopped> {
         }
     }
     job.set(context, State::Completed, None).map_err(Later)?;
-    Ok(relinked)
+    Ok(beside)
 }
 
 enum PieceError {
@@ -452,17 +469,17 @@ enum PieceError {
     Other(ToolError),
 }
 
-/// Applies the next piece. Returns the number of files with updated links.
+/// Applies the next piece; with the last one go the folders that the job leaves empty.
 fn piece(
     context: &Context,
     job: &mut Job,
     editor: Editor<'_>,
     title: &str,
-) -> Result<usize, PieceError> {
+) -> Result<Beside, PieceError> {
     let next: HashSet<u32> = job.pieces[job.done.len()].iter().copied().collect();
     let mut left = job.left();
     left.retain(|item| next.contains(&item.id));
-    let changes = applying::changes(&context.vault, &left.iter().collect::<Vec<_>>())
+    let mut changes = applying::changes(&context.vault, &left.iter().collect::<Vec<_>>())
         .map_err(|stale| PieceError::Other(stale_plan(&stale)))?;
     if changes.is_empty() {
         // The journal has no record of it.
@@ -471,17 +488,32 @@ fn piece(
         job.row.pieces = json(&job.pieces);
         let kept = context.journal.store().jobs.update(&job.row);
         kept.map_err(|error| PieceError::Other(not_kept(error)))?;
-        return Ok(0);
+        return Ok(Beside::default());
     }
+    if job.done.len() + 1 == job.pieces.len() {
+        changes.extend(applying::removals(&context.vault, &job.items));
+    }
+    let removed: Vec<Option<String>> = changes.iter().map(removed_folder).collect();
     let applied = editor.apply_with_links(title.to_owned(), changes, ReadOnly::Refuse);
-    let (_, followed) = applied.map_err(|error| match error {
+    let (applied, followed) = applied.map_err(|error| match error {
         EditsError::Refused(_) | EditsError::Journal(JournalError::Limit { .. }) => {
             PieceError::NotAgreed(error.into())
         }
         error => PieceError::Other(error.into()),
     })?;
     job.look(context).map_err(PieceError::Other)?;
-    Ok(followed.plan.rewrites.len())
+    let stays = |(path, outcome): (Option<String>, &Outcome)| {
+        path.filter(|_| *outcome == Outcome::FolderRemoved(false))
+    };
+    let folders_left = removed.into_iter().zip(&applied.outcomes).filter_map(stays).collect();
+    Ok(Beside { relinked: followed.plan.rewrites.len(), folders_left })
+}
+
+fn removed_folder(change: &Change) -> Option<String> {
+    match change {
+        Change::RemoveFolder { path } => Some(path.as_str().to_owned()),
+        _ => None,
+    }
 }
 
 /// Stops a job early, and returns the error that says so.
@@ -534,7 +566,7 @@ fn identity(plan: &str, items: &[&Item]) -> String {
 }
 
 /// The folders before and after, for an approval.
-fn outline(items: &[&Item]) -> String {
+pub(super) fn outline(items: &[&Item]) -> String {
     let items = items.iter().map(|item| (*item).clone()).collect();
     View::of(&Plan { items, ..Plan::default() }, OUTLINE).tree()
 }
@@ -545,133 +577,6 @@ pub(super) fn line(item: &Item) -> String {
         Some(to) => format!("{} -> {to}", item.path),
         None => item.path.clone(),
     }
-}
-
-/// An item that could not be undone.
-pub(super) struct Blocked {
-    /// Its number.
-    pub item: u32,
-    pub path: String,
-    pub reason: String,
-}
-
-/// The result of an undo.
-pub(super) struct TakenBack {
-    /// The number of undone items.
-    pub undone: usize,
-    pub blocked: Vec<Blocked>,
-    /// The change set of the undo; `None` if every item is blocked.
-    pub change_set: Option<u64>,
-    /// Notes for the person, one sentence each.
-    pub notes: Vec<String>,
-}
-
-/// Undoes a job: all of it, or these items with those that depend on them. Items that cannot be undone stay and are
-/// listed.
-///
-/// # Errors
-/// [`ErrorCode::WrongState`]: it runs, or there is nothing to undo. The gate's refusal. Nothing was changed then.
-pub(super) fn take_back(
-    context: &Context,
-    job: &mut Job,
-    only: &[u32],
-) -> Result<TakenBack, ToolError> {
-    let (done, undone) = job.counts();
-    if job.state() == State::Running || done == undone {
-        return Err(job.wrong_state("list_jobs shows what is done of each job"));
-    }
-    let set = job.change_set().map(|set| context.journal.history().change_set(set)).transpose()?;
-    let set =
-        set.flatten().ok_or_else(|| job.wrong_state("the journal does not have it any more"))?;
-    let standing = job.done_items();
-    let all: Vec<&Item> = standing.iter().map(|(item, _)| *item).collect();
-    if let Some(id) = only.iter().find(|id| !all.iter().any(|item| item.id == **id)) {
-        let message = format!("job {} did nothing with an item {id}", job.id());
-        return Err(ToolError::new(
-            ErrorCode::InvalidInput,
-            message,
-            "list_jobs with `job` has the numbers",
-        ));
-    }
-    let is_all = only.is_empty();
-    let chosen: HashSet<u32> = match is_all {
-        true => all.iter().map(|item| item.id).collect(),
-        false => job::with_dependents(&all, only).into_iter().collect(),
-    };
-    let mut left: Vec<(Item, BTreeSet<u32>)> = standing
-        .iter()
-        .filter(|(item, changes)| chosen.contains(&item.id) && !is_undone(changes))
-        .map(|(item, changes)| {
-            ((*item).clone(), changes.iter().map(|change| change.id.number).collect())
-        })
-        .collect();
-    // A complete undo also restores links in other files.
-    let own: BTreeSet<u32> =
-        standing.iter().flat_map(|(_, changes)| changes).map(|change| change.id.number).collect();
-    let others: BTreeSet<u32> = set
-        .changes
-        .iter()
-        .map(|change| change.id.number)
-        .filter(|one| !own.contains(one))
-        .collect();
-    let mut blocked = Vec::new();
-    let taken = loop {
-        if left.is_empty() {
-            break None;
-        }
-        let mut numbers: BTreeSet<u32> =
-            left.iter().flat_map(|(_, numbers)| numbers).copied().collect();
-        // If an item stays, links to it stay too; other links follow the restored items.
-        if is_all && blocked.is_empty() {
-            numbers.extend(&others);
-        }
-        let items: Vec<&Item> = left.iter().map(|(item, _)| item).collect();
-        let outline = outline(&items);
-        let whole = Whole { identity: None, outline: &outline, reason: None, is_part: false };
-        let editor = Editor { whole: Some(whole), ..context.editor() };
-        let title = format!("undo job {}: {}", job.id(), sentence(&items));
-        match editor.undo_some(&title, &set, &numbers) {
-            Ok((undone, _)) => break Some(undone),
-            Err(EditsError::Undo(error)) => {
-                let at = in_the_way(&error)
-                    .and_then(|path| left.iter().position(|(item, _)| is_of(item, path)));
-                let Some(at) = at else { return Err(error.into()) };
-                let (item, _) = left.remove(at);
-                let path = item.to.clone().unwrap_or_else(|| item.path.clone());
-                blocked.push(Blocked { item: item.id, path, reason: error.to_string() });
-            }
-            Err(error) => return Err(error.into()),
-        }
-    };
-    job.look(context)?;
-    job.tell(context, job.state().word());
-    Ok(TakenBack {
-        undone: if taken.is_some() { left.len() } else { 0 },
-        blocked,
-        change_set: taken.as_ref().map(|taken| taken.applied.change_set.0),
-        notes: taken.map(|taken| taken.notes).unwrap_or_default(),
-    })
-}
-
-/// The file that blocks an undo.
-fn in_the_way(error: &UndoError) -> Option<&VaultPath> {
-    match error {
-        UndoError::Changed { path, .. }
-        | UndoError::NotThere { path, .. }
-        | UndoError::Taken { path, .. }
-        | UndoError::NotKept { path, .. }
-        | UndoError::NotInTrash { path }
-        | UndoError::Emptied { path } => Some(path),
-        UndoError::Unknown(_)
-        | UndoError::AlreadyUndone { .. }
-        | UndoError::Nothing { .. }
-        | UndoError::Refused
-        | UndoError::Journal(_) => None,
-    }
-}
-
-fn is_of(item: &Item, path: &VaultPath) -> bool {
-    item.path == path.as_str() || item.to.as_deref() == Some(path.as_str())
 }
 
 /// After a start, for whoever holds the vault alone: jobs that ran are interrupted, or done if the journal has all of

@@ -38,6 +38,7 @@ pub mod rule_marks;
 pub mod rules;
 mod running_jobs;
 mod stop_job;
+mod taken_back;
 mod text_file;
 mod tool;
 mod twins;

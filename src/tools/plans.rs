@@ -196,7 +196,12 @@ fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
         plan.rules.clear();
         plan.looked_at = plan.items.len();
         plan.links = Default::default();
-        plan.items.iter_mut().for_each(|item| item.why.clear());
+        let is_seen =
+            |path: &String| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
+        for item in &mut plan.items {
+            item.why.clear();
+            item.empties.retain(is_seen);
+        }
     }
     let id = row.id.cast_unsigned();
     let PlanRow { identity, made, caller, .. } = row;
@@ -243,6 +248,10 @@ pub(super) fn sentence(items: &[&Item]) -> String {
             true => said.push(format!("{verb} {}", count(number, "note"))),
             false => said.push(format!("{verb} {number}")),
         }
+    }
+    match items.iter().map(|item| item.empties.len()).sum() {
+        0 => {}
+        folders => said.push(format!("remove {}", count(folders, "empty folder"))),
     }
     if said.is_empty() { "change nothing".to_owned() } else { said.join(", ") }
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::jobs::{self, Blocked, Job};
+use super::jobs::Job;
+use super::taken_back::{self, Blocked};
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind};
 
@@ -72,7 +73,7 @@ impl Tool for RollbackJob {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let mut job = Job::find(context, input.job)?;
-        let taken = jobs::take_back(context, &mut job, &input.items)?;
+        let taken = taken_back::take_back(context, &mut job, &input.items)?;
         let (done, undone) = job.counts();
         let mut lines =
             vec![format!("took back {} of job {}", count(taken.undone, "item"), job.id())];

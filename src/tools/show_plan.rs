@@ -92,6 +92,8 @@ pub struct Output {
     total: usize,
     /// Rules that went wrong for some files, as `plan_changes` tells them.
     faults: Vec<Value>,
+    /// Folders that the plan leaves empty and removes, if they are empty then.
+    emptied: Vec<String>,
     /// Files in which links would follow.
     relinked: usize,
     /// With `why`: each rule in the order in which they were asked about the note, and what came of it.
@@ -214,6 +216,7 @@ fn output(kept: &KeptPlan, items: Vec<PlannedItem>, why: Vec<Value>) -> Output {
         items,
         total: all.len(),
         faults: faults(&kept.plan),
+        emptied: kept.plan.emptied().into_iter().map(str::to_owned).collect(),
         relinked: kept.plan.links.files,
         why,
     }

@@ -241,6 +241,7 @@ export function actionIcon(parts: Parts, action: string): HTMLElement {
     folder_made: "folder-plus",
     create_folder: "folder-plus",
     folder_removed: "folder-minus",
+    remove_folder: "folder-minus",
   };
   return iconOf(parts, icons[action] ?? "file-text", `vs-icon vs-action-${action.replace("_", "-")}`);
 }

@@ -34,7 +34,10 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
   };
   const stop = button("Stop", "Stop before the next part", "", () => {
     stop.disabled = true;
-    jobs.stop(job.plan);
+    jobs.stop(job.job).catch((error: unknown) => {
+      stop.disabled = false;
+      told.fail(said(error));
+    });
   });
   const resume = button("Resume", "Resume: apply what is left", "mod-cta", () => {
     const { plan, identity = "", total, done } = job;
@@ -72,7 +75,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
     show(why, why.textContent !== "");
     const isOpen = state === "interrupted" && !jobs.isLeft(job.job);
     if (!isRunning) stop.disabled = false;
-    show(stop, isRunning && jobs.canStop(job.plan));
+    show(stop, isRunning);
     show(resume, isOpen && job.identity !== undefined);
     show(undo, canUndo(job));
     show(leave, isOpen);

@@ -22,8 +22,6 @@ export interface Applied extends CallGiven {
 export class Jobs {
   readonly #jobs = new Map<number, Job>();
   readonly #heard = new Set<() => void>();
-  /** What stops the calls of this view that apply plans, by the plan. */
-  readonly #stops = new Map<number, AbortController>();
   /** Interrupted jobs that the person leaves as they are. */
   readonly #left = new Set<number>();
   #asked = 0;
@@ -107,40 +105,19 @@ export class Jobs {
     this.#tell();
   }
 
-  /** Whether a job of this plan can be stopped from here. */
-  canStop(plan: number): boolean {
-    return this.#stops.has(plan) || this.#isOfTurn(plan);
-  }
-
-  /** Whether the agent applies the plan in the turn that is shown. */
-  #isOfTurn(plan: number): boolean {
-    const { timeline } = this.#parts.chat;
-    if (timeline.standing.state === "idle") return false;
-    return timeline.last("call", ({ tool, status, input }) =>
-      tool === "apply_plan" && status === "in_progress" && (input as { plan?: unknown } | null)?.plan === plan,
-    ) !== undefined;
-  }
-
-  /** Has a job stop before its next piece. */
-  stop(plan: number): void {
-    const own = this.#stops.get(plan);
-    if (own) own.abort();
-    else this.#parts.chat.stop();
+  /** Has a job stop before its next piece, whoever began it. Its events say how it ended. */
+  async stop(job: number): Promise<void> {
+    await this.#connection.call("_vault/organize/stop", { job });
   }
 
   /** Applies a plan, or goes on with a job of it. Null where the person does not agree, and where its state says it all. */
   async apply(given: Applied, files: number): Promise<ToolsCallResult | null> {
-    const stop = new AbortController();
-    this.#stops.set(given.plan, stop);
-    this.#tell();
     const asks = { question: `Apply plan ${given.plan} to ${counted(files, "file")}?`, action: "Apply" };
     try {
-      return await callAgreed(this.#parts, "apply_plan", given, asks, { signal: stop.signal, timeoutMs: LONGEST });
+      return await callAgreed(this.#parts, "apply_plan", given, asks, { timeoutMs: LONGEST });
     } catch (error) {
       return withdrawn(error);
     } finally {
-      this.#stops.delete(given.plan);
-      this.#tell();
       void this.learn();
     }
   }

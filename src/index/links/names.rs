@@ -140,6 +140,11 @@ impl NameChange {
         }
     }
 
+    /// Where the file at `path` after the change is in the catalogue; `None` if it was added.
+    pub fn before(&self, path: &VaultPath) -> Option<VaultPath> {
+        self.origins.get(path).map_or_else(|| Some(path.clone()), Clone::clone)
+    }
+
     /// The moved files.
     pub fn moved(&self) -> &HashMap<VaultPath, VaultPath> {
         &self.moved

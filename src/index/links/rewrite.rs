@@ -278,10 +278,43 @@ pub fn copied(
     }
 }
 
-/// The text of the file at `path` for `new_path` with updated links and an open revision, or the reason why
-/// it cannot be edited.
+/// An earlier text of the file that is at `disk` now, for its path after `change`, with its links led to the files that
+/// they meant; `None` if they lead there. `then` is how the names were when it was the text of `was`. Links that leave
+/// the view stay.
+pub fn put_back(
+    vault: &Vault,
+    (then, was): (&NameChange, &VaultPath),
+    (change, disk): (&NameChange, &VaultPath),
+    bytes: &[u8],
+) -> Option<Vec<u8>> {
+    if !was.is_note() && !is_canvas(was) {
+        return None;
+    }
+    let seen = vault.view();
+    let leads = |_: &str, target: &VaultPath| !seen.holds(disk) || seen.holds(target);
+    let new_path = change.after(disk)?;
+    let format = vault.obsidian().link_format;
+    let rewritten = rewrite_from(vault, Some(then), change, format, (was, new_path), bytes, &leads);
+    rewritten.ok().map(|(found, _)| found).filter(|found| found.links > 0).map(|one| one.content)
+}
+
+/// As [`rewrite_from`], for a text of now.
 fn rewrite(
     vault: &Vault,
+    change: &NameChange,
+    format: LinkFormat,
+    paths: (&VaultPath, &VaultPath),
+    bytes: &[u8],
+    only: &dyn Fn(&str, &VaultPath) -> bool,
+) -> Result<(Rewrite, Vec<Stuck>), String> {
+    rewrite_from(vault, None, change, format, paths, bytes, only)
+}
+
+/// The text of the file at `path` for `new_path` with updated links and an open revision, or the reason why
+/// it cannot be edited. The links of the text mean files as they are called after `then`, or now.
+fn rewrite_from(
+    vault: &Vault,
+    then: Option<&NameChange>,
     change: &NameChange,
     format: LinkFormat,
     (path, new_path): (&VaultPath, &VaultPath),
@@ -295,13 +328,18 @@ fn rewrite(
     let rewritten = {
         let catalogue = vault.catalogue();
         let after = After { catalogue: &catalogue, change };
+        let before = then.map(|then| After { catalogue: &catalogue, change: then });
         let mut decide = |asked: Asked<'_>| -> Option<Goal> {
             let target = |files: &dyn Files, source| match asked.is_file {
                 true => file_at(files, asked.path).map(PathRef::to_path),
                 false => resolve_among(files, source, asked.path).target,
             };
-            let old = target(&*catalogue, path).filter(|old| only(asked.path, old))?;
-            let new = change.after(&old)?;
+            let old = match &before {
+                Some(before) => target(before, path)?,
+                None => target(&*catalogue, path)?,
+            };
+            let now = then.map_or_else(|| Some(old.clone()), |then| then.before(&old))?;
+            let new = change.after(&now).filter(|_| only(asked.path, &now))?;
             if target(&after, new_path).as_ref() == Some(new) {
                 return None;
             }

@@ -80,6 +80,22 @@ pub fn html(view: &View<'_>) -> String {
     if cut > 0 {
         page.push_str(&format!("<p>{} more</p>\n", super::count(cut, "group")));
     }
+    let folders = view.plan.emptied();
+    if !folders.is_empty() {
+        let shown =
+            folders.iter().take(view.per_group).map(|path| format!("<li>{}/</li>", escaped(path)));
+        let mut list: String = shown.collect();
+        if folders.len() > view.per_group {
+            list.push_str(&format!("<li>… {} more</li>", folders.len() - view.per_group));
+        }
+        let (title, count) = (super::EMPTIED, folders.len());
+        let part = format!(
+            "<details open><summary>{title} ({count})</summary>\n<ul>{list}</ul></details>\n"
+        );
+        if page.len() + part.len() <= view.room {
+            page.push_str(&part);
+        }
+    }
     let left = view.room.saturating_sub(page.len());
     let tree = tree::tree(&View { room: left / 2, ..*view });
     page.push_str(&format!(

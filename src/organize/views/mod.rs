@@ -15,6 +15,9 @@ use super::linked::ChangedText;
 use super::plan::{Item, Plan};
 use room::Room;
 
+/// The heading of the folders that go.
+const EMPTIED: &str = "Removed when empty";
+
 /// Items shown of a group, unless more are asked for.
 pub const PER_GROUP: usize = 10;
 
@@ -74,6 +77,7 @@ impl<'p> View<'p> {
             }
             room.more(group.items.len(), self.per_group);
         }
+        self.add_emptied(&mut room);
         self.add_unchanged(&mut room);
         room.finish()
     }
@@ -106,6 +110,9 @@ impl<'p> View<'p> {
             let shown: Vec<&String> = unchanged.iter().take(self.per_group).collect();
             json!({"total": unchanged.len(), "paths": shown})
         });
+        let folders = plan.emptied();
+        let shown = &folders[..folders.len().min(self.per_group)];
+        let emptied = json!({"total": folders.len(), "paths": shown});
         json!({
             "identity": plan.identity(),
             "summary": summary(plan),
@@ -116,6 +123,7 @@ impl<'p> View<'p> {
             "faults": plan.faults,
             "groups": groups,
             "groups_left_out": left_out,
+            "emptied": emptied,
             "unchanged": unchanged,
         })
     }
@@ -146,6 +154,19 @@ impl<'p> View<'p> {
             GroupBy::Source => (0, folder(&item.path)),
             GroupBy::Destination if item.trash => (1, "Trash".to_owned()),
             GroupBy::Destination => (0, folder(item.to.as_ref().unwrap_or(&item.path))),
+        }
+    }
+
+    /// The folders that are removed, if there are any.
+    fn add_emptied(&self, room: &mut Room) {
+        let folders = self.plan.emptied();
+        if !folders.is_empty() {
+            room.line("");
+            room.line(&format!("{EMPTIED} ({})", folders.len()));
+            for path in folders.iter().take(self.per_group) {
+                room.line(&format!("  {}/", text::shown(path)));
+            }
+            room.more(folders.len(), self.per_group);
         }
     }
 
@@ -209,6 +230,11 @@ pub fn summary(plan: &Plan) -> String {
         let verb = if plan.links.links == 1 { "follows" } else { "follow" };
         let (links, files) = (count(plan.links.links, "link"), count(plan.links.files, "file"));
         whole.push_str(&format!("; {links} in {files} {verb}"));
+    }
+    match plan.emptied().len() {
+        0 => {}
+        1 => whole.push_str("; 1 folder left empty is removed"),
+        folders => whole.push_str(&format!("; {folders} folders left empty are removed")),
     }
     let problems = plan.items.iter().filter(|item| !item.problems.is_empty()).count();
     if problems > 0 {

@@ -105,5 +105,6 @@ pub fn diff(view: &View<'_>, texts: &[ChangedText]) -> String {
     for item in rest {
         item_lines(item).iter().for_each(|line| room.line(line));
     }
+    view.add_emptied(&mut room);
     room.finish()
 }

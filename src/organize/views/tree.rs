@@ -102,5 +102,6 @@ pub fn tree(view: &View<'_>) -> String {
             part.show(1, view.per_group, &mut room);
         }
     }
+    view.add_emptied(&mut room);
     room.finish()
 }

@@ -73,7 +73,9 @@ impl Layer for Standing {
             let reason = format!("it would change something outside of {}", folders.join(", "));
             return self.refuse(reason, "a rule touches the folders that it was enabled for");
         }
-        let files = |one: &&Effect| counts(one) && one.action != Action::CreateFolder;
+        let is_folder =
+            |one: &Effect| matches!(one.action, Action::CreateFolder | Action::RemoveFolder);
+        let files = |one: &&Effect| counts(one) && !is_folder(one);
         let files: usize = effects.iter().filter(files).map(|one| one.files.max(1)).sum();
         if files > agreement.left {
             let reason = format!(

@@ -1,0 +1,153 @@
+//! Takes jobs back: all of one, or some items.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::jobs::{Job, is_undone, outline};
+use super::plans::sentence;
+use super::{Context, ToolError};
+use crate::edits::{Editor, EditsError, Whole};
+use crate::journal::{Action, UndoError};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::organize::job::{self, State};
+use crate::organize::plan::Item;
+
+/// An item that could not be undone.
+pub(super) struct Blocked {
+    /// Its number.
+    pub item: u32,
+    pub path: String,
+    pub reason: String,
+}
+
+/// The result of an undo.
+pub(super) struct TakenBack {
+    /// The number of undone items.
+    pub undone: usize,
+    pub blocked: Vec<Blocked>,
+    /// The change set of the undo; `None` if every item is blocked.
+    pub change_set: Option<u64>,
+    /// Notes for the person, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Undoes a job: all of it, or these items with those that depend on them. Items that cannot be undone stay and are
+/// listed.
+///
+/// # Errors
+/// [`ErrorCode::WrongState`]: it runs, or there is nothing to undo. The gate's refusal. Nothing was changed then.
+pub(super) fn take_back(
+    context: &Context,
+    job: &mut Job,
+    only: &[u32],
+) -> Result<TakenBack, ToolError> {
+    let (done, undone) = job.counts();
+    if job.state() == State::Running || done == undone {
+        return Err(job.wrong_state("list_jobs shows what is done of each job"));
+    }
+    let set = job.change_set().map(|set| context.journal.history().change_set(set)).transpose()?;
+    let set =
+        set.flatten().ok_or_else(|| job.wrong_state("the journal does not have it any more"))?;
+    let standing = job.done_items();
+    let all: Vec<&Item> = standing.iter().map(|(item, _)| *item).collect();
+    if let Some(id) = only.iter().find(|id| !all.iter().any(|item| item.id == **id)) {
+        let message = format!("job {} did nothing with an item {id}", job.id());
+        return Err(ToolError::new(
+            ErrorCode::InvalidInput,
+            message,
+            "list_jobs with `job` has the numbers",
+        ));
+    }
+    let chosen: HashSet<u32> = match only.is_empty() {
+        true => all.iter().map(|item| item.id).collect(),
+        false => job::with_dependents(&all, only).into_iter().collect(),
+    };
+    let is_all =
+        standing.iter().all(|(item, changes)| chosen.contains(&item.id) || is_undone(changes));
+    let mut left: Vec<(Item, BTreeSet<u32>)> = standing
+        .iter()
+        .filter(|(item, changes)| chosen.contains(&item.id) && !is_undone(changes))
+        .map(|(item, changes)| {
+            ((*item).clone(), changes.iter().map(|change| change.id.number).collect())
+        })
+        .collect();
+    // A complete undo also restores links in other files.
+    let own: BTreeSet<u32> =
+        standing.iter().flat_map(|(_, changes)| changes).map(|change| change.id.number).collect();
+    let others: BTreeSet<u32> = set
+        .changes
+        .iter()
+        .map(|change| change.id.number)
+        .filter(|one| !own.contains(one))
+        .collect();
+    let mut blocked = Vec::new();
+    let taken = loop {
+        if left.is_empty() {
+            break None;
+        }
+        let mut numbers: BTreeSet<u32> =
+            left.iter().flat_map(|(_, numbers)| numbers).copied().collect();
+        // If an item stays, links to it stay too; other links follow the restored items.
+        if is_all && blocked.is_empty() {
+            numbers.extend(&others);
+        } else {
+            // A folder that was removed comes back with the first item that goes back there.
+            let is_above = |folder: &VaultPath| {
+                let sources = left.iter().filter_map(|(item, _)| VaultPath::from_disk(&item.path));
+                sources.into_iter().any(|path| path.is_within(folder))
+            };
+            let removed = set.changes.iter().filter(|change| {
+                change.action == Action::FolderRemoved
+                    && change.undone_by.is_none()
+                    && is_above(&change.path)
+            });
+            numbers.extend(removed.map(|change| change.id.number));
+        }
+        let items: Vec<&Item> = left.iter().map(|(item, _)| item).collect();
+        let outline = outline(&items);
+        let whole = Whole { identity: None, outline: &outline, reason: None, is_part: false };
+        let editor = Editor { whole: Some(whole), ..context.editor() };
+        let title = format!("undo job {}: {}", job.id(), sentence(&items));
+        match editor.undo_some(&title, &set, &numbers) {
+            Ok((undone, _)) => break Some(undone),
+            Err(EditsError::Undo(error)) => {
+                let at = in_the_way(&error)
+                    .and_then(|path| left.iter().position(|(item, _)| is_of(item, path)));
+                let Some(at) = at else { return Err(error.into()) };
+                let (item, _) = left.remove(at);
+                let path = item.to.clone().unwrap_or_else(|| item.path.clone());
+                blocked.push(Blocked { item: item.id, path, reason: error.to_string() });
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    job.look(context)?;
+    job.tell(context, job.state().word());
+    Ok(TakenBack {
+        undone: if taken.is_some() { left.len() } else { 0 },
+        blocked,
+        change_set: taken.as_ref().map(|taken| taken.applied.change_set.0),
+        notes: taken.map(|taken| taken.notes).unwrap_or_default(),
+    })
+}
+
+/// The file that blocks an undo.
+fn in_the_way(error: &UndoError) -> Option<&VaultPath> {
+    match error {
+        UndoError::Changed { path, .. }
+        | UndoError::NotThere { path, .. }
+        | UndoError::Taken { path, .. }
+        | UndoError::NotKept { path, .. }
+        | UndoError::NotInTrash { path }
+        | UndoError::Emptied { path } => Some(path),
+        UndoError::Unknown(_)
+        | UndoError::AlreadyUndone { .. }
+        | UndoError::Nothing { .. }
+        | UndoError::Refused
+        | UndoError::Journal(_) => None,
+    }
+}
+
+fn is_of(item: &Item, path: &VaultPath) -> bool {
+    item.path == path.as_str() || item.to.as_deref() == Some(path.as_str())
+}
