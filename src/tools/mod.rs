@@ -78,6 +78,7 @@ mod set_properties;
 mod show_plan;
 mod suggest_names;
 mod undo;
+mod vault_outline;
 mod write_file;
 
 pub use apply_plan::ApplyPlan;
@@ -119,6 +120,7 @@ pub use suggest_names::SuggestNames;
 pub use text_file::size;
 pub use tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 pub use undo::Undo;
+pub use vault_outline::opening;
 pub use write_file::WriteFile;
 
 registry::tools! {
@@ -156,5 +158,6 @@ registry::tools! {
     show_plan::ShowPlan,
     suggest_names::SuggestNames,
     undo::Undo,
+    vault_outline::VaultOutline,
     write_file::WriteFile,
 }

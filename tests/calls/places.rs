@@ -93,6 +93,7 @@ fn what_may_not_be_seen_is_told_by_no_tool() {
         ("directory_tree", json!({})),
         ("search_files", json!({"pattern": "canary|plain", "file_pattern": "**/*"})),
         ("search_notes", json!({"query": "canary plain"})),
+        ("vault_outline", json!({})),
         ("list_tags", json!({})),
         ("list_links", json!({"kind": "orphans"})),
         ("list_links", json!({"kind": "unresolved"})),

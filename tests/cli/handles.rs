@@ -44,6 +44,7 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("get_conversation", json!({"list_recent": 3})),
         ("copy", json!({"source": note, "destination": format!("{folder}/c.md")})),
         ("describe_vault", json!({})),
+        ("vault_outline", json!({})),
         ("suggest_names", json!({"paths": [note]})),
         ("plan_changes", json!({"items": [{"path": note, "tag": ["planned"]}]})),
         ("show_plan", json!({"plan": round + 1})),

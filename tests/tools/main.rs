@@ -27,6 +27,7 @@ mod moving;
 mod names;
 mod naming;
 mod odd;
+mod outline;
 mod paths;
 mod platform;
 mod properties;
