@@ -28,6 +28,7 @@ mod local_times;
 mod long_line;
 mod lookups;
 mod marks;
+mod mentions;
 mod named;
 mod news;
 mod paging;
@@ -57,6 +58,7 @@ mod get_conversation;
 mod get_file_info;
 mod get_links;
 mod get_properties;
+mod link_mentions;
 mod list_changes;
 mod list_files;
 mod list_jobs;
@@ -78,6 +80,7 @@ mod set_properties;
 mod show_plan;
 mod suggest_names;
 mod undo;
+mod unlinked_mentions;
 mod vault_outline;
 mod write_file;
 
@@ -138,6 +141,7 @@ registry::tools! {
     get_file_info::GetFileInfo,
     get_links::GetLinks,
     get_properties::GetProperties,
+    link_mentions::LinkMentions,
     list_changes::ListChanges,
     list_files::ListFiles,
     list_jobs::ListJobs,
@@ -158,6 +162,7 @@ registry::tools! {
     show_plan::ShowPlan,
     suggest_names::SuggestNames,
     undo::Undo,
+    unlinked_mentions::UnlinkedMentions,
     vault_outline::VaultOutline,
     write_file::WriteFile,
 }

@@ -94,6 +94,8 @@ fn what_may_not_be_seen_is_told_by_no_tool() {
         ("search_files", json!({"pattern": "canary|plain", "file_pattern": "**/*"})),
         ("search_notes", json!({"query": "canary plain"})),
         ("vault_outline", json!({})),
+        ("unlinked_mentions", json!({"path": "Open/a.md"})),
+        ("unlinked_mentions", json!({"path": "Open/a.md", "direction": "from"})),
         ("list_tags", json!({})),
         ("list_links", json!({"kind": "orphans"})),
         ("list_links", json!({"kind": "unresolved"})),

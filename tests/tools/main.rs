@@ -22,6 +22,7 @@ mod links;
 mod listing;
 mod long_history;
 mod meanwhile;
+mod mentions;
 mod move_limits;
 mod moving;
 mod names;
