@@ -53,6 +53,7 @@ mod delete;
 mod describe_vault;
 mod directory_tree;
 mod edit_file;
+mod find_duplicates;
 mod get_active_note;
 mod get_conversation;
 mod get_file_info;
@@ -136,6 +137,7 @@ registry::tools! {
     describe_vault::DescribeVault,
     directory_tree::DirectoryTree,
     edit_file::EditFile,
+    find_duplicates::FindDuplicates,
     get_active_note::GetActiveNote,
     get_conversation::GetConversation,
     get_file_info::GetFileInfo,

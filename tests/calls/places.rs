@@ -94,6 +94,7 @@ fn what_may_not_be_seen_is_told_by_no_tool() {
         ("search_files", json!({"pattern": "canary|plain", "file_pattern": "**/*"})),
         ("search_notes", json!({"query": "canary plain"})),
         ("vault_outline", json!({})),
+        ("find_duplicates", json!({})),
         ("unlinked_mentions", json!({"path": "Open/a.md"})),
         ("unlinked_mentions", json!({"path": "Open/a.md", "direction": "from"})),
         ("list_tags", json!({})),

@@ -45,6 +45,7 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("copy", json!({"source": note, "destination": format!("{folder}/c.md")})),
         ("describe_vault", json!({})),
         ("vault_outline", json!({})),
+        ("find_duplicates", json!({})),
         ("unlinked_mentions", json!({"path": note})),
         ("link_mentions", json!({"path": note, "names": ["line"]})),
         ("suggest_names", json!({"paths": [note]})),

@@ -7,6 +7,7 @@ mod conflicts;
 mod content;
 mod copying;
 mod daily;
+mod duplicates;
 mod finding;
 mod following;
 mod fresh;
