@@ -66,6 +66,7 @@ mod list_jobs;
 mod list_links;
 mod list_tags;
 mod list_trash;
+mod memory_search;
 #[path = "move.rs"]
 mod move_;
 mod open_note;
@@ -107,6 +108,7 @@ pub use list_tags::ListTags;
 pub use list_trash::ListTrash;
 pub use local_times::LocalTimes;
 pub use lookups::{Likely, likely, lookups, template_folder};
+pub use memory_search::MemorySearch;
 pub use move_::Move;
 pub use news::{Listeners, News};
 pub use plan_changes::PlanChanges;
@@ -150,6 +152,7 @@ registry::tools! {
     list_links::ListLinks,
     list_tags::ListTags,
     list_trash::ListTrash,
+    memory_search::MemorySearch,
     move_::Move,
     open_note::OpenNote,
     plan_changes::PlanChanges,

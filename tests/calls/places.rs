@@ -95,6 +95,7 @@ fn what_may_not_be_seen_is_told_by_no_tool() {
         ("search_notes", json!({"query": "canary plain"})),
         ("vault_outline", json!({})),
         ("find_duplicates", json!({})),
+        ("memory_search", json!({"query": "canary plain hidden"})),
         ("unlinked_mentions", json!({"path": "Open/a.md"})),
         ("unlinked_mentions", json!({"path": "Open/a.md", "direction": "from"})),
         ("list_tags", json!({})),

@@ -46,6 +46,7 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("describe_vault", json!({})),
         ("vault_outline", json!({})),
         ("find_duplicates", json!({})),
+        ("memory_search", json!({"query": "three"})),
         ("unlinked_mentions", json!({"path": note})),
         ("link_mentions", json!({"path": note, "names": ["line"]})),
         ("suggest_names", json!({"paths": [note]})),

@@ -23,6 +23,7 @@ mod links;
 mod listing;
 mod long_history;
 mod meanwhile;
+mod memory;
 mod mentions;
 mod move_limits;
 mod moving;
