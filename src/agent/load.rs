@@ -24,7 +24,9 @@ pub(super) fn load(
     let is_damaged = entries.iter().any(Entry::is_of_damage);
     let mut context = Context::of(entries);
     let scope = context.scope();
+    let mut outline = None;
     if !context.has_opening() {
+        outline = place.outline(scope).map(|outline| prompt::outline(&outline));
         let note = match settings.instructions_note.trim() {
             "" => None,
             path => place.note(path, scope),
@@ -44,8 +46,9 @@ pub(super) fn load(
     }
     fill_missing(shared, conversation, id, &mut context)?;
     let news = shared.told(conversation, &place.moment(conversation, scope));
-    if let Some(text) = news {
-        store(shared, conversation, id, &mut context, Entry::notice(text))?;
+    let notice: Vec<String> = news.into_iter().chain(outline).collect();
+    if !notice.is_empty() {
+        store(shared, conversation, id, &mut context, Entry::notice(notice.join("\n")))?;
     }
     Ok((context, is_damaged))
 }

@@ -299,6 +299,12 @@ pub trait VaultContext: Send + Sync + 'static {
     /// since this conversation was last told.
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation;
 
+    /// A short outline of what this scope may see of the vault, for a conversation's beginning; `None` if there is
+    /// nothing in it.
+    fn outline(&self, _scope: Scope) -> Option<String> {
+        None
+    }
+
     /// A note's real path and its text, if this scope may see it.
     fn note(&self, path: &str, scope: Scope) -> Option<(String, String)>;
 
@@ -319,6 +325,10 @@ impl<T: VaultContext> VaultContext for Arc<T> {
 
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation {
         (**self).moment(conversation, scope)
+    }
+
+    fn outline(&self, scope: Scope) -> Option<String> {
+        (**self).outline(scope)
     }
 
     fn note(&self, path: &str, scope: Scope) -> Option<(String, String)> {

@@ -120,6 +120,11 @@ fn data(text: &str) -> String {
     super::wrap::data(text, MAX_INSTRUCTIONS)
 }
 
+/// The part of the first notice about what is in the vault.
+pub fn outline(outline: &str) -> String {
+    format!("The vault as this conversation begins; vault_outline shows more:\n{}", data(outline))
+}
+
 /// The notice about earlier conversations.
 pub fn earlier(summaries: &[(String, String, String)]) -> Option<String> {
     if summaries.is_empty() {

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::reach::Way;
 use super::session::Session;
 use super::words;
-use crate::tools::{SearchNotes, Tool as _};
+use crate::tools::{MemorySearch, SearchNotes, Tool as _};
 
 /// The arguments of `find`.
 #[derive(Debug, Args)]
@@ -32,6 +32,15 @@ pub struct FindArguments {
     /// Only notes last changed before then
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
+    /// Search these too or instead: notes, conversations, changes
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        value_delimiter = ',',
+        value_parser = ["notes", "conversations", "changes"],
+        conflicts_with_all = ["folder", "all", "since", "until", "names", "first_result"]
+    )]
+    pub sources: Vec<String>,
     /// Only name the notes
     #[arg(long, short = 'l')]
     pub names: bool,
@@ -48,6 +57,13 @@ pub struct FindArguments {
 /// # Errors
 /// The tool's error; stdout cannot be written.
 pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<ExitCode, Failure> {
+    if !find.sources.is_empty() {
+        let query = find.words.join(" ");
+        let arguments = json!({"query": query, "sources": find.sources, "limit": find.limit});
+        let found = call(session, MemorySearch::NAME, arguments, Way::default(), output)?;
+        output.paged().answer(&found.data, words::answer(&found.text))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut arguments = json!({
         "query": find.words.join(" "),
         "limit": find.limit,

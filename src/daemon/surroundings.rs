@@ -14,6 +14,7 @@ use crate::journal::ListedSet;
 use crate::methods::host::HostDoor;
 use crate::note::path::VaultPath;
 use crate::policy::Scope;
+use crate::tools;
 use crate::vault::{ChangeKind, Kind as EntryKind, Vault, VaultChange, Want};
 
 /// The most recent changes by others that are stored.
@@ -154,6 +155,10 @@ impl VaultContext for Surroundings {
         let now = self.calls.context().clock.now();
         let (active_note, as_of) = self.active_note(now, &vault);
         Situation { now, active_note, as_of, news: told }
+    }
+
+    fn outline(&self, scope: Scope) -> Option<String> {
+        tools::opening(&self.calls.seen_by(scope))
     }
 
     fn note(&self, path: &str, scope: Scope) -> Option<(String, String)> {

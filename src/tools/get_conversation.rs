@@ -115,7 +115,7 @@ impl Tool for GetConversation {
 }
 
 /// The conversations, for callers that may see all of the vault: what was said may quote any note.
-fn seen(context: &Context) -> Result<&dyn ConversationView, ToolError> {
+pub(super) fn seen(context: &Context) -> Result<&dyn ConversationView, ToolError> {
     if !context.vault.view().holds(&VaultPath::root()) {
         return Err(ToolError::new(
             ErrorCode::Denied,

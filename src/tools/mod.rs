@@ -28,6 +28,7 @@ mod local_times;
 mod long_line;
 mod lookups;
 mod marks;
+mod mentions;
 mod named;
 mod news;
 mod paging;
@@ -53,17 +54,20 @@ mod delete;
 mod describe_vault;
 mod directory_tree;
 mod edit_file;
+mod find_duplicates;
 mod get_active_note;
 mod get_conversation;
 mod get_file_info;
 mod get_links;
 mod get_properties;
+mod link_mentions;
 mod list_changes;
 mod list_files;
 mod list_jobs;
 mod list_links;
 mod list_tags;
 mod list_trash;
+mod memory_search;
 #[path = "move.rs"]
 mod move_;
 mod open_note;
@@ -79,6 +83,8 @@ mod set_properties;
 mod show_plan;
 mod suggest_names;
 mod undo;
+mod unlinked_mentions;
+mod vault_outline;
 mod write_file;
 
 pub use apply_plan::ApplyPlan;
@@ -103,6 +109,7 @@ pub use list_tags::ListTags;
 pub use list_trash::ListTrash;
 pub use local_times::LocalTimes;
 pub use lookups::{Likely, likely, lookups, template_folder};
+pub use memory_search::MemorySearch;
 pub use move_::Move;
 pub use news::{Listeners, News};
 pub use plan_changes::PlanChanges;
@@ -120,6 +127,7 @@ pub use suggest_names::SuggestNames;
 pub use text_file::size;
 pub use tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 pub use undo::Undo;
+pub use vault_outline::opening;
 pub use write_file::WriteFile;
 
 registry::tools! {
@@ -132,17 +140,20 @@ registry::tools! {
     describe_vault::DescribeVault,
     directory_tree::DirectoryTree,
     edit_file::EditFile,
+    find_duplicates::FindDuplicates,
     get_active_note::GetActiveNote,
     get_conversation::GetConversation,
     get_file_info::GetFileInfo,
     get_links::GetLinks,
     get_properties::GetProperties,
+    link_mentions::LinkMentions,
     list_changes::ListChanges,
     list_files::ListFiles,
     list_jobs::ListJobs,
     list_links::ListLinks,
     list_tags::ListTags,
     list_trash::ListTrash,
+    memory_search::MemorySearch,
     move_::Move,
     open_note::OpenNote,
     plan_changes::PlanChanges,
@@ -157,5 +168,7 @@ registry::tools! {
     show_plan::ShowPlan,
     suggest_names::SuggestNames,
     undo::Undo,
+    unlinked_mentions::UnlinkedMentions,
+    vault_outline::VaultOutline,
     write_file::WriteFile,
 }

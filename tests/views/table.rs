@@ -76,8 +76,8 @@ fn model() -> Vec<String> {
         Situation { now, active_note: None, as_of: None, news: Vec::new() };
     let Instructions { settings: _, architecture: _, note: _ } = Instructions::default();
     let parts = ["now", "active note", "news", "instructions", "architecture", "instructions note"];
-    // Summaries of other conversations, and what calls of tools are answered.
-    let more = ["earlier conversations", "answers of tools"];
+    // Summaries of other conversations, the outline of the vault, and what calls of tools are answered.
+    let more = ["earlier conversations", "outline", "answers of tools"];
     parts.into_iter().chain(more).map(str::to_owned).collect()
 }
 

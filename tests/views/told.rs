@@ -493,7 +493,8 @@ fn a_model_is_told_no_more_than_whoever_speaks_may_see() {
         requests.iter().map(|request| body(request)["messages"].to_string()).collect()
     };
     let all = told(&persons);
-    for part in ["zzmark words", "Zzmark Closed/Zzmark plan.md", "Always say zzmarktext"] {
+    let outline = "The vault as this conversation begins; vault_outline shows more:";
+    for part in ["zzmark words", "Zzmark Closed/Zzmark plan.md", "Always say zzmarktext", outline] {
         assert!(all.contains(part), "a person's conversation is told `{part}`: {all}");
     }
     let mut world = world;
@@ -518,6 +519,10 @@ fn a_model_is_told_no_more_than_whoever_speaks_may_see() {
             let requests = world.model.requests();
             let told = told(&requests[before..]);
             assert!(requests.len() > before + 2 && told.contains("Open/seen.md"), "{told}");
+            assert!(
+                told.contains(outline),
+                "a limited caller's model is told what it may see: {told}"
+            );
             let at = told.to_lowercase().find(MARK);
             let near = at.map(|at| &told[at.saturating_sub(300)..(at + 100).min(told.len())]);
             assert!(near.is_none(), "as {scope}, Obsidian {with_obsidian}: {near:?}");

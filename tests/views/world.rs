@@ -65,12 +65,13 @@ const HIDDEN: &[(&str, &str)] = &[
     ("Shade/shadow.md", "zzmarktext without a mark in its name\n"),
 ];
 
-/// What limits the callers, in both worlds: it names what is hidden, as a person's settings may.
+/// What limits the callers, in both worlds: it names what is hidden, as a person's settings may. The log is short, since
+/// nobody reads it: a daemon whose pipe is full waits.
 const SETTINGS: &str = "[policy]\nread = [\"Open\"]\nclient = \"permanent\"\nmcp = \"move\"\n\
     voice = \"move\"\nreads_per_minute = 0\nchanges_per_minute = 0\nhour_files = 0\n\
     [agent]\ninstructions_note = \"Zzmark Closed/Zzmark rules.md\"\n\
     information_architecture = \"Things lie in folders.\"\n[server]\n\
-    messages_per_second = 100000\nmessage_burst = 100000\n";
+    messages_per_second = 100000\nmessage_burst = 100000\n[log]\nlevel = \"warn\"\n";
 
 /// A vault with a daemon, and all that is around them.
 pub struct World {

@@ -21,7 +21,7 @@ static STOP_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
 });
 
 /// Whether a normalised word is a stop word.
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(word)
 }
 

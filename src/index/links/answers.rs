@@ -348,13 +348,13 @@ impl Seen<'_> {
     }
 
     /// The files below `folder` of which links are kept, by path.
-    fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
+    pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
         let mut sources = self.links.sources(folder);
         sources.retain(|path| self.view.shows(path));
         sources
     }
 
-    fn resolved(&self, folder: &VaultPath, mut each: impl FnMut(&VaultPath, Lead)) {
+    pub(super) fn resolved(&self, folder: &VaultPath, mut each: impl FnMut(&VaultPath, Lead)) {
         for batch in self.sources(folder).chunks(BATCH) {
             let graph = self.links.graph();
             let catalogue = self.links.0.fresh.vault.catalogue();

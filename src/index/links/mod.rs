@@ -16,6 +16,7 @@
 //! links after renames: [`names`], `form`, [`rewrite`], `unknown`.
 
 mod answers;
+mod counts;
 mod form;
 mod graph;
 pub mod names;

@@ -80,7 +80,7 @@ fn ten() -> usize {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The best first.
-    notes: Vec<NoteFound>,
+    pub(super) notes: Vec<NoteFound>,
     /// How many notes were found in all.
     total: usize,
     /// How the query was read.
@@ -88,7 +88,7 @@ pub struct Output {
     /// What of it was not read as it may have been meant, and why; at most 20.
     ignored: Vec<String>,
     /// Notes of the vault that are still to be read, so that they could not be found.
-    unread_notes: usize,
+    pub(super) unread_notes: usize,
     /// Words that were not looked for, since there were more than 32: the commonest.
     words_left_out: usize,
 }
@@ -97,7 +97,7 @@ pub struct Output {
 #[derive(Serialize, JsonSchema)]
 pub struct NoteFound {
     /// Its path.
-    path: String,
+    pub(super) path: String,
     /// Its name.
     title: String,
     /// How well it answers, from 0 to 1; 1 is the best for this question.
@@ -105,7 +105,7 @@ pub struct NoteFound {
     /// Where the words stand: `title` (the name or an alias), `words` (the text).
     why: Vec<&'static str>,
     /// The passages that answer best, the best first; at most 3.
-    chunks: Vec<ChunkFound>,
+    pub(super) chunks: Vec<ChunkFound>,
 }
 
 /// A passage of a note.
@@ -118,9 +118,9 @@ pub struct ChunkFound {
     /// Its last line.
     last_line: usize,
     /// Up to 300 characters around the words.
-    snippet: String,
+    pub(super) snippet: String,
     /// A link to the heading, to cite it by.
-    link: String,
+    pub(super) link: String,
 }
 
 impl Tool for SearchNotes {
@@ -174,6 +174,20 @@ impl Tool for SearchNotes {
         let data = Output { notes, total, understood, ignored, unread_notes, words_left_out };
         Ok(Answer::new(text(&data, skipped), data))
     }
+}
+
+/// The best notes for a query in the whole vault.
+pub(super) fn best(context: &Context, query: &str, limit: usize) -> Result<Output, ToolError> {
+    let input = Input {
+        query: query.to_owned(),
+        path: None,
+        limit,
+        first_result: paging::first(),
+        matching: Matching::Ranked,
+        since: None,
+        until: None,
+    };
+    Ok(SearchNotes::run(context, input)?.data)
 }
 
 /// What is looked for, how that reads in English, and what was not read as meant.

@@ -1,0 +1,182 @@
+//! `link_mentions`
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::mentions::{self, Direction, Mention};
+use super::text_file::{TextFile, count, fits, shown};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch, graph};
+use crate::journal::Change;
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::vault::Before;
+
+/// How often the notes are read again because one of them changed meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// Notes named in one answer.
+const MAX_NAMED: usize = 100;
+
+pub(super) struct LinkMentions;
+
+/// Makes links of the places that `unlinked_mentions` lists: `kettle` becomes `[[Kettle|kettle]]`, the first in each note
+/// or every one. Nothing else in the notes changes. All notes change at once or none does, and `undo` takes it back.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The note, from the vault's root, or its name.
+    path: String,
+    /// `to`: link to this note where others name it; `from`: link to others where this one names them.
+    #[serde(default)]
+    direction: Direction,
+    /// With `to`: only in this note or in notes below this folder.
+    #[serde(default)]
+    within: Option<String>,
+    /// With `to`: other words that mean the note, beside its name and aliases.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Link every place, not only the first in each note.
+    #[serde(default)]
+    every: bool,
+    /// Also in notes that link to the named note elsewhere.
+    #[serde(default)]
+    also_linked: bool,
+    /// Tell what would change, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What was linked.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The note asked about.
+    path: String,
+    /// How many links were made.
+    links: usize,
+    /// How many notes changed.
+    notes: usize,
+    /// The notes with the new links, by path; at most 100.
+    changed: Vec<Changed>,
+    /// Whether nothing was changed because that was asked for.
+    dry_run: bool,
+    /// The change set this is: what `undo` takes. None if nothing changed.
+    change_set: Option<u64>,
+}
+
+/// A note that changed.
+#[derive(Serialize, JsonSchema)]
+pub struct Changed {
+    /// Its path.
+    path: String,
+    /// The new links, in the order of the text.
+    links: Vec<String>,
+}
+
+impl Tool for LinkMentions {
+    const NAME: &'static str = "link_mentions";
+    const TITLE: &'static str = "Link unlinked mentions";
+    const TIER: Tier = Tier::Dangerous;
+    const IDEMPOTENT: bool = false;
+    const SELDOM: bool = true;
+    const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path, Path: within);
+    const EXAMPLE: &'static str = r#"{"path": "t.md", "names": ["one"]}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let note = mentions::note(context, &input.path)?;
+        let within = input.within.as_deref().filter(|path| !path.trim().is_empty());
+        if input.direction == Direction::From && (within.is_some() || !input.names.is_empty()) {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "`within` and `names` do not go with `from`",
+                "leave them out, or use `to`",
+            ));
+        }
+        let place = graph::place(context, within)?;
+        let mut attempts = 0;
+        let (changed, change_set) = loop {
+            let (changes, changed) = plan(context, &input, &note, &place)?;
+            if input.dry_run || changes.is_empty() {
+                break (changed, None);
+            }
+            let title = match input.direction {
+                Direction::To => format!("link mentions of {note}"),
+                Direction::From => format!("link mentions in {note}"),
+            };
+            attempts += 1;
+            match context.editor().apply(title, changes) {
+                Ok(applied) => break (changed, Some(applied.change_set.0)),
+                // Somebody was quicker in one of the notes; nothing was changed, so look again.
+                Err(error) if error.code() == ErrorCode::StaleRevision && attempts < ATTEMPTS => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let data = Output {
+            path: note.as_str().to_owned(),
+            links: changed.iter().map(|note| note.links.len()).sum(),
+            notes: changed.len(),
+            changed: changed.into_iter().take(MAX_NAMED).collect(),
+            dry_run: input.dry_run,
+            change_set,
+        };
+        Ok(Answer::new(text(&data), data))
+    }
+}
+
+/// The changes, and what each does.
+fn plan(
+    context: &Context,
+    input: &Input,
+    note: &VaultPath,
+    place: &VaultPath,
+) -> Result<(Vec<Change>, Vec<Changed>), ToolError> {
+    let links = graph::links(context)?;
+    let (direction, names, linked) = (input.direction, &input.names, input.also_linked);
+    let found = mentions::gather(context, &links, note, direction, place, names, linked)?;
+    let (mut changes, mut changed) = (Vec::new(), Vec::new());
+    for (file, mut mentions) in found {
+        if !input.every {
+            let mut targets = HashSet::new();
+            mentions.retain(|mention| targets.insert(mention.target.clone()));
+        }
+        let content = linked_text(&file, &mentions)?;
+        fits(&context.vault, &file.path, content.len())?;
+        changed.push(Changed {
+            path: file.path.as_str().to_owned(),
+            links: mentions.into_iter().map(|mention| mention.link).collect(),
+        });
+        let before = Before::Revision(file.content.revision);
+        changes.push(Change::Write { path: file.path, content, before });
+    }
+    Ok((changes, changed))
+}
+
+/// The file with links in the places of the mentions, which do not overlap.
+fn linked_text(file: &TextFile, mentions: &[Mention]) -> Result<Vec<u8>, ToolError> {
+    let text = file.editable()?;
+    let mut body = text.body().to_owned();
+    for mention in mentions.iter().rev() {
+        body.replace_range(mention.range.clone(), &mention.link);
+    }
+    Ok([text.lead(), body.as_bytes()].concat())
+}
+
+fn text(data: &Output) -> String {
+    if data.notes == 0 {
+        return "nothing to link: no unlinked mentions".to_owned();
+    }
+    let what = if data.dry_run { "would make" } else { "made" };
+    let (links, notes) = (count(data.links, "link"), count(data.notes, "note"));
+    let mut lines = vec![format!("{what} {links} in {notes}")];
+    let line = |note: &Changed| format!("{}: {}", shown(&note.path), note.links.join(", "));
+    lines.extend(data.changed.iter().map(line));
+    if data.notes > data.changed.len() {
+        lines.push(format!("[{} more notes]", data.notes - data.changed.len()));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,312 @@
+//! `memory_search`
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{local, shown};
+use super::tool::touches;
+use super::{
+    Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, get_conversation, paging, search_notes,
+};
+use crate::conversation::ConversationId;
+use crate::index::knowledge::words;
+use crate::journal::{self, ListedSet};
+use crate::note::code::ErrorCode;
+use crate::note::search_query;
+
+/// Finds notes, conversations and changes.
+pub struct MemorySearch;
+
+const MOST: usize = 30;
+
+/// What is taken from each source before the lists are joined.
+const OF_EACH: usize = 30;
+
+/// The newest change sets that are looked through.
+const CHANGE_SETS: usize = 2_000;
+
+/// Words of the question that are looked for in conversations.
+const WORDS: usize = 12;
+
+/// Places of a conversation with all words weigh so much more than one word alone.
+const ALL_WORDS: f64 = 100.0;
+
+/// The rank from which a place in a list counts half.
+const RANK: f64 = 10.0;
+
+/// Characters of a snippet.
+const SNIPPET: usize = 300;
+
+/// Searches all that the user may remember: notes, earlier conversations, and changes made through the steward. The
+/// best of each are joined to one list, with how to open each. Use it when it is not clear where something was said or
+/// done; for notes alone `search_notes` has more.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// A question or words.
+    query: String,
+    /// Where to search: `notes`, `conversations`, `changes`. Left out: everywhere.
+    #[serde(default)]
+    sources: Vec<Source>,
+    /// At most so many results, up to 30.
+    #[serde(default = "ten")]
+    limit: usize,
+}
+
+fn ten() -> usize {
+    10
+}
+
+/// Where something is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The text and names of notes.
+    Notes,
+    /// What was said in earlier conversations.
+    Conversations,
+    /// The titles and paths of changes made through the steward.
+    Changes,
+}
+
+impl Source {
+    const ALL: [Self; 3] = [Self::Notes, Self::Conversations, Self::Changes];
+
+    fn weight(self) -> f64 {
+        match self {
+            Self::Notes => 1.0,
+            Self::Conversations => 0.8,
+            Self::Changes => 0.4,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Notes => "note",
+            Self::Conversations => "conversation",
+            Self::Changes => "change",
+        }
+    }
+}
+
+/// The results.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The best first.
+    results: Vec<FoundThing>,
+    /// The sources that were searched.
+    sources: Vec<Source>,
+    /// Notes of the vault that are still to be read, so that they could not be found.
+    unread_notes: usize,
+}
+
+/// A note, a conversation or a change.
+#[derive(Serialize, JsonSchema)]
+pub struct FoundThing {
+    source: Source,
+    /// The path of the note, the title of the conversation, or what was changed.
+    title: String,
+    /// When the conversation was last active or the change was made, local time; none for notes.
+    time: Option<String>,
+    /// The text around the words.
+    snippet: String,
+    /// How to open it: a link to the note, or a tool with its arguments.
+    open: String,
+    /// How good it is among these results, from 0 to 1.
+    score: f64,
+}
+
+impl Tool for MemorySearch {
+    const NAME: &'static str = "memory_search";
+    const TITLE: &'static str = "Search notes, conversations and changes";
+    const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
+    const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
+    const QUOTES: bool = true;
+    const HEAVY: bool = true;
+    const LONG_ANSWER: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Pattern: query);
+    const EXAMPLE: &'static str = r#"{"query": "one"}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MOST, "limit", input.limit)?;
+        if input.query.trim().is_empty() {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "`query` is empty",
+                "give a question or some words",
+            ));
+        }
+        let is_wanted =
+            |source: &Source| input.sources.is_empty() || input.sources.contains(source);
+        let mut sources: Vec<Source> = Source::ALL.into_iter().filter(is_wanted).collect();
+        let view = get_conversation::seen(context);
+        if input.sources.is_empty() && view.is_err() {
+            sources.retain(|source| *source != Source::Conversations);
+        }
+        let asked = words_of(&input.query);
+        let (mut results, mut unread_notes) = (Vec::new(), 0);
+        for source in &sources {
+            let found = match source {
+                Source::Notes => notes(context, &input.query, &mut unread_notes)?,
+                Source::Conversations => conversations(context, &asked)?,
+                Source::Changes => changes(context, &asked)?,
+            };
+            let ranked = found.into_iter().enumerate().map(|(rank, thing)| FoundThing {
+                score: source.weight() / (RANK + rank as f64),
+                ..thing
+            });
+            results.extend(ranked);
+        }
+        // The order of the sources decides among equals.
+        results.sort_by(|a, b| b.score.total_cmp(&a.score));
+        results.truncate(limit);
+        for result in &mut results {
+            result.score = (result.score * RANK * 1_000.0).round() / 1_000.0;
+        }
+        let data = Output { results, sources, unread_notes };
+        Ok(Answer::new(text(&data), data))
+    }
+}
+
+/// The words of a query that tell something, as they were typed.
+fn words_of(query: &str) -> Vec<String> {
+    let mut asked = search_query::parse(query).words;
+    let tells = |word: &String| words::of(word).iter().any(|word| !words::is_stop_word(word));
+    if asked.iter().any(tells) {
+        asked.retain(tells);
+    }
+    asked.truncate(WORDS);
+    asked
+}
+
+fn notes(context: &Context, query: &str, unread: &mut usize) -> Result<Vec<FoundThing>, ToolError> {
+    let found = search_notes::best(context, query, OF_EACH)?;
+    *unread = found.unread_notes;
+    let thing = |note: search_notes::NoteFound| {
+        let best = note.chunks.into_iter().next();
+        let (snippet, open) = best.map(|chunk| (chunk.snippet, chunk.link)).unwrap_or_default();
+        let open = if open.is_empty() { format!("[[{}]]", note.path) } else { open };
+        FoundThing {
+            source: Source::Notes,
+            title: note.path,
+            time: None,
+            snippet,
+            open,
+            score: 0.0,
+        }
+    };
+    Ok(found.notes.into_iter().map(thing).collect())
+}
+
+/// Conversations with all of the words, then those with more and rarer ones; the present one is left out.
+fn conversations(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>, ToolError> {
+    let view = get_conversation::seen(context)?;
+    let mut found: HashMap<ConversationId, (f64, FoundThing, i64)> = HashMap::new();
+    let mut take = |query: &str, is_all: bool| -> Result<(), ToolError> {
+        let hits = view.search(query, OF_EACH)?;
+        let rarity = (1.0 + (OF_EACH + 1) as f64 / (hits.len() + 1) as f64).ln();
+        let weight = if is_all { ALL_WORDS } else { rarity };
+        for (conversation, places) in hits {
+            if context.origin.conversation.as_deref() == Some(&*conversation.id.to_string()) {
+                continue;
+            }
+            let id = conversation.id;
+            let known = found.entry(id).or_insert_with(|| {
+                let title = conversation.title.unwrap_or_else(|| "not titled yet".to_owned());
+                let first = places.first();
+                let text = first.map(|place| place.text.clone()).or(conversation.summary);
+                let item = first.map(|place| format!(", first_item: {}", place.item));
+                let open =
+                    format!("get_conversation conversation_id: {id}{}", item.unwrap_or_default());
+                let thing = FoundThing {
+                    source: Source::Conversations,
+                    title,
+                    time: Some(local(conversation.last_active.saturating_mul(1_000_000))),
+                    snippet: text.unwrap_or_default().chars().take(SNIPPET).collect(),
+                    open,
+                    score: 0.0,
+                };
+                (0.0, thing, conversation.last_active)
+            });
+            known.0 += weight;
+        }
+        Ok(())
+    };
+    if asked.len() > 1 {
+        take(&asked.join(" "), true)?;
+    }
+    for word in asked {
+        take(word, false)?;
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by(|(id, (a, _, at)), (other, (b, _, then))| {
+        b.total_cmp(a).then(then.cmp(at)).then(other.0.cmp(&id.0))
+    });
+    found.truncate(OF_EACH);
+    Ok(found.into_iter().map(|(_, (_, thing, _))| thing).collect())
+}
+
+/// Change sets whose title or paths have the words, those with more of them first, then the newest.
+fn changes(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>, ToolError> {
+    let asked: Vec<String> = asked.iter().flat_map(|word| words::of(word)).collect();
+    let query = journal::Query {
+        path: None,
+        since: None,
+        before: None,
+        seen: context.vault.view().clone(),
+        limit: CHANGE_SETS,
+    };
+    let sets = context.journal.history().change_sets(&query)?;
+    let met = |set: &ListedSet| {
+        let mut there = words::of(&set.title);
+        for change in &set.changes {
+            let paths = std::iter::once(&change.path).chain(&change.from);
+            paths.for_each(|path| there.extend(words::of(path.as_str())));
+        }
+        asked.iter().filter(|word| there.contains(word)).count()
+    };
+    let mut found: Vec<(usize, &ListedSet)> = sets.iter().map(|set| (met(set), set)).collect();
+    found.retain(|(met, _)| *met > 0);
+    found.sort_by_key(|(met, set)| (Reverse(*met), Reverse(set.id.0)));
+    found.truncate(OF_EACH);
+    let thing = |(_, set): (usize, &ListedSet)| {
+        let paths: Vec<&str> = set.changes.iter().take(3).map(|it| it.path.as_str()).collect();
+        FoundThing {
+            source: Source::Changes,
+            title: set.title.clone(),
+            time: Some(local(set.time.timestamp_nanos_opt().unwrap_or_default())),
+            snippet: paths.join(", "),
+            open: format!("list_changes change_set: {}", set.id),
+            score: 0.0,
+        }
+    };
+    Ok(found.into_iter().map(thing).collect())
+}
+
+fn text(data: &Output) -> String {
+    let mut lines = Vec::new();
+    for found in &data.results {
+        let time =
+            found.time.as_deref().map(|time| format!("  {}", time.get(..10).unwrap_or(time)));
+        let (title, time) = (shown(&found.title), time.unwrap_or_default());
+        lines.push(format!("{}  {title}{time}  {}", found.source.word(), found.open));
+        if !found.snippet.is_empty() {
+            lines.push(format!("    {}", found.snippet));
+        }
+    }
+    if data.results.is_empty() {
+        lines.push("nothing is found; try other words".to_owned());
+    }
+    if data.unread_notes > 0 {
+        let unread = super::text_file::count(data.unread_notes, "note");
+        lines.push(format!("[not whole: {unread} are still to be read; ask again in a while]"));
+    }
+    lines.join("\n")
+}

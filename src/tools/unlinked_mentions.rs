@@ -1,0 +1,130 @@
+//! `unlinked_mentions`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::mentions::{self, Direction};
+use super::text_file::{count, shown};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging};
+use crate::note::path::VaultPath;
+
+pub(super) struct UnlinkedMentions;
+
+const MOST: usize = 200;
+
+/// Lists places where a note's text has the name or an alias of another note without a link to it: in other notes the
+/// names of this one, or in this one the names of others. Whole words only, whatever their case; not in code,
+/// properties, headings, links and addresses. `link_mentions` makes links of them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The note, from the vault's root, or its name.
+    path: String,
+    /// `to`: where other notes name this one; `from`: where this one names others.
+    #[serde(default)]
+    direction: Direction,
+    /// Also places in notes that link to the named note elsewhere.
+    #[serde(default)]
+    also_linked: bool,
+    /// At most so many places, up to 200.
+    #[serde(default = "fifty")]
+    limit: usize,
+    /// The first place to show, from 1, to continue a list.
+    #[serde(default = "paging::first")]
+    first_result: usize,
+}
+
+fn fifty() -> usize {
+    50
+}
+
+/// The places.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The note asked about.
+    path: String,
+    /// By the path of the note they are in, in the order of its text.
+    mentions: Vec<MentionData>,
+    /// How many places there are in all.
+    total: usize,
+    /// In how many notes they are.
+    notes: usize,
+    /// Files whose links are not, or not all, known.
+    unknown_files: usize,
+}
+
+/// A place.
+#[derive(Serialize, JsonSchema)]
+pub struct MentionData {
+    /// The note it is in.
+    path: String,
+    /// Its line, from 1.
+    line: usize,
+    /// The name as it stands there.
+    text: String,
+    /// The note that is named.
+    target: String,
+    /// The text around it.
+    snippet: String,
+    /// The link that could stand there.
+    link: String,
+}
+
+impl Tool for UnlinkedMentions {
+    const NAME: &'static str = "unlinked_mentions";
+    const TITLE: &'static str = "Find unlinked mentions";
+    const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
+    const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
+    const HEAVY: bool = true;
+    const LONG_ANSWER: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MOST, "limit", input.limit)?;
+        let skipped = paging::skipped(input.first_result);
+        let note = mentions::note(context, &input.path)?;
+        let links = graph::so_far(context)?;
+        let (direction, linked) = (input.direction, input.also_linked);
+        let everywhere = VaultPath::root();
+        let found = mentions::gather(context, &links, &note, direction, &everywhere, &[], linked)?;
+        let notes = found.len();
+        let all = found.into_iter().flat_map(|(file, mentions)| {
+            let path = file.path.as_str().to_owned();
+            mentions.into_iter().map(move |mention| MentionData {
+                path: path.clone(),
+                line: mention.line,
+                text: mention.said,
+                target: mention.target.as_str().to_owned(),
+                snippet: mention.snippet,
+                link: mention.link,
+            })
+        });
+        let mut mentions: Vec<MentionData> = all.collect();
+        let total = mentions.len();
+        mentions.drain(..skipped.min(total));
+        mentions.truncate(limit);
+        let (unknown_files, unknown) = graph::unknown(&links);
+        let mut lines: Vec<String> = mentions.iter().map(line).collect();
+        lines.push(match total {
+            0 => "no unlinked mentions".to_owned(),
+            _ => paging::summary(skipped, mentions.len(), total, "or raise limit"),
+        });
+        if total > 0 {
+            lines.push(format!("[in {}; link_mentions links them]", count(notes, "note")));
+        }
+        lines.extend(unknown);
+        let path = note.as_str().to_owned();
+        Ok(Answer::new(lines.join("\n"), Output { path, mentions, total, notes, unknown_files }))
+    }
+}
+
+fn line(mention: &MentionData) -> String {
+    let (path, target) = (shown(&mention.path), shown(&mention.target));
+    format!("{path}:{} names {target}: {}", mention.line, mention.snippet)
+}

@@ -1,0 +1,221 @@
+//! `vault_outline`
+
+mod items;
+mod tree;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{count, local_short, shown};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging};
+use crate::note::path::VaultPath;
+use crate::vault::Want;
+use items::Item;
+use tree::{Outline, Tree};
+
+pub(super) struct VaultOutline;
+
+const DEFAULT_BUDGET: usize = 4_000;
+const MIN_BUDGET: usize = 200;
+const MAX_BUDGET: usize = 30_000;
+
+/// Characters of the outline at the beginning of a conversation.
+const OPENING: usize = 900;
+
+/// Tags, most linked notes and newest notes in the lines above the tree.
+const MOST_TAGS: usize = 12;
+const MOST_LINKED: usize = 8;
+const MOST_NEW: usize = 5;
+
+/// The share of the budget that each of these lines may take.
+const PART_OF_HEAD: usize = 10;
+
+/// Shows what is in the vault, or in a folder of it, in one text of bounded length: all folders with how many notes they
+/// hold, their newest change and their typical tags, the notes in them as far as they fit, the most used tags, the most
+/// linked and the newest notes. What is not named is counted. The same vault and budget give the same text. Start here
+/// when you do not know the vault; for naming habits and properties use describe_vault.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only this folder. Left out: the whole vault.
+    #[serde(default)]
+    path: Option<String>,
+    /// Characters of the text at most, 200 to 30,000. Left out: 4,000.
+    #[serde(default = "default_budget")]
+    budget: usize,
+}
+
+fn default_budget() -> usize {
+    DEFAULT_BUDGET
+}
+
+/// The outline.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The folder shown, empty for the vault.
+    path: String,
+    /// All notes below it.
+    notes: usize,
+    /// All other files below it.
+    other_files: usize,
+    /// All folders below it.
+    folders: usize,
+    /// The local date of the newest change of a file.
+    newest: Option<String>,
+    /// The most used tags with the number of notes.
+    tags: Vec<Counted>,
+    /// The notes that most other files link to, with the number of those files.
+    most_linked: Vec<Counted>,
+    /// The notes changed last.
+    newest_notes: Vec<String>,
+    /// The lines of the tree.
+    entries: Vec<Line>,
+    /// Files whose links and tags are not, or not all, known.
+    unknown_files: usize,
+}
+
+/// A tag or the path of a note, and how often.
+#[derive(Serialize, JsonSchema)]
+pub struct Counted {
+    name: String,
+    count: usize,
+}
+
+/// A line of the tree.
+#[derive(Serialize, JsonSchema)]
+pub struct Line {
+    /// `folder`, `note`, `alike` (several whose names differ only in digits) or `more` (what is not named).
+    kind: &'static str,
+    /// The path of the folder or note; of several alike, that of the first; of `more`, that of the folder.
+    path: String,
+    /// Its level, from 1.
+    depth: usize,
+    /// The number of notes that it stands for.
+    notes: usize,
+    /// Whether the lines below say what is in it; else its notes are only counted here.
+    open: bool,
+}
+
+impl Tool for VaultOutline {
+    const NAME: &'static str = "vault_outline";
+    const TITLE: &'static str = "Outline the vault";
+    const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
+    const IDEMPOTENT: bool = true;
+    const SELDOM: bool = true;
+    const HEAVY: bool = true;
+    const LONG_ANSWER: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = "{}";
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let budget = paging::within(MIN_BUDGET..=MAX_BUDGET, "budget", input.budget)?;
+        let asked = input.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
+        let place = context.find(&asked, Want::Folder)?.path;
+        outline(context, &place, budget)
+    }
+}
+
+/// The outline for the beginning of a conversation; `None` if the vault has no notes that the caller may see.
+pub fn opening(context: &Context) -> Option<String> {
+    let answer = outline(context, &VaultPath::root(), OPENING).ok()?;
+    (answer.data.notes > 0).then_some(answer.text)
+}
+
+fn outline(
+    context: &Context,
+    place: &VaultPath,
+    budget: usize,
+) -> Result<Answer<Output>, ToolError> {
+    let links = graph::so_far(context)?;
+    let tree = Tree::of(context, &links, place);
+    let top = &tree.folders[0];
+    let tags = tree.tags(0, MOST_TAGS);
+    let linked = tree.most_linked(MOST_LINKED);
+    let newest_notes = tree.newest(MOST_NEW);
+    let folders = tree.folders.len() - 1;
+    let mut said = vec![count(top.all, "note")];
+    if folders > 0 {
+        said.push(count(folders, "folder"));
+    }
+    if top.others > 0 {
+        said.push(count(top.others, "other file"));
+    }
+    let newest = top.newest.map(day);
+    said.extend(newest.as_ref().map(|day| format!("newest {day}")));
+    let mut text = said.join(", ");
+    let part = budget / PART_OF_HEAD;
+    let each = |counted: &[(String, usize)], mark: &str| -> Vec<String> {
+        counted.iter().map(|(name, count)| format!("{mark}{} {count}", shown(name))).collect()
+    };
+    for (what, names) in [
+        ("tags", each(&tags, "#")),
+        ("most linked", each(&linked, "")),
+        ("changed last", newest_notes.iter().map(|path| shown(path)).collect()),
+    ] {
+        text.extend(listed(what, &names, part));
+    }
+    let (unknown_files, unknown) = graph::unknown(&links);
+    let tail = unknown.map(|said| format!("\n{said}")).unwrap_or_default();
+    let tail = if length(&text) + length(&tail) <= budget / 2 { tail } else { String::new() };
+    let room = budget - length(&text) - length(&tail);
+    let entries = Outline::new(&tree, room).lines();
+    for (item, depth) in &entries {
+        text.push('\n');
+        text.push_str(&item.line(&tree, *depth));
+    }
+    text.push_str(&tail);
+    debug_assert!(length(&text) <= budget);
+    let counted = |counted: Vec<(String, usize)>| {
+        counted.into_iter().map(|(name, count)| Counted { name, count }).collect()
+    };
+    let data = Output {
+        path: place.as_str().to_owned(),
+        notes: top.all,
+        other_files: top.others,
+        folders,
+        newest,
+        tags: counted(tags),
+        most_linked: counted(linked),
+        newest_notes,
+        entries: entries.iter().map(|(item, depth)| line(item, *depth, &tree)).collect(),
+        unknown_files,
+    };
+    Ok(Answer::new(text, data))
+}
+
+fn line(item: &Item, depth: usize, tree: &Tree) -> Line {
+    Line {
+        kind: item.kind(),
+        path: item.path(tree).to_owned(),
+        depth,
+        notes: item.notes(tree),
+        open: matches!(item, Item::Folder { open: true, .. }),
+    }
+}
+
+/// A line with as many of the names as fit; `None` if none does.
+fn listed(what: &str, names: &[String], room: usize) -> Option<String> {
+    let mut line = format!("\n{what}:");
+    let bare = line.len();
+    for name in names {
+        let separator = if line.len() == bare { " " } else { ", " };
+        if length(&line) + separator.len() + length(name) > room {
+            break;
+        }
+        line.push_str(separator);
+        line.push_str(name);
+    }
+    (line.len() > bare).then_some(line)
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn day(nanoseconds: i64) -> String {
+    local_short(nanoseconds).chars().take(10).collect()
+}
