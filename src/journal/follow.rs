@@ -27,7 +27,7 @@ pub enum NameStep {
         number: u32,
         /// The path of the file at that change.
         was: VaultPath,
-        /// Its path on disk.
+        /// The path to read it from until then.
         disk: VaultPath,
         /// Its path when it is written.
         path: VaultPath,

@@ -65,7 +65,7 @@ pub(super) struct Mention {
 #[derive(Debug, Default)]
 struct Names {
     notes: HashMap<String, Option<VaultPath>>,
-    /// As they are written.
+    /// Without folding.
     written: HashSet<String>,
     /// In characters, the longest first.
     lengths: Vec<usize>,

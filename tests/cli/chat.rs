@@ -134,8 +134,8 @@ fn a_long_text_that_is_piped_goes_with_the_message_as_data() {
     let asked = place.asked();
     assert!(asked.contains("(with a text of 320000 characters)"), "{}", &asked[..2_000]);
     assert_eq!(asked.matches("+ a line").count(), 10_000, "all of it");
-    // The instructions name the mark, too.
-    assert_eq!(asked.matches("</tool_data>").count(), 2, "the text cannot end it");
+    // The instructions name the mark, and the vault's outline ends with it.
+    assert_eq!(asked.matches("</tool_data>").count(), 3, "the text cannot end it");
     let shown = place.home.run_in(&place.vault, &["conversations", "show"]).expect(0).stdout;
     assert!(shown.contains("explain this") && !shown.contains("a line"), "{shown}");
     let longer = "a line\n".repeat(150_000);

@@ -1,6 +1,6 @@
 //! The link graph of a vault and its queries.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
 use std::time::Duration;
@@ -305,6 +305,37 @@ impl Seen<'_> {
         });
         let notes = self.sources(folder).into_iter();
         notes.filter(|path| path.is_note() && !linked.contains(path)).collect()
+    }
+
+    /// For each file that other files link to, the number of those files.
+    pub fn backlink_counts(&self) -> HashMap<VaultPath, usize> {
+        let mut counts: HashMap<VaultPath, usize> = HashMap::new();
+        let mut source_of: HashMap<VaultPath, VaultPath> = HashMap::new();
+        self.resolved(&VaultPath::root(), |source, lead| {
+            let Some(target) = lead.resolution.target.filter(|target| target != source) else {
+                return;
+            };
+            // The links of a file come one after another, so a target was counted for it if it was the last.
+            if source_of.get(&target) != Some(source) {
+                *counts.entry(target.clone()).or_default() += 1;
+                source_of.insert(target, source.clone());
+            }
+        });
+        counts
+    }
+
+    /// The tags of each note below `folder`, each tag once, with its key and its name as written there.
+    pub fn tags_by_note(&self, folder: &VaultPath) -> HashMap<VaultPath, Vec<(String, String)>> {
+        let sources = self.sources(folder);
+        let graph = self.links.graph();
+        let tags_of = |path: &VaultPath| {
+            let tags = graph.get(path).map(|record| &record.tags[..]).unwrap_or_default();
+            let mut keys = BTreeSet::new();
+            let tags = tags.iter().map(|tag| (tag::key(&tag.name), tag.name.to_string()));
+            tags.filter(|(key, _)| keys.insert(key.clone())).collect::<Vec<_>>()
+        };
+        let tagged = sources.into_iter().map(|path| (tags_of(&path), path));
+        tagged.filter(|(tags, _)| !tags.is_empty()).map(|(tags, path)| (path, tags)).collect()
     }
 
     /// The tags of the notes below `folder`, most frequent first. A nested tag also counts for its

@@ -16,7 +16,6 @@
 //! links after renames: [`names`], `form`, [`rewrite`], `unknown`.
 
 mod answers;
-mod counts;
 mod form;
 mod graph;
 pub mod names;

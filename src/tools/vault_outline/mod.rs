@@ -1,6 +1,7 @@
 //! `vault_outline`
 
 mod items;
+mod outline;
 mod tree;
 
 use schemars::JsonSchema;
@@ -12,7 +13,8 @@ use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, pagi
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 use items::Item;
-use tree::{Outline, Tree};
+use outline::Outline;
+use tree::Tree;
 
 pub(super) struct VaultOutline;
 
