@@ -79,7 +79,7 @@ export async function what_obsidian_knows_is_drawn(set) {
   await tab.keyboard.press("Enter");
   await tip.getByText("With fleece.").waitFor();
   await until("formulas", () => tab.locator("math").count(), (count) => count === 2);
-  assert.equal(await tab.locator(".vs-formula math").innerText(), "q=kΔT");
+  assert.equal(await tab.locator(".vs-formula math").textContent(), "q=kΔT");
   assert.equal(await tab.locator(".vs-formula-block math").getAttribute("display"), "block");
   assert.match(await tab.locator(".vs-agent").innerText(), /It costs \$5 to \$10\./);
   assert.equal(await tab.locator(".vs-agent :is(mark, del, .vs-comment)").count(), 3);
