@@ -8,7 +8,6 @@ use super::failure::Failure;
 use super::output::Output;
 use super::reach;
 use super::session::Session;
-use super::words;
 use crate::methods::as_of;
 use crate::protocol::as_of::{AsOfParams, AsOfResult, At, EntryThen};
 use crate::tools::when;
@@ -71,7 +70,7 @@ fn listed(found: &AsOfResult) -> String {
     let lines: Vec<String> = found.entries.iter().map(line).collect();
     match lines.is_empty() {
         true => format!("nothing was there at {}", found.time),
-        false => words::answer(&lines.join("\n")),
+        false => lines.join("\n"),
     }
 }
 

@@ -81,6 +81,7 @@ pub(super) fn take_back(
         .filter(|one| !own.contains(one))
         .collect();
     let mut blocked = Vec::new();
+    let mut restores_others = is_all;
     let taken = loop {
         if left.is_empty() {
             break None;
@@ -88,7 +89,7 @@ pub(super) fn take_back(
         let mut numbers: BTreeSet<u32> =
             left.iter().flat_map(|(_, numbers)| numbers).copied().collect();
         // If an item stays, links to it stay too; other links follow the restored items.
-        if is_all && blocked.is_empty() {
+        if restores_others {
             numbers.extend(&others);
         } else {
             // A folder that was removed comes back with the first item that goes back there.
@@ -111,8 +112,14 @@ pub(super) fn take_back(
         match editor.undo_some(&title, &set, &numbers) {
             Ok((undone, _)) => break Some(undone),
             Err(EditsError::Undo(error)) => {
-                let at = in_the_way(&error)
-                    .and_then(|path| left.iter().position(|(item, _)| is_of(item, path)));
+                let Some(path) = in_the_way(&error) else { return Err(error.into()) };
+                let at = left.iter().position(|(item, _)| is_of(item, path));
+                // A changed file that is no item blocks nothing: its links follow the items.
+                let is_other = at.is_none() && restores_others;
+                restores_others = false;
+                if is_other {
+                    continue;
+                }
                 let Some(at) = at else { return Err(error.into()) };
                 let (item, _) = left.remove(at);
                 let path = item.to.clone().unwrap_or_else(|| item.path.clone());

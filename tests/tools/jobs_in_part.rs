@@ -17,6 +17,11 @@ fn undo(vault: &TestVault, items: &[u32]) -> Value {
     vault.ok("rollback_job", json!({ "job": 1, "items": items }))
 }
 
+/// The paths of all notes.
+fn notes(vault: &TestVault) -> Vec<String> {
+    seen(vault).into_keys().filter(|path| path.ends_with(".md")).collect()
+}
+
 /// Where the links of a note lead.
 fn targets(vault: &TestVault, path: &str) -> Vec<String> {
     let found = vault.ok("get_links", json!({ "path": path }));
@@ -33,6 +38,7 @@ fn a_note_that_goes_back_alone_still_links_to_what_stays() {
         ("b.md", "another\n"),
     ]);
     vault.let_time_pass();
+    let before = notes(&vault);
     let items = json!([
         { "path": "In/a.md", "to": "Out/a.md" },
         { "path": "In/b.md", "to": "Out/b.md" },
@@ -45,6 +51,7 @@ fn a_note_that_goes_back_alone_still_links_to_what_stays() {
     undo(&vault, &[2]);
     assert_eq!(targets(&vault, "In/a.md"), ["In/b.md"]);
     assert_eq!(targets(&vault, "In/b.md"), ["In/a.md"]);
+    assert_eq!(notes(&vault), before);
 }
 
 #[test]
@@ -169,7 +176,7 @@ proptest! {
             .filter(|item| item["path"] != item["to"] || item["set"].is_object())
             .collect();
         prop_assume!(!items.is_empty());
-        let led = leads(&vault);
+        let (before, led) = (notes(&vault), leads(&vault));
         apply(&vault, json!(items));
         prop_assert_eq!(&leads(&vault), &led);
         let part: Vec<u32> = first.into_iter().filter(|id| *id as usize <= items.len()).collect();
@@ -177,9 +184,14 @@ proptest! {
         let done = undo(&vault, &part);
         prop_assert_eq!(&done["blocked"], &json!([]));
         prop_assert_eq!(&leads(&vault), &led, "{:?}", seen(&vault));
-        if done["state"] == "partly_undone" {
-            undo(&vault, &[]);
-        }
+        let rest = match done["state"] == "partly_undone" {
+            true => undo(&vault, &[]),
+            false => done,
+        };
         prop_assert_eq!(&leads(&vault), &led);
+        // A line that the first undo rewrote as well blocks its item, which the answer names.
+        if rest["blocked"] == json!([]) {
+            prop_assert_eq!(notes(&vault), before, "{}", rest);
+        }
     }
 }
