@@ -199,8 +199,7 @@ impl Organizer {
         if !due.is_empty() && !on_change.is_empty() {
             acted |= self.take(&context, &store, &on_change, due, now, quiet, mode)?;
         } else {
-            let mut state = self.state();
-            due.iter().for_each(|path| state.pending.left(path));
+            self.state().pending.handled(&due, now.saturating_sub(quiet));
         }
         let is_time = now - self.state().noted >= NOTE;
         self.note(&store, now, acted || is_time)?;
@@ -294,10 +293,7 @@ impl Organizer {
         if is_burst && !items.iter().all(is_due) {
             return Ok(false);
         }
-        {
-            let mut state = self.state();
-            due.iter().for_each(|path| state.pending.left(path));
-        }
+        self.state().pending.handled(&due, now.saturating_sub(quiet));
         let items = items.into_iter().filter(is_due).collect();
         self.act(&round, store, items, is_burst || mode == Mode::Ask)
     }

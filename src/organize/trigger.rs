@@ -33,6 +33,15 @@ impl Pending {
         self.0.remove(path);
     }
 
+    /// Forgets files that were handled, except those that changed after `until`, while they were.
+    pub fn handled<'p>(&mut self, paths: impl IntoIterator<Item = &'p VaultPath>, until: i64) {
+        for path in paths {
+            if self.0.get(path).is_some_and(|at| *at <= until) {
+                self.0.remove(path);
+            }
+        }
+    }
+
     /// Forgets all files.
     pub fn clear(&mut self) {
         self.0.clear();
@@ -112,8 +121,10 @@ mod tests {
         assert_eq!(pending.due(121_000, 30_000, Some("a.md")).len(), 2);
         pending.changed(path("a.md"), 20_000);
         assert_eq!((pending.first(), pending.next(30_000, None)), (Some(2_000), Some(32_000)));
+        pending.handled(&[path("a.md"), path("b.md")], 2_000);
+        assert_eq!(pending.due(i64::MAX, 0, None), [path("a.md")], "it changed meanwhile");
         pending.left(&path("a.md"));
-        assert_eq!(pending.all().len(), 1);
+        assert!(pending.all().is_empty());
         pending.clear();
         assert_eq!(pending.next(1, None), None);
     }
