@@ -159,7 +159,9 @@ fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf, ErrorOb
         let object = ErrorObject::new(Kind::InvalidParams, error.to_string());
         error.hint().into_iter().fold(object, ErrorObject::hint)
     })?;
-    let at = |path: &VaultPath| journal.as_of(path, moment).map_err(|e| failed(&e));
+    let at = |path: &VaultPath| {
+        journal.as_of(&as_spelled(context, path), moment).map_err(|e| failed(&e))
+    };
     let mut asked_at = at(&path)?;
     if asked_at.was != Was::Nothing {
         return Ok(asked_at);
@@ -215,6 +217,19 @@ fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf, ErrorOb
         Some(gap) => object.hint(unsure(gap).said),
         None => object.hint(format!("`steward log '{asked}'` shows when it changed")),
     })
+}
+
+/// The path as its present file spells it, where the file system ignores case: the journal has names as they are spelled.
+fn as_spelled(context: &Context, path: &VaultPath) -> VaultPath {
+    let vault = &context.vault;
+    let is_spelled_so = vault.catalogue().get(path.as_str()).is_some();
+    if is_spelled_so || vault.stat(path).is_err() {
+        return path.clone();
+    }
+    match vault.resolve(path.as_str(), Want::Entry) {
+        Ok(found) if found.path.fold_key() == path.fold_key() => found.path,
+        _ => path.clone(),
+    }
 }
 
 /// What is called so now: by its path, or by its name where only one file has it.

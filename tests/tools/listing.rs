@@ -10,7 +10,7 @@ fn paths(answer: &Value) -> Vec<String> {
     entries.map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect()
 }
 
-fn aged(vault: &TestVault, path: &str, seconds: u64) {
+pub fn aged(vault: &TestVault, path: &str, seconds: u64) {
     // Not every file system knows a time before 1980.
     let seconds = 1_000_000_000 + seconds;
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
