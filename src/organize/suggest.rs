@@ -22,6 +22,8 @@ pub struct About<'a> {
     pub title: Option<String>,
     /// Its first heading.
     pub heading: Option<String>,
+    /// Words that somebody proposes for its name, and who does. They replace its name, title and heading.
+    pub proposed: Option<(String, String)>,
     /// Dates of its properties, most specific first: property, day, and time if given.
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,
 }
@@ -71,6 +73,9 @@ pub fn suggestions(
 
 /// Sources of the words of a new name, best first; for a file with a meaningful name, that name.
 fn sources(about: &About<'_>, pattern: &Pattern) -> Vec<(Option<String>, String)> {
+    if let Some((words, source)) = about.proposed.clone() {
+        return if pattern.has_words() { vec![(Some(words), source)] } else { Vec::new() };
+    }
     let title = about.title.clone().map(|title| (Some(title), "property `title`".to_owned()));
     let heading = about.heading.clone().map(|heading| (Some(heading), "first heading".to_owned()));
     let name = (None, "its present name".to_owned());
@@ -191,6 +196,7 @@ mod tests {
             name,
             title: title.map(str::to_owned),
             heading: heading.map(str::to_owned),
+            proposed: None,
             dates: dated.clone(),
         };
         for (about, pattern, name, reason) in [

@@ -87,6 +87,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     activity,
     titles: new Titles(connection),
     now: () => new Date(),
+    compose: (text) => field.compose(text),
     announce: (text) => setText(live, text.length > HEARD ? `${text.slice(0, HEARD)}…` : text),
   };
   const heard = new Set<(state: ChatState) => void>();
