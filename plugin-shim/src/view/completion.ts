@@ -37,12 +37,17 @@ export function mentionAt(text: string, cursor: number): Mention | null {
   return { kind: "note", from: start + at, to: cursor, text: typed };
 }
 
-/** The text with the mention replaced by a link to the path or by the tag, and where the cursor stands then. */
-export function completed(text: string, mention: Mention, name: string): { text: string; cursor: number } {
+/**
+ * Replaces the mention by a link to the path `name`, or by the tag `name`; also returns the new cursor position.
+ * A link shows `alias` where one is given.
+ */
+export function completed(text: string, mention: Mention, name: string, alias?: string): { text: string; cursor: number } {
   const linkpath = name.endsWith(".md") ? name.slice(0, -3) : name;
+  // These would end the link, or begin another one.
+  const shown = alias === undefined || /[[\]\n]/.test(alias) ? "" : `|${alias}`;
   // Brackets that an editor closed by itself are part of the link.
   const after = mention.kind === "note" ? text.slice(mention.to).replace(/^\]\]/, "") : text.slice(mention.to);
-  const what = mention.kind === "tag" ? `#${name}` : `[[${linkpath}]]`;
+  const what = mention.kind === "tag" ? `#${name}` : `[[${linkpath}${shown}]]`;
   const whole = `${what}${/^\s/.test(after) ? "" : " "}`;
   const before = text.slice(0, mention.from);
   return { text: before + whole + after, cursor: before.length + whole.length };
