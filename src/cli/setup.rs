@@ -97,7 +97,7 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
         let models: Vec<&str> = offered.iter().map(String::as_str).take(MOST).collect();
         return Ok(format!("{provider}/{}", pick("which model?", &models)?));
     }
-    output.notice("no model runs on this machine that is known; a vendor's needs a key of yours");
+    output.notice("no model server was found on this machine; a provider's model needs an API key");
     let vendor = pick("whose?", &VENDORS)?;
     let known = setup::provider(settings, vendor).map_err(KeyError::from)?;
     let has_key = vendor_keys::find(&known, &session.environment, &session.folders)?.is_some();

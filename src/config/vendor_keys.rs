@@ -37,7 +37,7 @@ pub enum Source {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The value found is not a valid key.
-    #[error("what `{place}` holds is no key: {reason}")]
+    #[error("what `{place}` holds is not a key: {reason}")]
     NoKey {
         /// The variable or the file.
         place: String,

@@ -159,7 +159,7 @@ fn difference(journal: &Journal, change: &ListedChange) -> (Option<String>, Opti
     let why = match found {
         Difference::None => return (None, None),
         Difference::Text(diff) => return (Some(diff), None),
-        Difference::Binary => "it is no text".to_owned(),
+        Difference::Binary => "it is not text".to_owned(),
         Difference::TooLarge(bytes) => {
             format!("it is too large to compare: {}", tools::size(bytes))
         }

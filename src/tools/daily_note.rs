@@ -299,7 +299,7 @@ impl Day {
         if !unknown.is_empty() {
             let letters: Vec<String> = unknown.iter().map(|c| format!("`{c}`")).collect();
             let letters = letters.join(", ");
-            self.remarks.push(format!("{letters} in {what} means nothing and stands as it is"));
+            self.remarks.push(format!("{letters} in {what} has no meaning and stays as it is"));
         }
     }
 

@@ -101,7 +101,7 @@ fn a_broken_file_keeps_nobody_from_the_daemon_that_runs() {
             home.write_config(text);
             let status = run(&["status"]).expect(0);
             assert!(status.stdout.contains(vault.to_str().unwrap()), "{status:?}");
-            assert!(status.stderr.contains("the settings file is wrong"), "{status:?}");
+            assert!(status.stderr.contains("the settings file has an error"), "{status:?}");
             assert!(status.stderr.contains("config.toml:"), "{status:?}");
             let edit = ["call", "edit_file", "--path", "projects/my note", "--old-text", "12"];
             let edited = run(&[&edit[..], &["--new-text", "13", "--json"]].concat()).expect(0);

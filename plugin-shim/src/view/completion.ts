@@ -24,7 +24,7 @@ export function mentionAt(text: string, cursor: number): Mention | null {
   const linked = line.slice(link + 2);
   if (link >= 0 && !/[\]|#\n]/.test(linked)) return { kind: "note", from: start + link, to: cursor, text: linked };
   const tag = /(?:^|[\s([{"'])#([\p{L}\p{N}_/-]*)$/u.exec(line)?.[1];
-  // A number alone is no tag.
+  // A number alone is not a tag.
   if (tag !== undefined && !/^\d+$/.test(tag) && (start === 0 || tag.length + 1 < line.length)) return { kind: "tag", from: cursor - tag.length - 1, to: cursor, text: tag };
   const at = line.lastIndexOf("@");
   if (at < 0) return null;

@@ -119,7 +119,7 @@ async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
                 Err(failure) if failure.code == "approval_needed" => {
                     let asked = agreement(failure.data.as_ref(), talk.view.look);
                     if !confirm(&asked, &mut talk.view).await? {
-                        return talk.view.tell(Style::DIM, "nothing was taken back");
+                        return talk.view.tell(Style::DIM, "nothing was undone");
                     }
                     agreed = Some(failure.identity());
                 }
