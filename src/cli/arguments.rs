@@ -356,7 +356,12 @@ fn command_in(arguments: &[OsString]) -> String {
             command = inner;
         }
     }
-    name
+    // The tools are subcommands of `call` only where it reads their flags.
+    let tool = |one: &OsString| Registry::built_in().get(&one.to_str()?.replace('-', "_"));
+    match arguments.iter().find_map(tool).filter(|_| command.get_name() == "call") {
+        Some(tool) => format!("{name} {}", tool.name),
+        None => name,
+    }
 }
 
 /// The suggested word: our name for another program's command, a tool or command of that name, or

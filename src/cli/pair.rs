@@ -62,7 +62,7 @@ pub fn run(
     output.text(&link)?;
     output.notice(
         "open it on this machine while Obsidian has the vault open, or paste it into the plugin's \
-         settings; it holds until the token is rotated",
+         settings; it is valid until the token is rotated",
     );
     Ok(ExitCode::SUCCESS)
 }

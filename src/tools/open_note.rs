@@ -73,6 +73,6 @@ fn nobody() -> ToolError {
     ToolError::new(
         ErrorCode::HostUnavailable,
         "Obsidian is not connected",
-        "it is while Obsidian is open with the Vault Steward plugin; say the note's name instead",
+        "open the vault in Obsidian with the Vault Steward plugin enabled, or name the note instead",
     )
 }

@@ -204,8 +204,7 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
 #[test]
 fn every_command_has_a_man_page() {
     let home = Home::new();
-    let folder = home.path("elsewhere/man1");
-    std::fs::create_dir(&folder).unwrap();
+    let folder = home.path("elsewhere/share/man1");
     home.run(&["man", folder.to_str().unwrap()]).expect(0);
     for page in
         ["steward.1", "steward-log.1", "steward-trash-restore.1", "steward-call-read_file.1"]

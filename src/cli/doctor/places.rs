@@ -44,7 +44,7 @@ pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Opti
         checks.warn("state", "its disk is full, so changes are refused", "free some space");
     }
     match Token::load(&folders::token_file(&state)) {
-        Ok(_) => checks.ok("token", "readable by you alone"),
+        Ok(_) => checks.ok("token", "readable only by you"),
         Err(TokenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             checks.ok("token", "none yet; the first `steward serve` makes one");
         }
