@@ -67,7 +67,7 @@ pub fn run(
     change::set(&session.settings.file, "models.chain", &json!(chain))?;
     let said: String = answer.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
     let text =
-        format!("{model} answers: {said}\nit is asked from now on; `steward chat` talks to it");
+        format!("{model} answers: {said}\nit is used from now on; `steward chat` talks to it");
     output.answer(&json!({ "model": model, "chain": chain, "answer": answer }), text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -76,7 +76,7 @@ impl KeyError {
                  as known to others",
                 path.display()
             ),
-            Self::Io { .. } => "`steward config path` says where settings are kept".to_owned(),
+            Self::Io { .. } => "`steward config path` shows where the settings are".to_owned(),
             Self::Keyring(error) => error.hint(),
             Self::Setup(error) => error.hint(),
         }

@@ -163,7 +163,7 @@ fn difference(journal: &Journal, change: &ListedChange) -> (Option<String>, Opti
         Difference::TooLarge(bytes) => {
             format!("it is too large to compare: {}", tools::size(bytes))
         }
-        Difference::NotKept => "its texts are no longer kept".to_owned(),
+        Difference::NotKept => "its texts are no longer stored".to_owned(),
     };
     (None, Some(why))
 }

@@ -228,5 +228,5 @@ fn refused(error: PromptError) -> ErrorObject {
 }
 
 fn ending() -> ErrorObject {
-    ErrorObject::new(Kind::Failed, "the steward ends").hint("what was said is kept")
+    ErrorObject::new(Kind::Failed, "the steward ends").hint("the conversation is saved")
 }

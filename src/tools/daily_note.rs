@@ -208,7 +208,7 @@ pub(super) fn place(context: &Context, asked: &str) -> Result<WriteTarget, ToolE
     if !view.is_all() && path.is_none_or(|path| !view.holds(&path)) {
         return Err(ToolError::new(
             ErrorCode::Denied,
-            "daily notes are kept where this caller may not look",
+            "the folder of daily notes is not visible to this caller",
             "`[policy] read` in the settings says what callers of this kind may see",
         ));
     }

@@ -225,7 +225,7 @@ fn a_connection_that_broke_is_made_again() {
     place.daemon.kill();
     terminal.expect("the connection to the daemon broke");
     place.daemon = place.home.serve(&place.vault);
-    terminal.expect("it is back");
+    terminal.expect("connected again");
     terminal.press("still there?\r");
     terminal.expect("Back again.");
     assert!(place.asked().contains("hello"), "it is the same conversation");

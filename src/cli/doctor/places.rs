@@ -87,7 +87,7 @@ pub(super) fn daemon(
             checks.warn(
                 "daemon",
                 format!(
-                    "pid {} is said to serve port {}, where nobody answers",
+                    "pid {} should serve port {}, but does not answer",
                     running.pid, running.port
                 ),
                 "it may be starting or stopping; if not, stop that process and start again",
