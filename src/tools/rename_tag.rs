@@ -24,7 +24,7 @@ pub(super) struct RenameTag;
 
 /// Gives a tag another name in all notes, in their text and in their `tags` property, together
 /// with the tags nested in it: renaming `garden` to `plot` makes `garden/soil` to `plot/soil`. Case
-/// does not matter in what is found. What is in code, math, links and addresses is not a tag and
+/// does not matter in what is found. What is in code, math, links and addresses is no tag and
 /// stays. If the new tag exists already the two become one, which cannot be told apart later; the
 /// answer says so, and `dry_run` says it before. All notes change at once or none does.
 #[derive(Deserialize, JsonSchema)]
