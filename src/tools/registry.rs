@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn a_tool_is_suggested_by_the_name_that_other_programs_give_it() {
         let all = Registry::built_in();
-        for (names, tool) in ELSEWHERE {
+        for (names, tool) in super::ELSEWHERE {
             assert!(all.get(tool).is_some(), "there is no {tool}");
             for name in *names {
                 assert!(all.get(name).is_none(), "{name} is ours");
