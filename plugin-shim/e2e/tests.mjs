@@ -11,4 +11,7 @@ import * as talking from "./talking.mjs";
 import * as trouble from "./trouble.mjs";
 import * as truth from "./truth.mjs";
 
+/** Those that look at the clock: they have the machine to themselves. */
+export const timed = new Set(Object.keys(large));
+
 export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...journey, ...large };

@@ -118,7 +118,7 @@ impl DatabaseFile {
             other => other,
         })?;
         // A first read creates the log, whose identity is recorded.
-        let read = connection.query_row("SELECT count(*) FROM change_set", [], |_| Ok(()));
+        let read = connection.query_row("SELECT EXISTS (SELECT 1 FROM change_set)", [], |_| Ok(()));
         read.map_err(|error| damage(&path, error))?;
         let ids = [FileId::at(&path), FileId::at(&log_of(&path))];
         Ok(Some(Self { connection, path, ids }))
