@@ -194,6 +194,9 @@ async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<St
 
 /// Lets a person choose by number; an empty line takes the first.
 fn pick<'a>(question: &str, from: &[&'a str]) -> Result<&'a str, Failure> {
+    if let [only] = from {
+        return Ok(only);
+    }
     let mut terminal = io::stderr().lock();
     for (at, one) in from.iter().enumerate() {
         writeln!(terminal, "  {}  {one}", at + 1)?;
