@@ -24,7 +24,7 @@ const GONE: &str = "[this image is no longer there: its file was changed or remo
 
 /// Whether a history refers to an image.
 pub(super) fn are_in(messages: &[Message]) -> bool {
-    messages.iter().flat_map(blocks).any(|block| is_reference(block))
+    messages.iter().flat_map(blocks).any(is_reference)
 }
 
 fn blocks(message: &Message) -> impl Iterator<Item = &Block> {

@@ -20,6 +20,13 @@ pub struct Image {
     pub bytes: Vec<u8>,
 }
 
+/// An image with its width and height in pixels, as it is given and as its file has it.
+pub(super) struct Made {
+    pub image: Image,
+    pub size: (u32, u32),
+    pub original: (u32, u32),
+}
+
 impl Image {
     /// The image of a file that an earlier answer named; `None` if the file is gone or has changed.
     pub fn again(vault: &Vault, path: &str, revision: &str) -> Option<Self> {
@@ -27,19 +34,19 @@ impl Image {
         let content = vault.read(&found.path).ok()?;
         let is_same = found.path.as_str() == path && content.revision.to_string() == revision;
         let format = Format::of(&content.bytes).filter(|_| is_same)?;
-        Some(Self::of(&found.path, &content, format).ok()?.0)
+        Some(Self::of(&found.path, &content, format).ok()?.image)
     }
 
-    /// The image of a file, and what was made of it.
+    /// The image of a file.
     pub(super) fn of(
         path: &VaultPath,
         content: &FileContent,
         format: Format,
-    ) -> Result<(Self, (u32, u32), (u32, u32)), ToolError> {
+    ) -> Result<Made, ToolError> {
         let made = scaled(format, &content.bytes).map_err(|fault| bad(path, format, &fault))?;
         let Scaled { mime, bytes, size, original } = made;
         let (path, revision) = (path.as_str().to_owned(), content.revision.to_string());
-        Ok((Self { path, revision, mime, bytes }, size, original))
+        Ok(Made { image: Self { path, revision, mime, bytes }, size, original })
     }
 }
 

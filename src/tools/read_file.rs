@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::image::{Image, described};
+use super::image::{Image, Made, described};
 use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
 use super::text_file::{self, TextFile, count};
 use super::tool::touches;
@@ -184,8 +184,8 @@ fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output
         return Err(ToolError::cancelled());
     }
     let bytes = file.content.bytes.len();
-    let (image, shown, original) = Image::of(&file.path, &file.content, format)?;
-    let text = described(&file.path, format, bytes, shown, original);
+    let Made { image, size, original } = Image::of(&file.path, &file.content, format)?;
+    let text = described(&file.path, format, bytes, size, original);
     let data = Output {
         path: file.path.as_str().to_owned(),
         content: String::new(),
