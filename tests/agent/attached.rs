@@ -108,7 +108,8 @@ fn an_image_that_a_model_reads_is_given_to_one_that_sees_and_stored_as_a_referen
             );
             let config = std::fs::read_to_string(place.home.config_file()).unwrap();
             let window = format!("window = 100000\nvision = {sees}");
-            place.home.write_config(&config.replace("window = 100000", &window));
+            let untitled = "\n[conversation]\ntitles_by_model = false\n";
+            place.home.write_config(&(config.replace("window = 100000", &window) + untitled));
             let file = place.vault.join("dot.png");
             std::fs::write(&file, STANDARD.decode(PICTURE).unwrap()).unwrap();
             let daemon = place.serve();
