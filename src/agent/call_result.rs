@@ -1,9 +1,11 @@
 //! The result of a tool call, as the agent handles it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::note::code::ErrorCode;
-use crate::tools::Learnt;
+use crate::tools::{Image, Learnt};
 
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,8 @@ pub struct CallResult {
     pub learnt: Vec<Learnt>,
     /// The files that the call changed, for people.
     pub files: Vec<ChangedFile>,
+    /// The image that goes with the text.
+    pub image: Option<Arc<Image>>,
 }
 
 /// A file that a call changed.
@@ -51,6 +55,6 @@ impl CallResult {
     /// A result without read-set updates.
     pub fn done(text: String, data: Value) -> Self {
         let (learnt, files) = (Vec::new(), Vec::new());
-        Self { text, data, is_drawn: false, is_error: false, learnt, files }
+        Self { text, data, is_drawn: false, is_error: false, learnt, files, image: None }
     }
 }

@@ -15,7 +15,7 @@ use super::output::Output;
 use super::paint;
 use super::reach::Way;
 use super::session::Session;
-use super::whole::Whole;
+use super::whole::{BINARY, Whole};
 use super::words;
 use crate::tools::{
     Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
@@ -222,8 +222,14 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
         arguments["start_line"] = json!(first);
         arguments["end_line"] = json!(last);
     } else if !output.json() {
-        output.paged().text(&Whole::read(session, &read.name, output)?.text)?;
-        return Ok(ExitCode::SUCCESS);
+        match Whole::read(session, &read.name, output) {
+            // The tool says what else it is, or gives its text.
+            Err(failure) if failure.code == BINARY => {}
+            whole => {
+                output.paged().text(&whole?.text)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
     }
     answer(session, ReadFile::NAME, arguments, Way::default(), output)
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use base64::Engine as _;
 use serde_json::json;
 
 use crate::support::{Home, Run, finish, finish_with};
@@ -227,4 +228,18 @@ fn words_of_other_programs_lead_to_ours() {
         let run = home.run(arguments).expect(2);
         assert!(run.stderr.ends_with(&format!("hint: did you mean `{command}`?\n")), "{run:?}");
     }
+}
+
+#[test]
+fn an_image_is_described_and_never_edited_as_text() {
+    let home = Home::new();
+    let vault = garden(&home);
+    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let dot = base64::engine::general_purpose::STANDARD.decode(dot).unwrap();
+    std::fs::write(vault.join("dot.png"), &dot).unwrap();
+    let shown = home.run_in(&vault, &["read", "dot.png"]).expect(0);
+    assert!(shown.stdout.starts_with("dot.png\nPNG image, 1 × 1 pixels, "), "{shown:?}");
+    let refused = home.run_in(&vault, &["edit", "dot.png"]).expect(1);
+    assert!(refused.stderr.contains("`dot.png` is no text"), "{refused:?}");
+    assert_eq!(std::fs::read(vault.join("dot.png")).unwrap(), dot);
 }

@@ -1,6 +1,7 @@
 /** What few conversations show. The page loads this file when it draws the first of it. */
 
 export { callDetails } from "./call-details";
+export { checkLink, drawFound, foundBeside } from "./found-notes";
 export { drawTable } from "./table";
 export { highlight } from "./highlight";
 export { jobCard } from "./job-card";

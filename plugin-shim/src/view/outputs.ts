@@ -36,3 +36,25 @@ export function isNames(output: unknown): output is Names {
   const { files } = (output ?? {}) as Partial<Names>;
   return Array.isArray(files) && files.every((file) => Array.isArray(file?.suggestions));
 }
+
+/** A note that a search found. */
+export interface FoundNote {
+  path: string;
+  title: string;
+  /** `title`, `words`, `meaning`. */
+  why: string[];
+  /** Its best passages. */
+  chunks: { headings: string[]; snippet: string; link: string }[];
+}
+
+/** What `search_notes` answers. */
+export interface FoundNotes {
+  notes: FoundNote[];
+  total: number;
+}
+
+/** Whether the answer of a tool is notes that a search found. */
+export function isFound(output: unknown): output is FoundNotes {
+  const { notes } = (output ?? {}) as Partial<FoundNotes>;
+  return Array.isArray(notes) && notes.length > 0 && notes.every((note) => Array.isArray(note?.chunks) && Array.isArray(note.why));
+}

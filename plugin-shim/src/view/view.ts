@@ -74,7 +74,10 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   };
   const scope = new Scope(window);
   const chat = new Chat(connection, activity);
-  const painter = new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host));
+  const painter = new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host), (link) => {
+    // A link that is not checked is opened all the same.
+    void loadCards().then(({ checkLink }) => checkLink(connection, host, link), () => undefined);
+  });
   const live = element(root, "div", { class: "vs-hidden", attributes: { "aria-live": "polite", "aria-atomic": "true" } });
   const parts: Parts = {
     root,
