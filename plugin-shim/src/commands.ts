@@ -5,6 +5,7 @@ import type { Activity } from "./activity";
 import { openChat } from "./chat-view";
 import { CallError, type Connection } from "./connection";
 import type { Host } from "./host";
+import { InlineEditModal } from "./inline-edit";
 import type { ToolsCallResult } from "./protocol";
 
 /** What the commands need. */
@@ -45,6 +46,16 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
       const note = host.activeNote();
       if (note?.selection === undefined) return false;
       if (!checking) void openChat(app).then((view) => view?.ask(note));
+      return true;
+    },
+  });
+  plugin.addCommand({
+    id: "edit-selection",
+    name: "Edit the selection",
+    checkCallback: (checking) => {
+      const note = host.activeNote();
+      if (note?.selection === undefined || connection.state.kind !== "connected") return false;
+      if (!checking) new InlineEditModal(app, connection, { path: note.path, selection: note.selection }).open();
       return true;
     },
   });

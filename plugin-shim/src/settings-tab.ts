@@ -20,6 +20,7 @@ import { errorText, rowDefinition, type Row } from "./settings-rows";
 const CONVERSATION_ROWS: Row[] = [
   { key: "agent.information_architecture", name: "How this vault is arranged", kind: "lines" },
   { key: "agent.instructions", name: "What every conversation is told", kind: "lines" },
+  { key: "agent.prompts_folder", name: "Folder of your prompts", kind: "text" },
   { key: "conversation.idle_minutes", name: "Minutes until a conversation ends", kind: "number" },
 ];
 
@@ -39,6 +40,7 @@ const MODES: Record<string, string> = {
   settings: "As the settings file says",
   ask: "Ask before every change",
   auto: "Ask before large or risky changes",
+  plan: "Propose changes, and apply them together",
   "read-only": "Allow no changes",
 };
 
