@@ -192,7 +192,12 @@ impl Judge {
         let mut seen = std::mem::take(&mut *self.seen());
         let question = seen.question.take();
         let result = match seen.preview.take() {
-            Some(preview) => Ok(dry_run_answer(&preview, self.is_proposal())),
+            Some(preview) => {
+                // The identity is of all changes, those too that a limited program may not see.
+                let request = &self.request;
+                let shows = request.caller.scope.is_person() || request.conversation.is_some();
+                Ok(dry_run_answer(&preview, self.is_proposal(), shows))
+            }
             None => result,
         };
         Judged { result, seen, question }
@@ -404,7 +409,7 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
 }
 
 /// The answer to a dry run.
-fn dry_run_answer(preview: &Asked, is_proposal: bool) -> Answer<Facts> {
+fn dry_run_answer(preview: &Asked, is_proposal: bool, shows_identity: bool) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
     if is_proposal {
         lines.push(PROPOSED.to_owned());
@@ -437,6 +442,8 @@ fn dry_run_answer(preview: &Asked, is_proposal: bool) -> Answer<Facts> {
     });
     if is_proposal {
         facts["proposed"] = json!(true);
+    }
+    if shows_identity {
         facts["identity"] = json!(preview.identity);
     }
     Answer::new(lines.join("\n"), Facts::from(facts))

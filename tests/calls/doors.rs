@@ -97,11 +97,12 @@ fn in_plan_whoever_is_no_person_only_proposes() {
         for scope in Scope::ALL.into_iter().filter(|scope| !scope.is_person()) {
             let request = request(scope, &tool.name, arguments(&tool.name));
             let result = answered(calls.call(request, &Cancel::default()));
-            let answer = result.unwrap_or_else(|error| panic!("{} {scope:?}: {error}", tool.name));
             if tool.tier != Tier::Safe {
+                let answer =
+                    result.unwrap_or_else(|error| panic!("{} {scope:?}: {error}", tool.name));
                 let data = &answer.data;
                 assert_eq!((&data["dryRun"], &data["proposed"]), (&json!(true), &json!(true)));
-                assert!(data["identity"].is_string(), "{}: {data}", tool.name);
+                assert_eq!(data["identity"], Value::Null, "it may be of what is hidden from it");
                 assert!(answer.text.contains("this is a proposal"), "{}", answer.text);
             }
         }
