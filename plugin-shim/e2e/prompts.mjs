@@ -1,6 +1,6 @@
 // Prompts of one's own: examples that are shown before they are added, and used by `/name`, a command and a menu.
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import { faults } from "./axe.mjs";
 import { Desk } from "./obsidian/desk.mjs";
@@ -68,6 +68,7 @@ export async function examples_are_shown_and_added_and_used(set) {
 /** In Obsidian a prompt is a command and stands in the menus; it is put where the person writes, and they send it. */
 export async function prompts_are_commands_of_obsidian(set) {
   const desk = await Desk.set(set);
+  await mkdir(path.join(desk.daemon.vault, "Prompts"));
   await desk.daemon.write("Prompts/Improve.md", "---\ndescription: Make it clear\n---\nMake {{selection}} in {{note}} clear.\n");
   await desk.daemon.write("Prompts/Sum up.md", "Sum up {{note}}.\n");
   const tab = await desk.openPaired();

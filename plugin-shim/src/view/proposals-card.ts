@@ -4,10 +4,9 @@ import { append, box, element, setText } from "./dom";
 import { type Parts, textButton } from "./part";
 import type { CallEntry } from "./timeline";
 import type { Card } from "./lazy";
-import { counted, visible } from "./format";
+import { counted, sentence, visible } from "./format";
 import { drawDiff } from "./diff-view";
 import { isProposed } from "./outputs";
-import { noteLink } from "./named";
 import { said } from "../call-error";
 
 export function proposalsCard(parts: Parts, calls: CallEntry[]): Card {
@@ -18,13 +17,9 @@ export function proposalsCard(parts: Parts, calls: CallEntry[]): Card {
   const state = element(root, "span", { class: "vs-aside", text: "Nothing has been changed yet.", attributes: { role: "status" } });
   const list = box(root, "vs-proposals-list");
   for (const { action, path, from, diff } of changes) {
-    const details = element(root, "details");
-    const words = action.replaceAll("_", " ");
-    const named = noteLink(root, path, visible(path));
-    append(details, element(root, "summary", {}, from ? `${words} ${visible(from)} to ` : `${words} `, named));
-    if (diff !== "") append(details, drawDiff(root, diff));
-    else details.classList.add("is-plain");
-    append(list, details);
+    const words = visible(`${sentence(action.replaceAll("_", " "))} ${from ? `${from} to ${path}` : path}`);
+    if (diff === "") append(list, element(root, "div", { class: "vs-proposals-plain", text: words, attributes: { dir: "auto" } }));
+    else append(list, element(root, "details", {}, element(root, "summary", { text: words, attributes: { dir: "auto" } }), drawDiff(root, diff)));
   }
   const apply = textButton(root, changes.length === 1 ? "Apply it" : "Apply all", "mod-cta");
   apply.addEventListener("click", () => {
