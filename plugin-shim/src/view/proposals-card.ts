@@ -39,6 +39,6 @@ export function proposalsCard(parts: Parts, calls: CallEntry[]): Card {
       },
     );
   });
-  append(root, title, state, list, box(root, "vs-answers", apply));
+  append(root, box(root, "vs-card-head", title, state, apply), list);
   return { root, end: () => undefined };
 }
