@@ -38,7 +38,6 @@ pub struct Given<'a> {
 /// What a prompt cannot be filled without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// A note.
     Note,
     /// A selected text.
     Selection,
