@@ -52,6 +52,19 @@ impl CallResult {
         is_refusal.then(|| json!({"code": code, "data": data}))
     }
 
+    /// What the call proposes in the mode `plan`; without the diffs where they have more than `most` bytes.
+    pub fn proposal(&self, most: usize) -> Option<Value> {
+        let mut proposal = (self.data["proposed"] == true).then(|| self.data.clone())?;
+        if proposal.to_string().len() > most
+            && let Some(changes) = proposal["changes"].as_array_mut()
+        {
+            for change in changes {
+                change["diff"] = json!("");
+            }
+        }
+        Some(proposal)
+    }
+
     /// A result without read-set updates.
     pub fn done(text: String, data: Value) -> Self {
         let (learnt, files) = (Vec::new(), Vec::new());

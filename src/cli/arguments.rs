@@ -30,6 +30,7 @@ use super::output::{Color, Output};
 use super::pair::PairArguments;
 use super::plugin::PluginArguments;
 use super::policy::{ApprovalsArguments, AuditArguments, ModeArguments};
+use super::prompts::PromptsArguments;
 use super::query::QueryArguments;
 use super::serve::ServeArguments;
 use super::service::{ServiceAction, ServiceArguments};
@@ -138,7 +139,7 @@ pub enum Command {
     Restore(RestoreArguments),
     /// Check or clean up the record of changes
     Journal(JournalArguments),
-    /// Show or set the approval mode: ask, auto or read-only
+    /// Show or set the approval mode: ask, auto, plan or read-only
     Mode(ModeArguments),
     /// Answer questions; list or revoke "always allow" answers
     Approvals(ApprovalsArguments),
@@ -146,6 +147,8 @@ pub enum Command {
     Audit(AuditArguments),
     /// List, search, export and delete conversations
     Conversations(ConversationsArguments),
+    /// List your own prompts, and add examples
+    Prompts(PromptsArguments),
     /// Voice messages: list, retry or discard
     Inbox(InboxArguments),
     /// Show tokens used and what they cost

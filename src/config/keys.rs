@@ -129,6 +129,7 @@ pub const KEYS: &[Key] = &[
     key("agent.instructions", Takes::Call, Setter::Person),
     key("agent.information_architecture", Takes::Call, Setter::Person),
     key("agent.instructions_note", Takes::Call, Setter::File),
+    key("agent.prompts_folder", Takes::Call, Setter::Person),
     key("agent.rounds", Takes::Call, Setter::Person),
     key("agent.calls", Takes::Call, Setter::Person),
     key("agent.tokens", Takes::Call, Setter::Person),

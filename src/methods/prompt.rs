@@ -136,6 +136,11 @@ pub(super) const COMMANDS: [(&str, &str, &str, &str); 3] = [
 /// The prefix of commands that make a note from a template, as in the names of prompts.
 pub(super) const TEMPLATE: &str = "template_";
 
+/// Whether a message begins with a command of ours.
+pub(super) fn is_known(text: &str) -> bool {
+    commanded(text.to_owned()) != text
+}
+
 /// The message with a command replaced by its text.
 fn commanded(text: String) -> String {
     let Some(rest) = text.strip_prefix('/') else { return text };

@@ -110,7 +110,7 @@ pub use list_jobs::ListJobs;
 pub use list_tags::ListTags;
 pub use list_trash::ListTrash;
 pub use local_times::LocalTimes;
-pub use lookups::{Likely, likely, lookups, template_folder};
+pub use lookups::{Likely, likely, lookups, prompt_folders};
 pub use memory_search::MemorySearch;
 pub use move_::Move;
 pub use news::{Listeners, News};

@@ -17,6 +17,7 @@ const PAUSE = 150;
 
 export interface ListActions {
   open(sessionId: string): void;
+  openTab(sessionId: string): void;
   /** The list has gone. */
   closed(): void;
   exportNote(sessionId: string): void;
@@ -141,6 +142,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     const more = iconButton(parts, "ellipsis", `More about ${name}`);
     more.addEventListener("click", () => {
       showMenu(parts, more, name, [
+        { text: "Open in a new tab", icon: "message-square", choose: () => actions.openTab(info.sessionId) },
         { text: "Rename", icon: "pencil", choose: () => rename(info, made, open) },
         { text: "Export to a note", icon: "file-output", choose: () => actions.exportNote(info.sessionId) },
         { text: "End", icon: "circle-check", disabled: info.state === "ended", choose: () => void actions.endConversation(info.sessionId).then(() => load()) },

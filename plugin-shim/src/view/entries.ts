@@ -7,7 +7,7 @@ import { drawWords } from "./named";
 import { iconButton, iconOf, type Parts, setWords, textButton } from "./part";
 import { type Card, lazyCard } from "./lazy";
 import { cardKey } from "./plans";
-import { isFound, isNames, isTable, type Names } from "./outputs";
+import { isFound, isNames, isProposed, isTable, type Names } from "./outputs";
 import type { AgentEntry, CallEntry, EndEntry, Entry, NoticeEntry, ThoughtEntry, UserEntry } from "./timeline";
 
 /** An entry as elements. */
@@ -190,7 +190,7 @@ export function callView(parts: Parts): EntryView<CallEntry> {
       const called = entry.title === entry.tool ? sentence(entry.tool.replaceAll("_", " ")) : entry.title;
       setText(title, called);
       title.title = called;
-      const words = { pending: entry.waitsFor ? "waiting for you" : "", in_progress: "", completed: "", failed: failure(entry) };
+      const words = { pending: entry.waitsFor ? "waiting for you" : "", in_progress: "", completed: isProposed(entry.output) ? "proposed" : "", failed: failure(entry) };
       setText(state, words[entry.status]);
       root.setAttribute("aria-label", `Tool: ${called}, ${entry.status.replace("_", " ")}`);
       toggle(root, "is-running", entry.status === "in_progress" || entry.status === "pending");

@@ -26,6 +26,18 @@ export function isTable(output: unknown): output is Table {
   return Array.isArray(columns) && Array.isArray(rows);
 }
 
+/** What a call proposed in the mode Plan. */
+export interface Proposed {
+  proposed: true;
+  title: string;
+  changes: { action: string; path: string; from?: string | null; diff: string }[];
+}
+
+/** Whether a call only proposed. */
+export function isProposed(output: unknown): output is Proposed {
+  return (output as Partial<Proposed> | null | undefined)?.proposed === true;
+}
+
 /** What `suggest_names` answers. */
 export interface Names {
   files: { path: string; fits: boolean; suggestions: { name: string; to: string; reason: string; taken_by?: string | null }[] }[];

@@ -258,7 +258,10 @@ impl Turn {
                 is_error: called.is_error,
             },
             learnt,
-            data: called.refusal().or_else(|| drawn(&called)),
+            data: called
+                .refusal()
+                .or_else(|| called.proposal(MAX_DRAWN))
+                .or_else(|| drawn(&called)),
         }));
         let call = self.slots[at].name.clone();
         out.push(Effect::Show(Show::Result { call, called }));
