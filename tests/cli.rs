@@ -95,6 +95,10 @@ mod organize;
 mod plugin;
 #[path = "cli/policy.rs"]
 mod policy;
+#[path = "cli/prompts.rs"]
+mod prompts;
+#[path = "cli/proposals.rs"]
+mod proposals;
 #[path = "cli/query.rs"]
 mod query;
 #[cfg(target_os = "linux")]

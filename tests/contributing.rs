@@ -66,7 +66,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ),
     (
         "src/config/template.toml",
-        "# Minutes without a word after which",
+        "# Minutes of silence after which",
         "# What a conversation begins with.\n#greeting = \"\"\n",
     ),
 ];
@@ -92,6 +92,10 @@ fn a_tool_a_method_and_a_setting_take_the_files_that_are_named_and_no_more() {
     copy.add("docs/protocol.md", "### `_vault/status`", section.trim_end_matches('\n'));
     copy.cargo(&["test", "--test", "protocol", "types"], &[("UPDATE_GENERATED", "1")]);
 
+    // Built together, which keeps all cores at work.
+    let named = ["architecture", "protocol", "calls", "cli", "views"].map(|name| ["--test", name]);
+    let build = [&["test", "--no-run", "--lib"], named.as_flattened()].concat();
+    copy.cargo(&build, &[]);
     copy.cargo(&["test", "--lib", "--", "tools::", "methods::", "config::", "protocol::"], &[]);
     copy.cargo(&["test", "--test", "architecture", "--test", "protocol"], &[]);
     copy.cargo(&["test", "--test", "calls"], &[]);
@@ -160,6 +164,8 @@ impl Project {
         }
         let target = self.0.join("target");
         cargo.env("CARGO_TARGET_DIR", target).env("CARGO_NET_OFFLINE", "true");
+        // It is built once.
+        cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
         let done = cargo.output().unwrap();
         let (out, err) =
             (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));

@@ -7,7 +7,7 @@ import { undoLast } from "../src/commands";
 import type { Connection } from "../src/connection";
 import type { Host } from "../src/host";
 import VaultStewardPlugin from "../src/main";
-import { keepToken } from "../src/pairing";
+import { storeToken } from "../src/pairing";
 import { settle } from "./fake-clock";
 import { FakeDaemon, type FakeSocket, TOKEN } from "./fake-daemon";
 import { observing } from "./setup";
@@ -92,7 +92,7 @@ beforeEach(async () => {
   vi.stubGlobal("WebSocket", function WebSocket(url: string, protocols: string[]) {
     return daemon.socket(url, protocols);
   });
-  keepToken(app, TOKEN);
+  storeToken(app, TOKEN);
   countListeners();
   plugin = new VaultStewardPlugin(app, manifest) as unknown as Plugin & Mocked;
   plugin.load();
@@ -379,7 +379,7 @@ describe("loading", () => {
   it("has the commands it should, none with a hotkey or with names that Obsidian adds itself", () => {
     const commands = [...plugin.commands__.values()];
     expect(commands.map(({ id }) => id)).toEqual([
-      "open-chat", "new-conversation", "ask-about-note", "ask-about-selection", "open-time-machine", "undo-last-change", "stop",
+      "open-chat", "new-conversation", "ask-about-note", "ask-about-selection", "edit-selection", "open-time-machine", "undo-last-change", "stop",
     ]);
     for (const { id, name, hotkeys } of commands) {
       expect(hotkeys).toBeUndefined();
@@ -530,6 +530,9 @@ describe("a question to the person", () => {
     expect(obsidian.notices).toEqual(["Waiting for your approval: delete `Garden`"]);
     expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: waiting for you");
     const view = await openView();
+    // Its code is loaded with the first that waits.
+    await vi.dynamicImportSettled();
+    await settle();
     expect(view.contentEl.textContent).toContain("delete `Garden`");
   });
 

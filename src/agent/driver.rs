@@ -20,6 +20,7 @@ use super::coalesce::next_item;
 use super::compaction::{Compaction, Summary, request_summary, summary};
 use super::context::Context;
 use super::entry::{Entry, UserMessage};
+use super::images;
 use super::load;
 use super::ports::{CallOutcome, CallRequest, MemoryError, Model, Pending, TurnUpdate, Update};
 use super::shared::{Shared, TurnCommand, blocking};
@@ -28,7 +29,9 @@ use super::turn_settings::TurnSettings;
 use crate::calls::{Answerer, Decision};
 use crate::conversation::{ConversationId, TurnId, question};
 use crate::llm::tape::Tap;
-use crate::llm::{self, Cache, LlmError, Origin, ToolChoice, TurnRequest, TurnStream, Usage};
+use crate::llm::{
+    self, Cache, LlmError, Message, Origin, ToolChoice, TurnRequest, TurnStream, Usage,
+};
 use crate::vault::Cancel;
 
 /// The extra time for the model's last words after a turn's time is over.
@@ -239,7 +242,7 @@ impl Driver {
                     }
                 }
                 Effect::Show(show) => self.show(show),
-                Effect::Ask { tools } => self.ask(tools),
+                Effect::Ask { tools } => self.ask(tools).await,
                 Effect::Compact => drop(self.compact(None)),
                 Effect::Run { call, scope, .. } => {
                     let (conversation, turn) = (self.conversation, self.id);
@@ -344,24 +347,25 @@ impl Driver {
         self.settings.window(window)
     }
 
-    fn ask(&mut self, tools: bool) {
+    async fn ask(&mut self, tools: bool) {
         if self.model.is_none() {
             self.advice = Some(self.shared.ports.models.advice());
             return;
         }
         if !self.context.is_full(self.window()) || !self.compact(Some(tools)) {
-            self.send_history(tools);
+            self.send_history(tools).await;
         }
     }
 
     /// Sends the whole history; the vendor decides whether it fits.
-    fn send_history(&mut self, tools: bool) {
+    async fn send_history(&mut self, tools: bool) {
+        let messages = self.messages().await;
         let Some(model) = &self.model else { return };
         let request = TurnRequest {
             system: Arc::clone(self.context.system()),
             tools: Arc::clone(self.context.tools()),
             tool_choice: if tools { ToolChoice::Auto } else { ToolChoice::None },
-            messages: self.context.messages().to_vec(),
+            messages,
             max_output_tokens: self.settings.max_output_tokens,
             effort: self.settings.effort,
             cache: Cache::On,
@@ -371,6 +375,20 @@ impl Driver {
         };
         self.sent = request.messages.len();
         self.stream = Some(model.provider.stream(Arc::new(request)));
+    }
+
+    /// The history with its images.
+    async fn messages(&mut self) -> Vec<Message> {
+        let messages = self.context.messages().to_vec();
+        if !images::are_in(&messages) {
+            return messages;
+        }
+        let filled = blocking(&self.shared, move |shared| {
+            let toolbox = &shared.ports.toolbox;
+            Ok(images::filled(messages, |path, revision| toolbox.image(path, revision)))
+        });
+        // A reference that stays is named to the model.
+        filled.await.unwrap_or_else(|_| self.context.messages().to_vec())
     }
 
     /// Starts compacting the history; returns whether there is anything to drop. `then`: ask the
@@ -399,7 +417,7 @@ impl Driver {
         self.record(Entry::Trimmed { summary, asked: cut.asked, kept: cut.kept }).await?;
         match then {
             Some(tools) => {
-                self.send_history(tools);
+                self.send_history(tools).await;
                 Ok(None)
             }
             None => Ok(Some(Event::Compacted { done: true })),

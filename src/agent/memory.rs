@@ -292,8 +292,11 @@ impl Memory for StoredMemory {
     }
 }
 
-/// Converts an entry to an item.
-fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
+/// Converts an entry to an item that can be appended to a conversation.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
     Ok(NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) })
 }
 

@@ -14,6 +14,7 @@ use crate::calls::{Answerer, Decision};
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
 use crate::policy::Scope;
+use crate::tools::Image;
 use crate::vault::Cancel;
 
 /// Why a store operation failed.
@@ -249,6 +250,12 @@ pub trait Toolbox: Send + Sync + 'static {
 
     /// Makes a call. An unknown tool or a refusal is an error in the result.
     fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome>;
+
+    /// The image that the result of an earlier call refers to; `None` if its file is gone or has changed. May
+    /// block.
+    fn image(&self, _path: &str, _revision: &str) -> Option<Arc<Image>> {
+        None
+    }
 }
 
 /// An event about a turn, for clients.

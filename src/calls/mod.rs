@@ -347,6 +347,8 @@ impl Calls {
                 Err(refusal) => return Judged::refused(refusal),
             }
         }
+        let proposes = admitted.call(tool, request).only_proposes();
+        request.dry_run |= proposes;
         let request = &*request;
         let (call, view) = (admitted.call(tool, request), admitted.view.clone());
         let judge = Arc::new(Judge::new(self, &call, request, agreed, cancel));

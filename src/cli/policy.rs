@@ -31,7 +31,7 @@ const FOLLOW: Duration = Duration::from_millis(500);
 #[derive(Debug, Args)]
 pub struct ModeArguments {
     /// The mode to set; `settings` returns to what the settings file says [default: show it]
-    #[arg(value_parser = ["ask", "auto", "read-only", "settings"])]
+    #[arg(value_parser = ["ask", "auto", "plan", "read-only", "settings"])]
     pub mode: Option<String>,
 }
 

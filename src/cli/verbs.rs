@@ -15,7 +15,7 @@ use super::output::Output;
 use super::paint;
 use super::reach::Way;
 use super::session::Session;
-use super::whole::Whole;
+use super::whole::{BINARY, Whole};
 use super::words;
 use crate::tools::{
     Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
@@ -214,13 +214,22 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
     let mut arguments = json!({ "path": read.name });
     if let Some(lines) = &read.lines {
         let (first, last) = range(lines).ok_or_else(|| {
-            Failure::usage(format!("\"{lines}\" are no lines"), "such as 10, 10-20 or 10-")
+            Failure::usage(
+                format!("\"{lines}\" is not a range of lines"),
+                "such as 10, 10-20 or 10-",
+            )
         })?;
         arguments["start_line"] = json!(first);
         arguments["end_line"] = json!(last);
     } else if !output.json() {
-        output.paged().text(&Whole::read(session, &read.name, output)?.text)?;
-        return Ok(ExitCode::SUCCESS);
+        match Whole::read(session, &read.name, output) {
+            // The tool says what else it is, or gives its text.
+            Err(failure) if failure.code == BINARY => {}
+            whole => {
+                output.paged().text(&whole?.text)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
     }
     answer(session, ReadFile::NAME, arguments, Way::default(), output)
 }

@@ -129,6 +129,7 @@ pub const KEYS: &[Key] = &[
     key("agent.instructions", Takes::Call, Setter::Person),
     key("agent.information_architecture", Takes::Call, Setter::Person),
     key("agent.instructions_note", Takes::Call, Setter::File),
+    key("agent.prompts_folder", Takes::Call, Setter::Person),
     key("agent.rounds", Takes::Call, Setter::Person),
     key("agent.calls", Takes::Call, Setter::Person),
     key("agent.tokens", Takes::Call, Setter::Person),
@@ -276,7 +277,7 @@ mod tests {
             assert!(docs[name].len() > 10, "`{name}` has no words in template.toml");
         }
         for key in KEYS {
-            assert!(names.iter().any(|name| name == key.name), "`{}` is no setting", key.name);
+            assert!(names.iter().any(|name| name == key.name), "`{}` is not a setting", key.name);
         }
         assert!(docs["server.max_pending_handshakes"].starts_with("Connections at a time"));
         assert!(docs["vault.path"].starts_with("The vault to serve."));

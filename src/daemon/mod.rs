@@ -30,7 +30,7 @@ pub use error::StartError;
 use fresh::Fresh;
 use hooked::Hooked;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
-use opening::{instructions, not_recovered, open_both, settle_jobs, tool_settings};
+use opening::{guarded, not_recovered, open_both, settle_jobs, tool_settings};
 use organizer::Organizer;
 use surroundings::Surroundings;
 use voice::Voice;
@@ -342,7 +342,7 @@ fn take(
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
         events.limit(calls.view(Scope::Client));
-        calls.policy().guard(instructions(config));
+        calls.policy().guard(guarded(config));
         calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());

@@ -142,13 +142,18 @@ impl Lookup {
                 modern(json!({ "contents": [content] }), 0)
             }
             Self::Prompts => modern(json!({ "prompts": found["prompts"] }), A_WHILE),
-            Self::Prompt => json!({
-                "description": found["description"],
-                "messages": [{
-                    "role": "user",
-                    "content": { "type": "text", "text": found["text"] },
-                }],
-            }),
+            Self::Prompt => {
+                let message = |content| json!({ "role": "user", "content": content });
+                let text = json!({ "type": "text", "text": found["text"] });
+                let mut messages = vec![message(text)];
+                if let Some(path) = found["selection"]["path"].as_str() {
+                    let text = &found["selection"]["text"];
+                    let resource =
+                        json!({ "uri": uri::of(path), "mimeType": mime(path), "text": text });
+                    messages.push(message(json!({ "type": "resource", "resource": resource })));
+                }
+                json!({ "description": found["description"], "messages": messages })
+            }
             Self::Completion => {
                 let values = found["values"].as_array().map_or(0, Vec::len) as u64;
                 let more = found["total"].as_u64().unwrap_or(0) > values;

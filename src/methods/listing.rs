@@ -99,9 +99,11 @@ fn write(one: &Conversation, cwd: &str, times: &mut LocalTimes, json: &mut Vec<u
     if let Some(end) = end {
         text(r#","ended":"#, &times.of_milliseconds(end.at));
         text(r#","endedBy":"#, end.kind.word());
-        if !end.reason.is_empty() {
-            text(r#","reason":"#, &end.reason);
-        }
+    }
+    one.chosen.mode.iter().for_each(|mode| text(r#","mode":"#, mode));
+    one.chosen.model.iter().for_each(|model| text(r#","model":"#, model));
+    if let Some(end) = end.filter(|end| !end.reason.is_empty()) {
+        text(r#","reason":"#, &end.reason);
     }
     let mut number = |before: &str, number: u64| {
         json.extend_from_slice(before.as_bytes());

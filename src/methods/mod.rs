@@ -8,7 +8,7 @@
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
 //! [`policy`], [`keeping`], [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
-//! `prompt`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
+//! `prompt`, [`prompts`], [`proposals`]; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
 //! themselves), [`told`] (agent events in the protocol's words).
 
@@ -31,6 +31,8 @@ pub mod models;
 pub mod naming;
 pub mod policy;
 mod prompt;
+pub mod prompts;
+pub mod proposals;
 pub mod replay;
 mod replayed;
 pub mod rules;
@@ -78,6 +80,8 @@ use crate::protocol::organize::{
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
 };
+use crate::protocol::prompts::{PromptGetParams, PromptsParams};
+use crate::protocol::proposals::ProposalsApplyParams;
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
@@ -183,6 +187,16 @@ pub fn table() -> Table<Services> {
         })
         .on::<CompleteParams>(Person, Read, |it, params, _| {
             Ok(complete::complete(it.calls.context(), &params))
+        })
+        .on::<PromptsParams>(Person, Read, |it, _, by| {
+            prompts::list(&it.calls, &by.client.caller(), &by.cancel)
+        })
+        .on::<PromptGetParams>(Person, Read, |it, params, by| {
+            prompts::get(&it.calls, &params, &by.client.caller(), &by.cancel)
+        })
+        .on::<ProposalsApplyParams>(Person, Change, |it, params, by| {
+            let conversations = it.talk.conversations();
+            proposals::apply(&it.calls, conversations, &params, &by.client, &by.cancel)
         })
         .on::<HostRequestParams>(Person, Read, |it, params, by| {
             host::request(&it.calls, by.hosts(), params, &by.cancel)

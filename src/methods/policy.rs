@@ -30,9 +30,9 @@ pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObjec
         let mode = Mode::parse(word);
         if mode.is_none() && word != AS_SET {
             let shown: String = word.chars().take(40).collect();
-            let message = format!("`{}` is no mode", shown.escape_debug());
+            let message = format!("`{}` is not a mode", shown.escape_debug());
             return Err(ErrorObject::new(Kind::InvalidParams, message)
-                .hint("it is `ask`, `auto`, `read-only` or `settings`"));
+                .hint("it is `ask`, `auto`, `plan`, `read-only` or `settings`"));
         }
         calls.set_mode(mode).map_err(|error| failed(&error))?;
     }
@@ -70,7 +70,7 @@ pub fn may_change(calls: &Calls) -> Result<(), ErrorObject> {
             Err(ErrorObject::new(Kind::Failed, "the mode is `read-only`: nothing is changed")
                 .hint("`steward mode auto` changes it"))
         }
-        Mode::Ask | Mode::Auto => Ok(()),
+        Mode::Ask | Mode::Auto | Mode::Plan => Ok(()),
     }
 }
 

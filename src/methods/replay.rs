@@ -262,5 +262,6 @@ fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) ->
         content: vec![ToolCallContent::Content { content: Content::Text { text } }],
         raw_output,
         files: Vec::new(),
+        image: None,
     }
 }

@@ -48,6 +48,11 @@ impl Call<'_> {
     pub fn changes(&self) -> bool {
         self.permission > Permission::Read && !self.dry_run
     }
+
+    /// Whether the mode turns the call into a proposal, a dry run that a person can apply.
+    pub fn only_proposes(&self) -> bool {
+        self.mode == Mode::Plan && !self.caller.scope.is_person() && self.changes()
+    }
 }
 
 /// A kind of change.

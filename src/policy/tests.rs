@@ -401,7 +401,8 @@ fn only_persons_change_the_instructions_note_without_approval() {
     ];
     let others = [effect(Action::Write, "Own/Steward 2.md"), effect(Action::Write, "Steward.md")];
     for named in ["Own/Steward", "Own/Steward.md"] {
-        policy.guard(Some(path(named)));
+        let instructions = Some(path(named));
+        policy.guard(Guarded { instructions, prompts: None });
         for scope in Scope::ALL {
             let asked = Asked::new(scope, Permission::Move);
             let reasons =
@@ -414,9 +415,39 @@ fn only_persons_change_the_instructions_note_without_approval() {
             others.iter().for_each(|one| assert_eq!(reasons(one), [], "{one:?}"));
         }
     }
-    policy.guard(None);
+    policy.guard(Guarded::default());
     let asked = Asked::new(Scope::Client, Permission::Write);
     assert_eq!(policy.judge(&asked.call(), &touching[..1]), Ok(vec![]));
+}
+
+#[test]
+fn others_than_a_person_are_asked_about_the_prompts() {
+    let policy = policy(Settings::default());
+    policy.guard(Guarded { instructions: None, prompts: Some(path("My/Prompts")) });
+    let moved = |from: &str, to: &str, folder| Effect {
+        from: Some(path(from)),
+        folder,
+        ..effect(Action::Move, to)
+    };
+    let touching = [
+        effect(Action::Write, "my/prompts/Sum up.md"),
+        effect(Action::Delete, "My/Prompts"),
+        moved("a.md", "My/Prompts/Deep/a.md", false),
+        moved("My", "b", true),
+    ];
+    let others =
+        [effect(Action::Write, "My/Prompts 2/a.md"), effect(Action::Write, "Prompts/a.md")];
+    for scope in Scope::ALL {
+        let asked = Asked::new(scope, Permission::Move);
+        let reasons =
+            |one: &Effect| policy.judge(&asked.call(), std::slice::from_ref(one)).expect("");
+        for one in &touching {
+            let reasons = reasons(one);
+            assert_eq!(reasons.is_empty(), scope.is_person(), "{scope:?} {one:?}");
+            assert!(reasons.iter().all(|reason| reason.personal));
+        }
+        others.iter().for_each(|one| assert_eq!(reasons(one), [], "{one:?}"));
+    }
 }
 
 #[test]

@@ -99,10 +99,10 @@ async fn pass_or_refuse(shared: &Shared, request: Request, next: Next) -> Respon
 
 /// Whether there is exactly one `Host` and it is this server, also in the target of absolute form.
 fn host_is_ours(headers: &HeaderMap, target: &Uri, port: u16) -> bool {
+    let port = format!(":{port}");
     let ours = |authority: &[u8]| {
-        ["127.0.0.1", "localhost", "[::1]"]
-            .iter()
-            .any(|host| authority == format!("{host}:{port}").as_bytes())
+        let host = authority.strip_suffix(port.as_bytes());
+        host.is_some_and(|host| [&b"127.0.0.1"[..], b"localhost", b"[::1]"].contains(&host))
     };
     let mut hosts = headers.get_all(HOST).iter();
     let one = hosts.next().is_some_and(|host| ours(host.as_bytes())) && hosts.next().is_none();

@@ -13,7 +13,7 @@
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
 //! [`events`], [`acp`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`],
-//! `reply`, [`meter`] and
+//! `reply`, `repoll`, [`meter`] and
 //! [`close`] are its parts.
 
 pub mod accept;
@@ -41,6 +41,7 @@ pub mod page_keys;
 pub mod permission;
 pub mod private;
 mod reply;
+mod repoll;
 pub mod session;
 mod session_told;
 pub mod settings;

@@ -20,7 +20,7 @@ use super::hosts::Hosts;
 use super::outbox::Outbox;
 use super::{Shared, lock, page};
 use crate::calls::run::Work;
-use crate::policy::Scope;
+use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
 use crate::protocol::envelope;
 use crate::protocol::error::{ErrorObject, Kind};
@@ -66,6 +66,14 @@ pub struct Client {
     /// The scope of its token.
     pub scope: Scope,
     pub connection: u64,
+}
+
+impl Client {
+    /// The client as a caller of tools.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        Caller { scope: self.scope, name: self.name.clone() }
+    }
 }
 
 /// The context of a request, in addition to its params.

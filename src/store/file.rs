@@ -118,7 +118,7 @@ impl DatabaseFile {
             other => other,
         })?;
         // A first read creates the log, whose identity is recorded.
-        let read = connection.query_row("SELECT count(*) FROM change_set", [], |_| Ok(()));
+        let read = connection.query_row("SELECT EXISTS (SELECT 1 FROM change_set)", [], |_| Ok(()));
         read.map_err(|error| damage(&path, error))?;
         let ids = [FileId::at(&path), FileId::at(&log_of(&path))];
         Ok(Some(Self { connection, path, ids }))
@@ -258,7 +258,7 @@ pub(super) fn read_header(path: &Path) -> Result<Header, StoreError> {
         }
     };
     if head.len() < 100 || !head.starts_with(b"SQLite format 3\0") {
-        let what = if head.is_empty() { "it is empty" } else { "it is no database" };
+        let what = if head.is_empty() { "it is empty" } else { "it is not a database" };
         return Ok(Header::Damaged(what.to_owned()));
     }
     let number = |at: usize| {

@@ -32,6 +32,8 @@ pub struct Settings {
     pub search: search::Settings,
     /// Settings of plans.
     pub organize: organize::Settings,
+    /// The folder of the person's own prompts; empty: none.
+    pub prompts_folder: String,
 }
 
 /// The context of a tool call.

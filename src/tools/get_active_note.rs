@@ -11,6 +11,12 @@ use crate::vault::Want;
 
 pub(super) struct GetActiveNote;
 
+/// The path of the note that is open in Obsidian, and the text that is selected in it.
+pub(super) fn open_note(context: &Context) -> Option<(String, Option<String>)> {
+    let open = GetActiveNote::run(context, Input {}).ok()?.data;
+    open.exists.then(|| (open.path, open.selection.map(|selected| selected.text)))
+}
+
 /// Characters of a selection in an answer.
 const MAX_SELECTION: usize = 20_000;
 

@@ -74,7 +74,9 @@ pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
             "save it as UTF-8, in an editor that knows its encoding; search_files finds lines in it \
              all the same"
         }
-        _ => "get_file_info tells more about it; only text can be read",
+        _ => {
+            "get_file_info tells more about it; only text and PNG, JPEG, GIF and WebP images can be read"
+        }
     };
     ToolError {
         data: Some(serde_json::json!({ "size": fault.size })),

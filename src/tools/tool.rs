@@ -1,6 +1,7 @@
 //! What a tool is, and what it answers.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::error::ToolError;
 use super::facts::Facts;
+use super::image::Image;
 use super::learnt::Learnt;
 
 /// How much a tool can do, from which its permission follows.
@@ -183,18 +185,21 @@ pub struct Answer<T> {
     pub data: T,
     /// What its reader knows by it of the texts of files.
     pub learnt: Vec<Learnt>,
+    /// The image that the text is about.
+    pub image: Option<Arc<Image>>,
 }
 
 impl<T> Answer<T> {
     /// An answer of which nothing is learnt by itself.
     pub fn new(text: String, data: T) -> Self {
-        Self { text, data, learnt: Vec::new() }
+        Self { text, data, learnt: Vec::new(), image: None }
     }
 }
 
 impl Answer<Facts> {
     /// The same with the facts as a value, for whoever looks into them.
     pub fn read(self) -> Answer<Value> {
-        Answer { data: self.data.value(), text: self.text, learnt: self.learnt }
+        let Self { text, data, learnt, image } = self;
+        Answer { data: data.value(), text, learnt, image }
     }
 }

@@ -224,3 +224,32 @@ fn two_editors_share_a_conversation_and_hear_of_no_other() {
     two.call("session/list", json!({}));
     assert!(!format!("{:?}", two.heard).contains("after it"), "{:?}", two.heard);
 }
+
+#[test]
+fn a_persons_prompts_are_commands_whose_text_the_agent_gets() {
+    let ground = Ground::new("");
+    std::fs::create_dir(format!("{}/Prompts", ground.vault)).unwrap();
+    let write = |name: &str, text: &str| {
+        std::fs::write(format!("{}/Prompts/{name}.md", ground.vault), text).unwrap();
+    };
+    write("Sum up", "---\narguments: WHAT\n---\nSum up {{arguments}} in a line.\n");
+    write("Find", "A command of the steward's has this name.\n");
+    let mut editor = ground.editor();
+    let id = editor.begin(&ground.vault);
+    let end = editor.prompt(&id, "/sum-up the week");
+    assert_eq!(end["result"]["stopReason"], "end_turn", "{end}");
+    let asked = String::from_utf8(ground.model.requests().last().unwrap().body.clone()).unwrap();
+    assert!(asked.contains("Sum up the week in a line."), "{asked}");
+    let commands = editor.updates("available_commands_update")[0]["availableCommands"].take();
+    let commands = commands.as_array().unwrap();
+    let own = commands.iter().find(|one| one["name"] == "sum-up").unwrap();
+    assert_eq!(own["input"]["hint"], "WHAT", "{commands:?}");
+    assert_eq!(commands.iter().filter(|one| one["name"] == "find").count(), 1, "{commands:?}");
+    let refused = editor.prompt(&id, "/sum-up");
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("`/sum-up` needs words behind its name"), "{refused}");
+    let plain = editor.prompt(&id, "/etc/hosts is full");
+    assert_eq!(plain["result"]["stopReason"], "end_turn", "{plain}");
+    let asked = String::from_utf8(ground.model.requests().last().unwrap().body.clone()).unwrap();
+    assert!(asked.contains("/etc/hosts is full"), "{asked}");
+}

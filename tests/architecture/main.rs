@@ -30,6 +30,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("grep_searcher", &["index"]),
     ("hyper", &["server", "cli"]),
     ("hyper_util", &["server", "cli"]),
+    ("image", &["media"]),
     ("indicatif", &["cli"]),
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use base64::Engine as _;
 use serde_json::json;
 
 use crate::support::{Home, Run, finish, finish_with};
@@ -145,6 +146,10 @@ fn an_edit_is_saved_through_the_journal_and_keeps_the_endings_of_lines() {
     std::fs::write(vault.join("Wide.md"), format!("a\n{long}\n")).unwrap();
     edit(&home, &vault, "Wide.md", "sed -i s/^a/b/ \"$1\"").expect(0);
     assert_eq!(read(&vault, "Wide.md"), format!("b\n{long}\n"));
+    // Only what changed is counted, although all from the first such line to the last is replaced.
+    std::fs::write(vault.join("Three.md"), "old\nsame\nold\n").unwrap();
+    let said = edit(&home, &vault, "Three.md", "sed -i s/old/new/ \"$1\"").expect(0).stdout;
+    assert!(said.contains("2 lines added, 2 lines removed"), "{said}");
     let without = home.run_in(&vault, &["edit", "Wide.md"]).expect(1).stderr;
     assert!(without.contains("no terminal") && without.contains("EDITOR"), "{without}");
     let drafts = std::fs::read_dir(home.state().join("drafts")).unwrap().count();
@@ -223,4 +228,18 @@ fn words_of_other_programs_lead_to_ours() {
         let run = home.run(arguments).expect(2);
         assert!(run.stderr.ends_with(&format!("hint: did you mean `{command}`?\n")), "{run:?}");
     }
+}
+
+#[test]
+fn an_image_is_described_and_never_edited_as_text() {
+    let home = Home::new();
+    let vault = garden(&home);
+    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let dot = base64::engine::general_purpose::STANDARD.decode(dot).unwrap();
+    std::fs::write(vault.join("dot.png"), &dot).unwrap();
+    let shown = home.run_in(&vault, &["read", "dot.png"]).expect(0);
+    assert!(shown.stdout.starts_with("dot.png\nPNG image, 1 × 1 pixels, "), "{shown:?}");
+    let refused = home.run_in(&vault, &["edit", "dot.png"]).expect(1);
+    assert!(refused.stderr.contains("`dot.png` is no text"), "{refused:?}");
+    assert_eq!(std::fs::read(vault.join("dot.png")).unwrap(), dot);
 }

@@ -60,7 +60,7 @@ fn line(block: &Block) -> String {
             };
             format!("call {} {} {args}", call.id, call.name)
         }
-        BlockKind::Image { .. } => "image".to_owned(),
+        BlockKind::Image { .. } | BlockKind::ImageFile { .. } => "image".to_owned(),
         BlockKind::Opaque => "opaque".to_owned(),
     };
     plain(&format!("{said}{mark}"))

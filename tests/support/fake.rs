@@ -128,6 +128,7 @@ impl Tools for Fake {
             text,
             data: facts.into(),
             learnt: Vec::new(),
+            image: None,
         }))
     }
 
@@ -144,6 +145,7 @@ impl Tools for Fake {
             text: String::new(),
             data: request.arguments.clone().into(),
             learnt: Vec::new(),
+            image: None,
         }))
     }
 }

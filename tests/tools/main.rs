@@ -15,6 +15,7 @@ mod following;
 mod fresh;
 mod guards;
 mod history;
+mod images;
 mod jobs;
 mod jobs_cut_short;
 mod jobs_in_part;

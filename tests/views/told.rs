@@ -39,6 +39,8 @@ fn params(method: &str) -> Value {
         "_vault/diff" => json!({"changeSet": 1}),
         "_vault/models/key" => json!({"provider": "nobody", "key": "k"}),
         "_vault/complete" => json!({"text": "Zz"}),
+        "_vault/proposals/apply" => json!({"sessionId": "1"}),
+        "_vault/prompts/get" => json!({"name": "tidy"}),
         "_vault/host/request" => json!({"operation": "active_note"}),
         "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),
         "_vault/organize/draft" => json!({"text": "tidy up"}),
@@ -443,7 +445,7 @@ fn looked_up(method: &str) -> Vec<Value> {
         "resources/list" => vec![json!({}), json!({"cursor": "50"})],
         "resources/read" => PATHS.iter().map(|path| uri(path)).collect(),
         "prompts/list" => vec![json!({})],
-        "prompts/get" => ["daily", "template_t", "template_nobody"]
+        "prompts/get" => ["daily", "template_t", "template_nobody", "tidy"]
             .map(|name| json!({"name": name, "arguments": {"date": "2026-11-21"}}))
             .into(),
         "completion/complete" => vec![
@@ -478,7 +480,7 @@ fn what_is_looked_up_over_mcp_is_answered_as_if_the_rest_were_not_there() {
             let asked = params.to_string().to_lowercase();
             assert!(!is_marked(&answers[0]) || asked.contains(MARK), "{}", answers[0]);
         }
-        // The daily notes and the templates are among what is hidden.
+        // The daily notes, the templates and the prompts are among what is hidden.
         let is_hidden = lookup.name == "prompts/get";
         assert_eq!(answered == 0, is_hidden, "{}: {answered} answers", lookup.name);
     }

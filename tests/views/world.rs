@@ -63,6 +63,7 @@ const HIDDEN: &[(&str, &str)] = &[
     ("Zzmark root.md", "zzmarktext at the top [[alone]]\n"),
     ("Zzmark templates/t.md", "zzmarktext template\n"),
     ("Shade/shadow.md", "zzmarktext without a mark in its name\n"),
+    ("Zzmark prompts/Tidy.md", "Tidy {{note}}, zzmarktext\n"),
 ];
 
 /// What limits the callers, in both worlds: it names what is hidden, as a person's settings may. The log is short, since
@@ -70,6 +71,7 @@ const HIDDEN: &[(&str, &str)] = &[
 const SETTINGS: &str = "[policy]\nread = [\"Open\"]\nclient = \"permanent\"\nmcp = \"move\"\n\
     voice = \"move\"\nreads_per_minute = 0\nchanges_per_minute = 0\nhour_files = 0\n\
     [agent]\ninstructions_note = \"Zzmark Closed/Zzmark rules.md\"\n\
+    prompts_folder = \"Zzmark prompts\"\n\
     information_architecture = \"Things lie in folders.\"\n[server]\n\
     messages_per_second = 100000\nmessage_burst = 100000\n[log]\nlevel = \"warn\"\n";
 

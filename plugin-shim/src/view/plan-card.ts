@@ -165,7 +165,7 @@ export function planCard(parts: Parts, plan: number): Card {
 
   /** The rules that took a file; opened, all that were asked about it and what decided. */
   const drawWhy = ({ item, path }: PlanItem, rules: string[]): HTMLElement => {
-    const summary = element(root, "summary", { text: visible(`Why: ${rules.join(", ")}`), attributes: { dir: "auto", "aria-label": visible(`Why ${path}: ${rules.join(", ")}`) } });
+    const summary = element(root, "summary", { text: visible(`Why: ${rules.join(", ")}`), attributes: { dir: "auto", "aria-label": visible(`Why: ${rules.join(", ")} (${path})`) } });
     const list = element(root, "ol", { class: "vs-plan-why" });
     const details = element(root, "details", { class: "vs-plan-more" }, summary, list);
     details.addEventListener("toggle", () => {

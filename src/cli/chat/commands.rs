@@ -88,6 +88,16 @@ pub fn read(line: &str) -> Option<Result<Command, CommandError>> {
     Some(command(name, argument))
 }
 
+/// The name of a prompt and what follows it, in a line that could be one: no command of ours has that name.
+pub fn prompt(line: &str) -> Option<(&str, &str)> {
+    let rest = line.trim().strip_prefix('/')?;
+    let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
+    let is_ours = name.eq_ignore_ascii_case("exit")
+        || COMMANDS.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name));
+    (is_name && !is_ours).then_some((name, arguments.trim()))
+}
+
 fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> {
     let lower = name.to_ascii_lowercase();
     let Some((name, takes, _)) = COMMANDS.iter().find(|(known, ..)| *known == lower) else {
@@ -141,7 +151,7 @@ pub fn help() -> String {
         heads.iter().zip(COMMANDS).map(|(head, (.., does))| format!("{head:width$}  {does}"));
     let lines: Vec<String> = lines.collect();
     format!(
-        "{}\nAnything else is a message. End a line with \\ to continue it; Tab completes commands \
+        "{}\nYour own prompts are commands, too: `steward prompts` lists them.\nAnything else is a message. End a line with \\ to continue it; Tab completes commands \
          and, after [[, the names of notes.",
         lines.join("\n")
     )
@@ -168,6 +178,15 @@ mod tests {
         for (name, ..) in COMMANDS {
             assert!(matches!(read(&format!("/{name}")), Some(Ok(_))), "{name}");
             assert!(help().contains(&format!("/{name}")));
+        }
+    }
+
+    #[test]
+    fn a_prompt_has_a_name_that_no_command_has() {
+        assert_eq!(prompt(" /weekly-review  last week "), Some(("weekly-review", "last week")));
+        assert_eq!(prompt("/übersetzen"), Some(("übersetzen", "")));
+        for line in ["/new", "/Trash x", "/exit", "/home/ana", "/", "/ x", "summarize", "/a_b"] {
+            assert_eq!(prompt(line), None, "{line}");
         }
     }
 

@@ -16,7 +16,7 @@ use super::interrupts::Interrupts;
 use super::link::Back;
 use super::markdown::style::Style;
 use super::talk::Talk;
-use super::words;
+use super::{prompts, words};
 use crate::protocol::session::PromptContent;
 
 /// The time within which a second Ctrl-C leaves.
@@ -48,6 +48,7 @@ pub async fn run(
 ) -> Result<ExitCode, Failure> {
     talk.open().await?;
     if let Some(message) = message {
+        let message = prompts::expanded(&talk.prompts, &mut talk.link, message).await?;
         talk.say(message).await?;
     }
     let done = match Interrupts::new() {
@@ -125,6 +126,13 @@ impl EventLoop<'_, '_> {
         self.talk.view.transcript.typed();
         match typed {
             Typed::Line(line) => match commands::read(&line) {
+                None | Some(Err(_)) if commands::prompt(&line).is_some() => {
+                    match self.talk.say_prompt(&line).await {
+                        Ok(true) => {}
+                        Ok(false) => self.no_prompt(&line).await?,
+                        Err(failure) => self.talk.view.fail(&failure)?,
+                    }
+                }
                 None if line.trim().is_empty() => {}
                 None => self.talk.say(vec![words(line.trim())]).await?,
                 Some(Ok(Command::Quit)) => return Ok(Next::Leave),
@@ -142,6 +150,14 @@ impl EventLoop<'_, '_> {
             Typed::End => return Ok(Next::Leave),
         }
         Ok(Next::GoOn)
+    }
+
+    /// Handles a line that could have been a prompt and is none.
+    async fn no_prompt(&mut self, line: &str) -> Result<(), Failure> {
+        match commands::read(line) {
+            Some(Err(error)) => self.talk.view.tell(Style::RED, &error.to_string()),
+            _ => self.talk.say(vec![words(line.trim())]).await,
+        }
     }
 
     /// Handles Ctrl-C at the prompt; if there is text, only clears it.
@@ -180,20 +196,20 @@ impl EventLoop<'_, '_> {
         let back = tokio::select! {
             back = talk.link.come_back() => back,
             () = self.interrupts.next(), if !typing => {
-                Err(Failure::other("cancelled", "the connection is lost", "what was said is kept"))
+                Err(Failure::other("cancelled", "the connection is lost", "the conversation is saved"))
             }
         };
         match back {
             Ok(Back { missed: true, anew }) => {
                 let words = match anew {
-                    true => "it is back; the daemon was started anew meanwhile",
-                    false => "it is back; more happened meanwhile than it could tell",
+                    true => "connected again; the daemon was restarted",
+                    false => "connected again; some events were missed",
                 };
                 talk.view.tell(Style::YELLOW, words)?;
                 talk.running = talk.link.is_waiting();
                 Ok(())
             }
-            Ok(Back { missed: false, .. }) => talk.view.tell(Style::DIM, "it is back"),
+            Ok(Back { missed: false, .. }) => talk.view.tell(Style::DIM, "connected again"),
             Err(failure) if talk.stays && typing => {
                 talk.lost = true;
                 talk.view.fail(&failure)?;

@@ -9,7 +9,8 @@ use super::super::failure::{self, Failure};
 use super::super::output::Output;
 use super::interrupts::Interrupts;
 use super::link::{Heard, Link};
-use super::safe;
+use super::names::Names;
+use super::{prompts, safe};
 use crate::protocol::session::{PromptContent, SessionUpdate, StopReason};
 
 /// Sends `message` and prints each event of its conversation as `{"event", "params"}`, named as in
@@ -23,6 +24,7 @@ pub async fn run(
     message: Vec<PromptContent>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    let message = prompts::expanded(&Names::default(), &mut link, message).await?;
     let name = link.say(message, conversation).await?;
     let mut shown: Option<String> = None;
     let mut stop = Interrupts::new()?;
@@ -32,8 +34,8 @@ pub async fn run(
             () = stop.next() => {
                 // Before the turn has begun, only this program can be stopped.
                 let Some(conversation) = &shown else {
-                    let hint = "the message may have been heard all the same";
-                    return Err(Failure::other("cancelled", "the wait was given up", hint));
+                    let hint = "the daemon may have received the message";
+                    return Err(Failure::other("cancelled", "stopped waiting for the answer", hint));
                 };
                 let _ = link.cancel(conversation).await;
                 continue;

@@ -10,6 +10,7 @@ use super::link::{Heard, Link};
 use super::look::Look;
 use super::markdown::style::Style;
 use super::names::{self, Names};
+use super::prompts;
 use super::questions::Questions;
 use super::safe;
 use super::screen::Screen;
@@ -51,6 +52,8 @@ pub struct Talk<'a> {
     /// The open questions.
     pub questions: Questions,
     names: Names,
+    /// The names of the person's own prompts.
+    pub prompts: Names,
     /// Whether the chat continues until the person leaves.
     pub stays: bool,
     usage: bool,
@@ -80,6 +83,7 @@ impl<'a> Talk<'a> {
         link: Link<'a>,
         editor: Option<Editor>,
         names: Names,
+        prompts: Names,
         choices: Choices,
     ) -> Self {
         let Choices { conversation, stays, usage, look } = choices;
@@ -93,6 +97,7 @@ impl<'a> Talk<'a> {
             view: View { look, transcript, screen, editor },
             questions: Questions::default(),
             names,
+            prompts,
             stays,
             usage,
             pinned: conversation,
@@ -123,6 +128,7 @@ impl<'a> Talk<'a> {
         }
         if self.view.editor.is_some() {
             names::load(&self.names, &mut self.link).await;
+            prompts::load(&self.prompts, &mut self.link).await;
         }
         if self.stays {
             let words = "/help says what can be typed, Ctrl-C stops the agent, Ctrl-D leaves";
@@ -203,6 +209,17 @@ impl<'a> Talk<'a> {
         self.waiting = false;
         self.running = true;
         Ok(())
+    }
+
+    /// Sends one of the person's prompts, typed as `/name`, and shows what is sent; false where there is none.
+    pub async fn say_prompt(&mut self, line: &str) -> Result<bool, Failure> {
+        let found = prompts::filled(&self.prompts, &mut self.link, line).await?;
+        let Some(message) = found else { return Ok(false) };
+        if let Some(PromptContent::Text { text }) = message.first() {
+            self.view.tell(Style::DIM, &safe::lines(text))?;
+        }
+        self.say(message).await?;
+        Ok(true)
     }
 
     /// Stops the running turn.
@@ -326,7 +343,7 @@ impl<'a> Talk<'a> {
                         Err(Failure::no_model(safe::line(&words)))
                     }
                     StopReason::Cancelled => {
-                        let hint = "what was said and changed until then stays";
+                        let hint = "messages and changes until then are saved";
                         Err(Failure::other("cancelled", "the turn was stopped", hint))
                     }
                     StopReason::Refusal if !self.stays => Err(Failure::declined()),

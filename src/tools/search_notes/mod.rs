@@ -131,6 +131,7 @@ impl Tool for SearchNotes {
     const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const HEAVY: bool = true;
+    const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: query);
     const EXAMPLE: &'static str = r#"{"query": "one"}"#;
     type Input = Input;

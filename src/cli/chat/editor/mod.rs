@@ -39,6 +39,8 @@ struct Desk {
     history: PathBuf,
     /// The names for completion.
     names: Names,
+    /// The names of the person's own prompts.
+    own: Names,
     /// Whether styles may be shown.
     styled: bool,
     /// Requests for a line, with the prompt.
@@ -62,11 +64,11 @@ impl Editor {
     ///
     /// # Errors
     /// The terminal cannot be used.
-    pub fn start(history: PathBuf, names: Names, styled: bool) -> io::Result<Self> {
+    pub fn start(history: PathBuf, names: Names, own: Names, styled: bool) -> io::Result<Self> {
         let (wanted, prompts) = mpsc::channel();
         let (told, lines) = unbounded_channel();
         let (printer, to_print) = mpsc::channel();
-        system::start(Desk { history, names, styled, prompts, told, to_print })?;
+        system::start(Desk { history, names, own, styled, prompts, told, to_print })?;
         Ok(Self { wanted, lines, printer, reading: false })
     }
 
