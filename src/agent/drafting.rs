@@ -49,7 +49,6 @@ pub struct DraftRequest<'a> {
 pub struct Draft<T> {
     /// The model's text.
     pub yaml: String,
-    /// The parsed rules.
     pub rules: T,
     /// The model that wrote it.
     pub origin: Origin,
@@ -68,9 +67,6 @@ pub enum DraftError {
 
 /// Asks `model` for a rule file and validates it with `check`, whose error is a text for the model. `count` is called
 /// for each request with the model and its token usage, as far as known.
-///
-/// # Errors
-/// [`DraftError`].
 pub async fn draft<T>(
     model: &dyn Provider,
     clock: &dyn Clock,

@@ -34,7 +34,6 @@ use crate::vault::Cancel;
 /// The extra time for the model's last words after a turn's time is over.
 const GRACE: Duration = Duration::from_secs(5 * 60);
 
-/// The outcome of a turn.
 pub(super) struct TurnResult {
     pub end: End,
     /// The inbox numbers of the messages delivered in this turn.

@@ -292,7 +292,6 @@ impl Memory for StoredMemory {
     }
 }
 
-/// Converts an entry to an item.
 fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
     Ok(NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) })
 }
@@ -372,7 +371,6 @@ fn read(text: &str) -> Result<Entry, MemoryError> {
     })
 }
 
-/// A random name.
 fn unheard_of() -> Result<String, MemoryError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| MemoryError::Broken {

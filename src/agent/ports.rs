@@ -19,27 +19,28 @@ use crate::vault::Cancel;
 /// Why a store operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    /// The conversation does not exist.
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
     /// Storing or reading failed.
     #[error("{message}")]
-    Broken {
-        message: String,
-        /// What to do about it.
-        hint: Option<String>,
-    },
+    Broken { message: String, hint: Option<String> },
 }
 
 /// Where a message was routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routing {
-    /// The message started a turn.
-    Started { conversation: ConversationId, turn: TurnId },
+    Started {
+        conversation: ConversationId,
+        turn: TurnId,
+    },
     /// The message was already delivered in this turn; nothing changed.
-    Delivered { turn: TurnId },
+    Delivered {
+        turn: TurnId,
+    },
     /// A turn is already running in this conversation.
-    Busy { conversation: ConversationId },
+    Busy {
+        conversation: ConversationId,
+    },
 }
 
 /// The stored end of a turn.
@@ -204,7 +205,6 @@ pub trait Models: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct CallRequest {
     pub call: ToolCall,
-    /// The scope to call with.
     pub scope: Scope,
     pub conversation: ConversationId,
     pub turn: TurnId,
@@ -216,7 +216,6 @@ pub struct CallRequest {
 
 /// The outcome of a call.
 pub enum CallOutcome {
-    /// The call finished.
     Done(CallResult),
     /// A person has to approve first; nothing was done yet.
     Asks(Box<dyn Pending>),
@@ -275,7 +274,6 @@ pub enum Update {
     Ended { end: End },
     /// The use of the context window, and the cost of this run's turns.
     Usage {
-        /// Tokens in use.
         used: u64,
         /// The context window in tokens.
         size: u64,

@@ -22,7 +22,6 @@ use crate::hooks::{self, Hooks, Kind, Refused};
 /// Tells a message's sender that the message was accepted, or why not.
 pub(super) type Accepted = oneshot::Sender<Result<PendingOutcome, PromptError>>;
 
-/// A request to the agent.
 pub(super) enum AgentCommand {
     /// Route a new message to a turn.
     Send(UserMessage, Accepted),
@@ -191,7 +190,6 @@ impl Router {
         });
     }
 
-    /// Handles the answer of the hooks.
     async fn hooks_answered(&mut self, lane: Lane, said: Result<UserMessage, PromptError>) {
         if let Some(message) = self.lanes.get_mut(&lane).and_then(VecDeque::pop_front) {
             self.settle(message, said).await;

@@ -54,7 +54,6 @@ pub(super) struct State {
 /// Returns the outcome to the sender of a message.
 type OutcomeSender = oneshot::Sender<Result<MessageOutcome, PromptError>>;
 
-/// A running turn.
 pub(super) struct RunningTurn {
     pub turn: TurnId,
     pub commands: mpsc::UnboundedSender<TurnCommand>,
@@ -64,7 +63,6 @@ pub(super) struct RunningTurn {
     pub is_over: oneshot::Receiver<()>,
 }
 
-/// A command to a running turn.
 #[derive(Debug)]
 pub(super) enum TurnCommand {
     Message(UserMessage),
@@ -97,7 +95,6 @@ pub struct MessageOutcome {
     /// The kind of model failure, if that ended the turn. With [`Reason::Done`]: there was no model
     /// to ask, and the answer says so.
     pub cause: Option<ErrorKind>,
-    /// What to do about it.
     pub hint: Option<String>,
     /// The last complete message of the turn.
     pub answer: String,

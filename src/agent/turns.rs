@@ -13,7 +13,6 @@ use super::shared::{MessageOutcome, RunningTurn, Shared, TurnCommand};
 use super::turn::{Event, Reason};
 use crate::conversation::{ConversationId, TurnId};
 
-/// A finished turn.
 pub(super) struct FinishedTurn {
     pub conversation: ConversationId,
     pub reason: Reason,

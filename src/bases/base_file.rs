@@ -283,7 +283,6 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The text of a scalar.
     fn text(&mut self, node: &Node, what: &str) -> Option<Text> {
         let text = node.text().map(Text::from);
         if text.is_none() {

@@ -11,7 +11,6 @@ pub struct Block {
     pub line: usize,
 }
 
-/// An open fence.
 struct Fence {
     mark: char,
     length: usize,

@@ -1,10 +1,7 @@
 //! What a checker says of expressions, with a small vault and without one.
 
-use std::sync::Arc;
-
 use super::super::parse::{self, Options};
-use super::super::source::Column;
-use super::super::value::{FileId, Link, Object, Value};
+use super::super::value::FileId;
 use super::*;
 
 /// Files with their tags, and properties with how many notes have them.
@@ -32,54 +29,6 @@ impl Source for Vault {
 
     fn has_tag(&self, file: FileId, tag: &str) -> bool {
         self.tags(file).iter().any(|own| **own == *tag.trim_start_matches('#'))
-    }
-
-    fn size(&self, _: FileId) -> u64 {
-        0
-    }
-
-    fn created(&self, _: FileId) -> i64 {
-        0
-    }
-
-    fn modified(&self, _: FileId) -> i64 {
-        0
-    }
-
-    fn column(&self, _: &str) -> Option<Column> {
-        None
-    }
-
-    fn property(&self, _: FileId, _: Column) -> Value {
-        Value::Null
-    }
-
-    fn properties(&self, _: FileId) -> Arc<Object> {
-        Arc::default()
-    }
-
-    fn links(&self, _: FileId) -> Vec<Arc<Link>> {
-        Vec::new()
-    }
-
-    fn embeds(&self, _: FileId) -> Vec<Arc<Link>> {
-        Vec::new()
-    }
-
-    fn backlinks(&self, _: FileId) -> Vec<FileId> {
-        Vec::new()
-    }
-
-    fn resolve(&self, _: &str, _: Option<FileId>) -> Option<FileId> {
-        None
-    }
-
-    fn at(&self, _: &str) -> Option<FileId> {
-        None
-    }
-
-    fn text(&self, _: FileId) -> Option<Text> {
-        None
     }
 }
 

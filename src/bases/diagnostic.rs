@@ -13,7 +13,6 @@ const SHOWN: usize = 96;
 /// The kind of a diagnostic, as a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The text is not an expression.
     InvalidExpression,
     /// An unusable regular expression.
     InvalidPattern,

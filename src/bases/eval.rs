@@ -177,7 +177,6 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// The value of a node.
     pub(super) fn eval(&mut self, of: &Prepared, expr: &Expr) -> Value {
         self.context.step();
         let Some(left) = leftmost(expr) else { return self.leaf(of, expr) };

@@ -13,7 +13,6 @@ pub enum Filter {
     And(Vec<Filter>),
     /// Any of them; true where there are none.
     Or(Vec<Filter>),
-    /// None of them.
     Not(Vec<Filter>),
 }
 

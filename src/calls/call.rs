@@ -47,7 +47,6 @@ impl fmt::Debug for Request {
 /// A change as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
-    /// What is done.
     pub action: Action,
     /// The path; for a move the new one.
     pub path: String,

@@ -28,7 +28,6 @@ const MAX_CHANGES: usize = 1_000;
 pub struct StepShown<'a> {
     /// Who started the workflow.
     pub caller: &'a Caller,
-    /// The id of the run.
     pub run: i64,
     pub workflow: &'a str,
     pub step: &'a str,

@@ -394,7 +394,6 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
     Some(folder)
 }
 
-/// The answer to a dry run.
 fn dry_run_answer(preview: &Asked) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
     lines.extend(preview.outline.clone());

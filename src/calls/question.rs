@@ -190,7 +190,6 @@ impl Question {
 /// The reason in the audit of a question that nobody answered.
 const NOBODY: &str = "nobody answered";
 
-/// The error of a refused call.
 fn refused(by: &Answerer) -> (ErrorCode, String, String) {
     let who = match by.is_client {
         true => format!("`{}`", by.program),

@@ -56,9 +56,6 @@ pub struct CompletionsArguments {
 }
 
 /// Prints the script that has a shell ask this program.
-///
-/// # Errors
-/// stdout cannot be written.
 pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     let name = arguments.shell.to_string();

@@ -391,9 +391,6 @@ fn delete(
 }
 
 /// Prints the usage of models per day.
-///
-/// # Errors
-/// The error of the daemon or the store.
 pub fn usage(
     session: &Session,
     arguments: &UsageArguments,

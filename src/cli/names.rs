@@ -70,9 +70,6 @@ pub struct SuggestArguments {
 }
 
 /// Shows, checks and suggests names.
-///
-/// # Errors
-/// The tool's error.
 pub fn run(
     session: &Session,
     arguments: &NamesArguments,

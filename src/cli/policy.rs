@@ -96,9 +96,6 @@ pub struct AuditArguments {
 }
 
 /// Prints or sets the approval mode.
-///
-/// # Errors
-/// The error of the daemon or the store.
 pub fn mode(
     session: &Session,
     arguments: &ModeArguments,
@@ -214,7 +211,6 @@ fn pending(
     Ok(ExitCode::SUCCESS)
 }
 
-/// All changes of a question.
 fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, Failure> {
     let mut params = DiffParams { question: Some(id), ..DiffParams::default() };
     let mut changes = Vec::new();

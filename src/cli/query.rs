@@ -81,9 +81,6 @@ pub enum Format {
 }
 
 /// Prints the rows, or why a note is or is not among them.
-///
-/// # Errors
-/// The tool's error; stdout cannot be written.
 pub fn run(
     session: &Session,
     query: &QueryArguments,

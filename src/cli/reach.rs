@@ -44,9 +44,6 @@ impl Way {
 }
 
 /// Calls the existing tool `name`.
-///
-/// # Errors
-/// The tool's error, or the reason why it could not be reached.
 pub fn call(
     session: &Session,
     root: &Path,

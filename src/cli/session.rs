@@ -28,7 +28,6 @@ pub enum WrongSettings {
 /// The context that every command needs.
 #[derive(Debug)]
 pub struct Session {
-    /// The environment of the process.
     pub environment: Environment,
     /// The steward's own folders.
     pub folders: Folders,

@@ -173,9 +173,6 @@ pub struct TagsArguments {
 }
 
 /// Prints the lines that match.
-///
-/// # Errors
-/// The tool's error.
 pub fn search(
     session: &Session,
     search: &SearchArguments,
@@ -236,9 +233,6 @@ fn range(lines: &str) -> Option<(i64, i64)> {
 }
 
 /// Lists a folder, or the entries that match a pattern.
-///
-/// # Errors
-/// The tool's error.
 pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<ExitCode, Failure> {
     if let Some(at) = &list.at {
         return as_of::show(session, list.place.as_deref(), at, output);
@@ -300,9 +294,6 @@ fn as_note(name: &str) -> String {
 }
 
 /// Copies a file; links in the copy lead to the same targets.
-///
-/// # Errors
-/// The tool's error.
 pub fn copy(
     session: &Session,
     copied: &CopyArguments,
@@ -314,9 +305,6 @@ pub fn copy(
 }
 
 /// Moves or renames an entry, and updates the links to it.
-///
-/// # Errors
-/// The tool's error.
 pub fn move_to(
     session: &Session,
     moved: &MoveArguments,
@@ -328,9 +316,6 @@ pub fn move_to(
 }
 
 /// Moves an entry to the trash.
-///
-/// # Errors
-/// The tool's error.
 pub fn delete(
     session: &Session,
     deleted: &DeleteArguments,
@@ -341,9 +326,6 @@ pub fn delete(
 }
 
 /// Prints a daily note, or adds to it.
-///
-/// # Errors
-/// The tool's error.
 pub fn daily(
     session: &Session,
     daily: &DailyArguments,
@@ -357,9 +339,6 @@ pub fn daily(
 }
 
 /// Prints the tags, the most frequent first.
-///
-/// # Errors
-/// The tool's error.
 pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({ "first_result": tags.first_result });
     given(&mut arguments, "path", tags.place.as_ref());

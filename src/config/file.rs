@@ -77,12 +77,7 @@ pub enum ConfigError {
     },
     /// An environment variable has an invalid value.
     #[error("the environment variable `{name}` cannot be `{value}`: {reason}")]
-    Variable {
-        name: &'static str,
-        value: String,
-        /// What is valid.
-        reason: String,
-    },
+    Variable { name: &'static str, value: String, reason: String },
 }
 
 impl ConfigError {

@@ -73,7 +73,6 @@ pub enum KeyringError {
     /// There is no supported keyring.
     #[error("no keyring is asked on this system")]
     Unknown,
-    /// The program is not installed.
     #[error("`{program}`, by which the keyring is asked, is not installed")]
     Missing { program: &'static str },
     /// The program did not finish.

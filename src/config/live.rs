@@ -24,7 +24,6 @@ pub struct Problem {
     /// Line and column, from 1, if known.
     pub place: Option<(usize, usize)>,
     pub message: String,
-    /// What to do.
     pub hint: Option<String>,
 }
 

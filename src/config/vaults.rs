@@ -52,7 +52,6 @@ impl Origin {
 pub struct Choice {
     /// Its canonical folder: every alias of a path gives the same one.
     pub root: PathBuf,
-    /// How it was chosen.
     pub origin: Origin,
     /// Whether it contains `.obsidian`.
     pub is_vault: bool,
@@ -63,17 +62,14 @@ pub struct Choice {
 /// Why no vault was chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum NoVault {
-    /// The named one is not usable.
     #[error("the vault `{}` ({}) {reason}", path.display(), origin.words())]
     Named {
         /// The path as given.
         path: PathBuf,
-        /// Where it was named.
         origin: Origin,
         reason: String,
         known: Vec<KnownVault>,
     },
-    /// Several vaults have the given name.
     #[error("{} vaults are called `{name}`", known.len())]
     Ambiguous { name: String, known: Vec<KnownVault> },
     /// No vault was named or found.

@@ -120,10 +120,8 @@ pub struct Options<'a> {
 /// Facts about a daemon that clients can connect to.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// The vault's name.
     pub vault: String,
     pub path: String,
-    /// The number of notes.
     pub notes: u64,
     /// The address for clients.
     pub url: String,
@@ -244,7 +242,6 @@ pub fn prepare_places(root: &Path, settings: &Path) {
     }
 }
 
-/// The agent and its parts.
 struct AgentParts {
     talk: Arc<Talk>,
     /// Messages that were received before this start and not handled.

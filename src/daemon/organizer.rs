@@ -63,7 +63,6 @@ struct State {
     noted: i64,
 }
 
-/// The state of one round.
 struct Round<'a> {
     /// The vault in the view of rules.
     context: &'a Context,

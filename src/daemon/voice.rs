@@ -67,7 +67,6 @@ struct AtWork {
     number: i64,
     message: String,
     text: String,
-    /// The turn that handles it.
     turn: Option<TurnId>,
     /// The last notification to the sender.
     told: String,

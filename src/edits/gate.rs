@@ -89,7 +89,6 @@ impl Proposed<'_> {
     }
 }
 
-/// The proposal that these changes make.
 pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) -> Proposal<'a> {
     let hidden = over_hidden_names(changes.iter().filter_map(|change| match change {
         Change::Move { from, to } => Some((from, to)),

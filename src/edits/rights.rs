@@ -12,7 +12,6 @@ use crate::vault::{Vault, VaultError, is_temp_path};
 /// What to do if a file whose links have to follow is read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReadOnly {
-    /// Refuse the change.
     #[default]
     Refuse,
     /// Make the change; the links in that file then lead elsewhere.

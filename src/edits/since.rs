@@ -133,7 +133,6 @@ fn was_there(gone: &HashSet<VaultPath>, path: &VaultPath) -> bool {
 /// What the journal recorded about texts and names before and since the change.
 #[derive(Default)]
 struct Texts {
-    /// Texts from before the change.
     before: HashSet<Revision>,
     /// Texts by others that the steward overwrote later.
     met: HashSet<Revision>,

@@ -23,7 +23,6 @@ const FILE: &str = "table";
 /// How often a caller that waits for the first reading checks whether it was cancelled.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// A keeper whose records are saved.
 pub(super) trait Saved: Keeper + 'static {
     /// Name of its folder in the steward's folder, and of the thread of the first reading.
     const NAME: &'static str;

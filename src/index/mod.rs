@@ -30,9 +30,7 @@ use text::Text;
 pub struct Index {
     /// The words of every note, to be ranked by.
     pub knowledge: Knowledge,
-    /// The link graph.
     pub links: Links,
-    /// Names of all files.
     pub names: Names,
     pub properties: Properties,
     /// The text index.

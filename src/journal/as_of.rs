@@ -392,7 +392,6 @@ impl Journal {
     }
 }
 
-/// The steps that can be read.
 fn readable(rows: Vec<Result<StepRow, StoreError>>) -> Vec<RecordedStep> {
     let read = |row: Result<StepRow, StoreError>| match row.and_then(RecordedStep::read) {
         Ok(step) => Some(step),
@@ -456,7 +455,6 @@ fn in_folder(
     Ok(was)
 }
 
-/// Paths and what was there.
 #[derive(Default)]
 struct Tree(BTreeMap<String, TreeEntry>);
 
@@ -465,7 +463,6 @@ impl Tree {
         self.0.insert(path.to_owned(), TreeEntry { kind, is_unsure: false });
     }
 
-    /// The paths below a folder.
     fn below(&self, folder: &str) -> Vec<String> {
         // `0` follows `/` in ASCII: the end of the range of paths in the folder.
         let range = self.0.range(format!("{folder}/")..format!("{folder}0"));

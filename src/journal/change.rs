@@ -33,12 +33,7 @@ pub enum Change {
     /// Removes a folder if it is empty by then. One that is not stays, which is no error.
     RemoveFolder { path: VaultPath },
     /// Moves a file or folder; makes missing folders, replaces nothing.
-    Move {
-        /// The path now.
-        from: VaultPath,
-        /// The path afterwards.
-        to: VaultPath,
-    },
+    Move { from: VaultPath, to: VaultPath },
     /// Deletes a file, link or folder to where the vault's settings say.
     Delete {
         path: VaultPath,
@@ -54,7 +49,6 @@ pub enum Change {
 pub struct Origin {
     /// The requesting program: `steward`, or the name that a client gave.
     pub caller: String,
-    /// The conversation that led to it.
     pub conversation: Option<String>,
     /// The turn. All changes of one turn form one change set; without a turn, each call of
     /// [`super::Journal::apply`] is its own set.
@@ -85,7 +79,6 @@ pub struct Applied {
 /// The outcome of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// A file was written.
     Written(Saved),
     /// The folders made, outermost first; empty if the folder existed.
     Folders(Vec<VaultPath>),
@@ -115,7 +108,6 @@ impl std::fmt::Display for ChangeId {
 /// What can be undone: a change set, written `17`, or one change of it, written `17.2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// All of a change set.
     Set(ChangeSetId),
     Change(ChangeId),
 }

@@ -21,7 +21,6 @@ use crate::vault::{Kind, TrashEntry, Trashed};
 pub enum TrashPlace {
     /// In the vault's `.trash/`.
     Local,
-    /// In the system's trash.
     System,
     /// In the steward's own `kept` folder.
     Kept,
@@ -66,7 +65,6 @@ pub struct TrashItem {
 pub struct Restored {
     /// The change set of the restoration, which can be undone.
     pub applied: Applied,
-    /// The path now.
     pub path: VaultPath,
     /// Messages for a person, one sentence each.
     pub notes: Vec<String>,

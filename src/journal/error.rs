@@ -34,7 +34,6 @@ pub enum JournalError {
         action: &'static str,
         /// The number, including earlier calls of the same turn.
         count: usize,
-        /// The number allowed.
         limit: usize,
     },
 }
@@ -85,17 +84,11 @@ pub enum UndoError {
     #[error("there is no change `{0}`")]
     Unknown(Target),
     #[error("`{target}` was undone already, by change set {by}")]
-    AlreadyUndone {
-        /// The target of the undo.
-        target: Target,
-        /// The change set that undid it.
-        by: ChangeSetId,
-    },
+    AlreadyUndone { target: Target, by: ChangeSetId },
     /// The vault has nothing left to undo: others have reverted it, or a folder that the change
     /// made is in use.
     #[error("there is nothing left to undo of `{target}`{}", list(.notes))]
     Nothing {
-        /// The target of the undo.
         target: Target,
         /// What was found instead, one sentence each.
         notes: Vec<String>,
@@ -114,7 +107,6 @@ pub enum UndoError {
     /// The file or folder is not where the change left it.
     #[error("`{path}` is no longer there{}", .now.as_ref().map(|now| format!("; it is now `{now}`")).unwrap_or_default())]
     NotThere {
-        /// The expected path.
         path: VaultPath,
         /// Where it is now, as far as the journal knows.
         now: Option<VaultPath>,
@@ -136,16 +128,10 @@ pub enum UndoError {
     NotKept { path: VaultPath, reason: String },
     /// The deleted item is in no trash, and its text is not stored.
     #[error("`{path}` is no longer in the trash, and was not kept otherwise")]
-    NotInTrash {
-        /// The former path.
-        path: VaultPath,
-    },
+    NotInTrash { path: VaultPath },
     /// The deleted item was removed for good, because somebody named it.
     #[error("`{path}` was removed from the trash for good")]
-    Emptied {
-        /// The former path.
-        path: VaultPath,
-    },
+    Emptied { path: VaultPath },
     /// The reviewer of the preview refused; nothing has changed.
     #[error("it was refused before anything was done")]
     Refused,

@@ -48,9 +48,7 @@ pub struct ListedSet {
     pub title: String,
     /// The requesting program.
     pub caller: String,
-    /// The conversation that led to it.
     pub conversation: Option<String>,
-    /// The turn it belongs to.
     pub turn: Option<String>,
     /// When it began.
     pub time: DateTime<Utc>,
@@ -85,7 +83,6 @@ pub enum Action {
     Deleted,
     /// A file, link or folder was restored.
     Restored,
-    /// An empty folder was removed.
     FolderRemoved,
 }
 
@@ -122,7 +119,6 @@ pub struct ListedChange {
     /// For a deletion, where it went, if known: a path in the vault (`.trash/…`) or on this
     /// machine.
     pub place: Option<String>,
-    /// The change set that undid it.
     pub undone_by: Option<ChangeSetId>,
     /// Whether its texts are still stored, so that it can be shown and undone.
     pub texts_kept: bool,
@@ -143,7 +139,6 @@ struct Sides {
 pub enum Difference {
     /// A unified diff; empty where the text is the same.
     Text(String),
-    /// Not text.
     Binary,
     /// Too large to compare: bytes of both sides together.
     TooLarge(u64),

@@ -11,7 +11,6 @@ use crate::note::path_map::PathMap;
 use crate::store::BlobHash;
 use crate::vault::{Kind, Meta, Reader, Revision, VaultError};
 
-/// What is at a path.
 #[derive(Debug, Clone)]
 pub(super) enum OverlayEntry {
     Nothing,
@@ -53,7 +52,6 @@ enum PlannedContent {
     Nothing,
     /// A file with this content, not on disk yet.
     File(Revision),
-    /// A new empty folder.
     Folder,
     /// A symbolic link or a special file.
     Other,

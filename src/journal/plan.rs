@@ -24,7 +24,6 @@ pub(super) struct TextBatch<'a> {
     bytes: usize,
 }
 
-/// A text to be stored.
 pub(super) enum PendingText {
     Made(Vec<u8>),
     Read(Arc<FileContent>),
@@ -197,7 +196,6 @@ struct PlannedFile<'a> {
     text: Option<BlobHash>,
     /// Its path on disk before the set.
     origin: &'a VaultPath,
-    /// The change that moved it there.
     moved: Option<usize>,
 }
 

@@ -33,7 +33,6 @@ pub struct PreviewStep {
 pub enum PreviewAction {
     /// Writes a file.
     Write,
-    /// Makes a folder.
     Folder,
     /// Removes a folder if it is empty.
     RemoveFolder,
@@ -49,7 +48,6 @@ pub enum PreviewAction {
 #[derive(Debug, Clone)]
 pub enum Text {
     Here(Vec<u8>),
-    /// In the store.
     Kept(BlobHash),
     Trashed(Trashed),
 }

@@ -168,7 +168,6 @@ impl States<'_> {
         }
     }
 
-    /// Applies a step.
     fn follow(&mut self, step: &RecordedStep) {
         let path = step.path.clone();
         match &step.act {

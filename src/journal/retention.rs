@@ -13,7 +13,6 @@ use crate::store::{BlobError, BlobHash, StoreError};
 /// The result of verifying every stored text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Number of texts checked.
     pub texts: usize,
     /// Bytes that the texts take on disk.
     pub bytes: u64,

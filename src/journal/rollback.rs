@@ -13,7 +13,6 @@ use crate::vault::{Before, Meta, Revision, Trashed, VaultError, is_temp_path, te
 /// The rollback of an interrupted operation.
 pub(super) struct Rollback<'a> {
     pub parts: &'a Parts,
-    /// All steps of the operation.
     pub steps: &'a [RecordedStep],
     /// What was left alone, one sentence each.
     pub left: &'a mut Vec<String>,

@@ -13,7 +13,6 @@ use crate::vault::{FileId, Kind, is_temp_path};
 /// How far a step got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Status {
-    /// Completed.
     Done {
         /// The step's detail, with what was unknown when it was recorded.
         detail: String,
@@ -22,8 +21,9 @@ enum Status {
         proof: bool,
     },
     /// Somebody has changed the file since; the step may have written it before.
-    Changed { detail: String },
-    /// Not completed.
+    Changed {
+        detail: String,
+    },
     Open,
 }
 

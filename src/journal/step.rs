@@ -14,7 +14,6 @@ pub(super) struct Step {
     /// The change it belongs to, from 0.
     pub change: usize,
     pub act: Act,
-    /// The recorded step that it undoes.
     pub undoes: Option<i64>,
 }
 

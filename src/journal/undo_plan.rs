@@ -26,7 +26,6 @@ pub(super) struct Merged {
     pub step: usize,
 }
 
-/// The plan of an undo.
 pub(super) struct UndoPlan<'a> {
     pub parts: &'a Parts,
     pub rename_counts: &'a Mutex<RenameCounts>,
@@ -38,7 +37,6 @@ pub(super) struct UndoPlan<'a> {
     by_text: HashMap<Revision, usize>,
     /// The change that moved each file to a hidden name.
     hidden: HashMap<VaultPath, usize>,
-    /// How the steps change names.
     pub names: Vec<NameStep>,
     /// Writes that merge somebody else's edits, or put back a text while other changes of the set stay.
     pub merged: Vec<Merged>,

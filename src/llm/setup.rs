@@ -92,7 +92,6 @@ pub enum SetupError {
     /// The settings lack a required key.
     #[error("the provider `{name}` needs `{key}` in the settings")]
     Incomplete { name: String, key: &'static str },
-    /// The address is not allowed.
     #[error("the address of the provider `{name}` {reason}")]
     Address { name: String, reason: BadAddress },
 }

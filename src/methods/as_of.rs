@@ -124,7 +124,6 @@ pub fn between(
     Ok(DiffResult { title, changes: vec![change], total: 1, ..DiffResult::default() })
 }
 
-/// The moment that is meant.
 fn moment(journal: &Journal, at: &At) -> Result<Moment, ErrorObject> {
     let when = match (at.change_set, at.time.as_deref()) {
         (Some(_), Some(_)) => {
@@ -298,7 +297,6 @@ fn folder(
     })
 }
 
-/// The gap in words.
 fn unsure(gap: Gap) -> Unsure {
     let (from, to) = (gap.from.map(local), gap.to.map(local));
     let said = match (&from, &to) {

@@ -94,9 +94,6 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
 }
 
 /// Checks every text that the journal stores.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObject> {
     let found = context.journal.texts().verify().map_err(failed)?;
     Ok(JournalVerifyResult {
@@ -109,9 +106,6 @@ pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObj
 }
 
 /// Deletes stored texts that are older than the settings allow, or reports their number.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn free_journal(
     context: &Context,
     params: &JournalGcParams,

@@ -89,7 +89,6 @@ use crate::workflows::Workflows;
 
 /// The services that the handlers use.
 pub struct Services {
-    /// Calls the tools.
     pub calls: Calls,
     /// The agent, as clients use it.
     pub talk: Arc<Talk>,
@@ -101,7 +100,6 @@ pub struct Services {
     /// The messages that arrive by voice.
     pub voice: Arc<dyn Voice>,
     pub workflows: Workflows,
-    /// The confinement of the daemon.
     pub confinement: Confinement,
     /// The limits of the file system and the problems found at the start, for `status`.
     pub warnings: Vec<String>,

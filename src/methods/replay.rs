@@ -241,7 +241,6 @@ fn end(turn: &Turn) -> Option<SessionUpdate> {
     Some(told::notice(severity, title.to_owned(), None))
 }
 
-/// The update of a notice.
 fn notice(show: Show) -> Option<SessionUpdate> {
     match show {
         Show::Notice { severity, title, text } => Some(told::notice(severity, title, text)),
@@ -249,7 +248,6 @@ fn notice(show: Show) -> Option<SessionUpdate> {
     }
 }
 
-/// The update that ends a call.
 fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) -> SessionUpdate {
     let text: String = result_text(result).chars().take(told::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {

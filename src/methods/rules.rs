@@ -15,9 +15,6 @@ use crate::tools::enabled::{self, Enabled, Enabling};
 use crate::tools::rule_marks::{self, Marked, WantedMarks};
 
 /// The rules that a person enabled, and how they stand.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult, ErrorObject> {
     let rules = enabled::all(&calls.seen_by(Scope::Person)).map_err(failed)?;
     let shown = |one: &Enabled| EnabledRuleInfo {

@@ -169,7 +169,6 @@ pub fn without_forbidden(name: &str) -> Cow<'_, str> {
     if clean.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(clean + rest) }
 }
 
-/// Each character with its neighbours.
 fn characters(name: &str) -> impl Iterator<Item = (Option<char>, char, Option<char>)> {
     let mut before = None;
     name.char_indices().map(move |(at, c)| {

@@ -74,7 +74,6 @@ impl Eol {
 /// A line, split into text and ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The line's text.
     pub text: &'a str,
     /// The ending; `None` for a last line without a newline.
     pub ending: Option<Eol>,

@@ -154,7 +154,6 @@ pub fn read(text: &str) -> Result<Option<Node>, YamlFault> {
 /// A list or mapping being parsed.
 struct Open {
     content: Content,
-    /// The key of the next value.
     key: Option<Node>,
     keys: HashSet<String>,
     anchor: usize,

@@ -230,7 +230,6 @@ impl<'a> Names<'a> {
         staying.next().map(|entry| entry.path().to_path())
     }
 
-    /// The obstacle at this path.
     fn obstacle(&self, path: &VaultPath) -> Option<Obstacle> {
         let taken = |by: Option<VaultPath>| {
             Some(Obstacle::Taken { path: path.clone(), by: by.filter(|by| by != path) })

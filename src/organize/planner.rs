@@ -24,7 +24,6 @@ const MOST_ROUNDS: usize = 8;
 /// A request for a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted<'a> {
-    /// The rules to evaluate.
     pub rules: &'a [Rule],
     /// Given items, each with its path and changes; ids, revisions, risks and problems are computed.
     pub items: Vec<Item>,
@@ -37,9 +36,6 @@ pub struct Wanted<'a> {
 }
 
 /// Makes a plan without changing anything.
-///
-/// # Errors
-/// [`PlanError`].
 pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
     let mut drafts: BTreeMap<String, Draft> = BTreeMap::new();
     let joined = wanted.joins.unwrap_or_default();
@@ -106,9 +102,6 @@ pub fn why(
 }
 
 /// Revises a plan by removing items or changing paths. Paths, links and problems are computed again, and ids change.
-///
-/// # Errors
-/// [`PlanError`].
 pub fn edited(
     world: &World<'_>,
     plan: Plan,

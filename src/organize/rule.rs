@@ -49,7 +49,6 @@ pub enum Action {
     Archive,
     /// Renames the note; the extension stays.
     Rename(Template),
-    /// Sets properties.
     Set {
         values: Vec<(String, Assigned)>,
         if_present: IfPresent,

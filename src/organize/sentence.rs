@@ -127,7 +127,6 @@ fn of_notes(part: &Expr) -> bool {
     }
 }
 
-/// A clause of a sentence.
 struct Clause {
     text: String,
     /// Whether its subject is the file and omitted: `has the tag #a`.

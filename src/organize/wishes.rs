@@ -142,9 +142,6 @@ impl<'w> Asking<'w> {
     }
 
     /// Asks all rules about a file, which the shadow shows as it is, and afterwards as it was seen by the last rule.
-    ///
-    /// # Errors
-    /// The caller withdrew.
     pub fn about(&mut self, file: FileId, asks: Asks) -> Result<Answer, PlanError> {
         self.ask(file, asks, None, &[])
     }
@@ -152,9 +149,6 @@ impl<'w> Asking<'w> {
     /// Asks again about a file that is planned already and that the shadow shows so, and afterwards as it would be
     /// then. Rules that take a note once are
     /// not asked if they are among those that `took` it, by number.
-    ///
-    /// # Errors
-    /// The caller withdrew.
     pub fn again(
         &mut self,
         file: FileId,

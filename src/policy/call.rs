@@ -22,9 +22,7 @@ pub struct Call<'a> {
     pub confirmed: bool,
     /// Whether only a preview is requested.
     pub dry_run: bool,
-    /// The mode in effect.
     pub mode: Mode,
-    /// The turn that makes the call.
     pub turn: Option<&'a str>,
     /// The folders that the call may change, resolved; `None` for all.
     pub write: Option<&'a [VaultPath]>,
@@ -112,11 +110,9 @@ pub struct Reason {
 /// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The layer that refuses.
     pub layer: &'static str,
     pub code: ErrorCode,
     pub reason: String,
-    /// What to do about it.
     pub hint: Option<String>,
 }
 

@@ -112,7 +112,6 @@ pub(super) fn void(message: &str) -> Value {
     })
 }
 
-/// A notification with this update.
 pub(super) fn update_of(session: &str, update: &Value) -> Utf8Bytes {
     let message = json!({
         "jsonrpc": "2.0",
@@ -197,7 +196,6 @@ pub(super) fn may_choose(option: &str) -> bool {
     option != "allow_always"
 }
 
-/// The text of a request.
 pub(super) fn request(id: &str, method: &str, params: &Value) -> Utf8Bytes {
     let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     Utf8Bytes::from(message.to_string())

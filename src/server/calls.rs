@@ -119,7 +119,6 @@ impl Calls {
         Ok(Duration::ZERO)
     }
 
-    /// The request to the runner.
     fn request(&self, params: ToolsCallParams, client: &Client) -> Request {
         let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
         let epoch = self.shared.events.epoch();

@@ -36,7 +36,6 @@ pub enum HostError {
     /// No connected client supports the operation.
     #[error("Obsidian is not connected, or cannot do `{}`", .operation.word())]
     Unavailable { operation: HostOperation },
-    /// The client answered with an error.
     #[error("`{client}` could not do it: {message}")]
     Refused { client: String, message: String },
     /// The client's answer has the wrong form.
@@ -45,7 +44,6 @@ pub enum HostError {
     /// The client disconnected, or did not answer in time: it is not known whether the operation was done.
     #[error("`{client}` did not answer")]
     Unknown { client: String },
-    /// The request was cancelled.
     #[error("the request was given up")]
     Cancelled,
 }

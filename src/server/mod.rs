@@ -75,7 +75,6 @@ pub enum ServerError {
     /// The port is taken or not permitted.
     #[error("could not listen on 127.0.0.1:{port}")]
     Bind {
-        /// The port asked for.
         port: u16,
         /// The system's error.
         source: io::Error,
@@ -87,7 +86,6 @@ pub enum ServerError {
 
 /// What a server gives access to.
 pub struct Backend {
-    /// The vault's name.
     pub vault: String,
     pub methods: Methods,
     pub tools: Arc<dyn Tools>,
@@ -134,7 +132,6 @@ pub struct Shared {
     approvals: Approvals,
     /// The clients that have the vault open.
     hosts: Hosts,
-    /// Connections that are open.
     connections: Tracker,
 }
 

@@ -50,7 +50,6 @@ pub struct Session {
     /// The client's token, with which the daemon proves itself: the client may know no other.
     token: Token,
     open: bool,
-    /// The name that the client gave.
     client: String,
     /// How long calls have occupied the connection's task since [`Session::take_busy`].
     busy: Duration,

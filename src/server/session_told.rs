@@ -11,7 +11,6 @@ use crate::protocol::session::{
 pub enum SessionTold {
     /// A message, a tool call or the like.
     Update(SessionUpdate),
-    /// A message is complete.
     Message {
         id: String,
         kind: MessageKind,
@@ -27,7 +26,6 @@ pub enum SessionTold {
         waiting: bool,
         /// Why the turn ended.
         stop_reason: Option<StopReason>,
-        /// The error that ended it.
         error: Option<String>,
     },
 }

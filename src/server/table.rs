@@ -61,16 +61,13 @@ impl Who {
 /// The client that made a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The name that the client gave.
     pub name: String,
-    /// The scope of its token.
     pub scope: Scope,
     pub connection: u64,
 }
 
 /// The context of a request, in addition to its params.
 pub struct Context {
-    /// Who asks.
     pub client: Client,
     /// The most bytes of the answer.
     pub max_bytes: u64,
@@ -102,7 +99,6 @@ pub struct ServerState {
     pub version: String,
     /// The time since the server started.
     pub uptime: Duration,
-    /// Connections that are open.
     pub connections: u32,
 }
 

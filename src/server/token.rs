@@ -48,7 +48,6 @@ pub enum TokenError {
     Unsafe {
         /// The file or the folder.
         path: PathBuf,
-        /// What is wrong with it.
         reason: NotPrivate,
     },
     /// The file's content is not a token.
@@ -60,7 +59,6 @@ pub enum TokenError {
         /// What was being done.
         doing: &'static str,
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
 }
@@ -326,7 +324,6 @@ impl TokenKeeper {
 /// The credentials of an admitted request.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The scope of its token.
     pub scope: Scope,
     /// The token that it sent, or proved to know.
     pub token: Token,

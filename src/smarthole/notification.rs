@@ -9,7 +9,6 @@ const MAX_BODY: usize = 240;
 pub struct Notification {
     /// SmartHole's id of the message.
     pub message: String,
-    /// One line.
     pub title: String,
     pub body: String,
     pub priority: Priority,

@@ -17,7 +17,6 @@ pub enum ConnectionState {
     Disabled,
     /// The registration is not answered yet.
     Connecting,
-    /// Registered.
     Connected,
     /// SmartHole refused the registration.
     Refused,

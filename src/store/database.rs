@@ -58,7 +58,6 @@ enum Check {
     /// Nothing to wait for.
     #[default]
     Done,
-    /// Not started.
     Due,
     /// Done when the sender is dropped.
     Running(Receiver<()>),

@@ -59,12 +59,7 @@ pub enum StoreError {
     },
     /// A row holds an invalid value.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
-    Row {
-        table: &'static str,
-        /// The row's number.
-        row: i64,
-        reason: String,
-    },
+    Row { table: &'static str, row: i64, reason: String },
     /// There is no row with this number.
     #[error("there is no {what} {number}")]
     Unknown {
@@ -75,7 +70,6 @@ pub enum StoreError {
     /// A turn is running in the conversation.
     #[error("a turn is at work in conversation {conversation}")]
     Conflict { conversation: i64 },
-    /// SQLite failed.
     #[error("the journal's database failed: {}", message(.0))]
     Sqlite(#[source] rusqlite::Error),
     /// A blob could not be stored or read.

@@ -49,7 +49,6 @@ const MIGRATIONS: &[&str] = &[
 /// The newest format this program knows.
 pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
-/// An open database.
 #[derive(Debug)]
 pub(super) struct DatabaseFile {
     connection: Connection,
@@ -239,7 +238,6 @@ fn is_io_error(row: &str) -> bool {
 pub(super) enum Header {
     /// There is no file.
     Absent,
-    /// A database of ours.
     Ours,
     /// Something else, and why.
     Damaged(String),

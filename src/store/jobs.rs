@@ -1,10 +1,10 @@
 //! Jobs: plans that are applied. The journal records what was done; these rows, what was to be done.
 
-use rusqlite::{Row, params};
+use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::column;
+use super::query::columns;
 
 /// A stored job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,25 @@ impl Default for JobRow {
     }
 }
 
-const COLUMNS: &str =
-    "id, plan, identity, state, began, ended, caller, whole, items, pieces, failure, rules";
+columns!(
+    COLUMNS,
+    read,
+    "job",
+    JobRow {
+        id,
+        plan,
+        identity,
+        state,
+        began,
+        ended,
+        caller,
+        whole,
+        items,
+        pieces,
+        failure,
+        rules,
+    }
+);
 
 /// The stored jobs.
 #[derive(Debug, Clone)]
@@ -122,24 +139,6 @@ impl Jobs {
         let query = "SELECT id FROM job WHERE plan = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1";
         self.0.first(query, params![plan, state], |row| Ok(row.get(0)?))
     }
-}
-
-fn read(row: &Row) -> Result<JobRow, StoreError> {
-    const T: &str = "job";
-    Ok(JobRow {
-        id: column(row, T, 0)?,
-        plan: column(row, T, 1)?,
-        identity: column(row, T, 2)?,
-        state: column(row, T, 3)?,
-        began: column(row, T, 4)?,
-        ended: column(row, T, 5)?,
-        caller: column(row, T, 6)?,
-        whole: column(row, T, 7)?,
-        items: column(row, T, 8)?,
-        pieces: column(row, T, 9)?,
-        failure: column(row, T, 10)?,
-        rules: column(row, T, 11)?,
-    })
 }
 
 #[cfg(test)]

@@ -86,7 +86,6 @@ impl Tool for ApplyPatch {
     const NAME: &'static str = "apply_patch";
     const TITLE: &'static str = "Apply a patch";
     const TIER: Tier = Tier::Dangerous;
-    const IDEMPOTENT: bool = false;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str =
         r#"{"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"}"#;

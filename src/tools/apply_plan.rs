@@ -102,7 +102,6 @@ impl Tool for ApplyPlan {
     const TIER: Tier = Tier::Dangerous;
     const SELDOM: bool = true;
     const KIND: ToolKind = ToolKind::Edit;
-    const IDEMPOTENT: bool = false;
     const HEAVY: bool = true;
     // The identity of the plan that the example of `plan_changes` makes there.
     const EXAMPLE: &'static str = r#"{"plan": 1,
@@ -202,7 +201,6 @@ fn apply(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
 /// Items that are told of in an answer.
 #[derive(Default)]
 struct Came {
-    /// That came along.
     along: Vec<u32>,
     /// Whose notes were edited since the plan, of which the rules say the same.
     edited: Vec<String>,

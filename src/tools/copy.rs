@@ -53,7 +53,6 @@ impl Tool for Copy {
     const TITLE: &'static str = "Copy a file";
     const TIER: Tier = Tier::Cautious;
     const SELDOM: bool = true;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: source, Path: destination);
     const EXAMPLE: &'static str = r#"{"source": "a.md", "destination": "copy.md"}"#;
     type Input = Input;

@@ -91,7 +91,6 @@ impl Tool for DailyNote {
     const NAME: &'static str = "daily_note";
     const TITLE: &'static str = "Open the daily note";
     const TIER: Tier = Tier::Cautious;
-    const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str = r#"{"append": "text"}"#;
     type Input = Input;
     type Output = Output;

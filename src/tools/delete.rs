@@ -58,7 +58,6 @@ impl Tool for Delete {
     const TITLE: &'static str = "Delete a file or folder";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Delete;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const PERMANENT: Option<&'static str> = Some(argument!(permanent));
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;

@@ -45,19 +45,11 @@ pub struct Input {
     #[serde(default)]
     path: Option<String>,
     /// How many levels of folders are told, 0 to 64; what lies deeper is counted. Left out: as many as fit.
-    #[serde(default = "default_depth")]
+    #[serde(default = "paging::default::<MAX_DEPTH>")]
     depth: usize,
     /// Bytes of the text at most, 1,000 to 200,000; upper folders come before lower ones. Left out: 30,000.
-    #[serde(default = "default_bytes")]
+    #[serde(default = "paging::default::<DEFAULT_BYTES>")]
     bytes: usize,
-}
-
-fn default_depth() -> usize {
-    MAX_DEPTH
-}
-
-fn default_bytes() -> usize {
-    DEFAULT_BYTES
 }
 
 /// What the vault looks like.
@@ -150,7 +142,6 @@ impl Tool for DescribeVault {
     const TIER: Tier = Tier::Safe;
     const SELDOM: bool = true;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
@@ -412,7 +403,6 @@ fn rest(all: usize, most: usize) -> String {
     if all > most { format!(", and {} more", all - most) } else { String::new() }
 }
 
-/// What is said of one folder.
 fn line(folder: &Folder, place: &VaultPath, day: &dyn Fn(Option<i64>) -> Option<String>) -> String {
     let indent = "  ".repeat(folder.depth);
     let name = match folder.path == *place {

@@ -32,23 +32,15 @@ pub struct Input {
     #[serde(default)]
     path: String,
     /// How many levels to show, 1 to 64. Left out: 3.
-    #[serde(default = "default_depth")]
+    #[serde(default = "paging::default::<3>")]
     max_depth: usize,
     /// Names to leave out, as globs on the name alone: `*.png`, `Archive`. What is below a folder
     /// left out is left out too.
     #[serde(default)]
     exclude: Vec<String>,
     /// How many entries at most, 1 to 5,000. Left out: 500.
-    #[serde(default = "default_entries")]
+    #[serde(default = "paging::default::<500>")]
     max_entries: usize,
-}
-
-fn default_depth() -> usize {
-    3
-}
-
-fn default_entries() -> usize {
-    500
 }
 
 /// The tree, flat and in order.
@@ -80,7 +72,6 @@ impl Tool for DirectoryTree {
     const NAME: &'static str = "directory_tree";
     const TITLE: &'static str = "Show the folder tree";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";

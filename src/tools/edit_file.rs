@@ -94,7 +94,6 @@ impl Tool for EditFile {
         &[(argument!(old_text), "old_string"), (argument!(new_text), "new_string")];
     const TITLE: &'static str = "Edit a file";
     const TIER: Tier = Tier::Cautious;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md", "old_text": "one", "new_text": "two"}"#;
     type Input = Input;

@@ -35,7 +35,6 @@ pub enum Standing {
     Automatic,
     /// Its changes wait for a person.
     Ask,
-    /// It was stopped, with the reason.
     Stopped(String),
     /// Its file no longer contains the enabled rule, with the reason.
     Changed(String),
@@ -457,7 +456,6 @@ pub fn waiting(context: &Context, plan: u64) -> Option<HashSet<VaultPath>> {
 /// The history of a note with rules, and their present evaluation.
 #[derive(Debug, Clone)]
 pub struct Why {
-    /// The note.
     pub path: String,
     /// Newest first.
     pub done: Vec<Done>,

@@ -108,7 +108,6 @@ struct Members<'a> {
     open: Vec<usize>,
     /// The members of all open objects.
     begun: Vec<Member>,
-    /// The members of all others.
     done: Vec<Member>,
     /// The finished objects, inner ones first.
     objects: Vec<Object>,
@@ -163,7 +162,6 @@ fn put_in_order(bytes: &mut [u8], members: &[Member], end: usize) {
     bytes[members[0].start..end].copy_from_slice(&ordered);
 }
 
-/// Unquotes a key.
 fn key(quoted: &[u8]) -> Cow<'_, [u8]> {
     let plain = &quoted[1..quoted.len() - 1];
     match plain.contains(&b'\\') {

@@ -59,10 +59,10 @@ pub struct Input {
     #[serde(default = "default_least")]
     least: f64,
     /// At most so many groups, up to 200.
-    #[serde(default = "fifty")]
+    #[serde(default = "paging::default::<50>")]
     limit: usize,
     /// The first group to show, from 1, to continue a list.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -81,10 +81,6 @@ enum Kind {
 
 fn default_least() -> f64 {
     0.8
-}
-
-fn fifty() -> usize {
-    50
 }
 
 /// The groups.
@@ -154,7 +150,6 @@ impl Tool for FindDuplicates {
     const TITLE: &'static str = "Find duplicate notes";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const LONG_ANSWER: bool = true;

@@ -57,7 +57,6 @@ impl Tool for GetActiveNote {
     const NAME: &'static str = "get_active_note";
     const TITLE: &'static str = "Which note is open";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;

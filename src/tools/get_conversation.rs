@@ -88,7 +88,6 @@ impl Tool for GetConversation {
     const NAME: &'static str = "get_conversation";
     const TITLE: &'static str = "Look up an earlier conversation";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUOTES: bool = true;
     const EXAMPLE: &'static str = r#"{"list_recent": 3}"#;

@@ -101,7 +101,6 @@ impl Tool for GetFileInfo {
     const NAME: &'static str = "get_file_info";
     const TITLE: &'static str = "Describe a file or folder";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

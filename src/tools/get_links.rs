@@ -45,7 +45,7 @@ pub struct Input {
     path: String,
     /// The first link in it, and the first file with links to it, that are shown, from 1: how to go on
     /// where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -122,7 +122,6 @@ impl Tool for GetLinks {
     const NAME: &'static str = "get_links";
     const TITLE: &'static str = "Get a note's links and backlinks";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;

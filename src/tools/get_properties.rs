@@ -52,7 +52,6 @@ impl Tool for GetProperties {
     const NAME: &'static str = "get_properties";
     const TITLE: &'static str = "Get a note's properties";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

@@ -201,9 +201,7 @@ pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
 
 /// The parameters of applying a plan.
 pub(super) struct Wanted<'a> {
-    /// The number of the plan.
     pub plan: u64,
-    /// The identity of that plan.
     pub identity: &'a str,
     /// The items at their required revisions.
     pub items: Vec<Item>,

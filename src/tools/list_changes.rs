@@ -41,22 +41,14 @@ pub struct Input {
     #[serde(default)]
     change_set: Option<u64>,
     /// The first change shown of each set, from 1: how to go on in a great one.
-    #[serde(default = "one")]
+    #[serde(default = "paging::default::<1>")]
     first_change: usize,
     /// How many change sets at most, up to 200.
-    #[serde(default = "twenty")]
+    #[serde(default = "paging::default::<20>")]
     limit: usize,
     /// Whether to show what changed in the texts.
     #[serde(default)]
     diff: bool,
-}
-
-fn one() -> usize {
-    1
-}
-
-fn twenty() -> usize {
-    20
 }
 
 /// The change sets.
@@ -73,7 +65,6 @@ impl Tool for ListChanges {
     const TITLE: &'static str = "List what was changed";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
     type Input = Input;

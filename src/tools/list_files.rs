@@ -36,7 +36,7 @@ pub struct Input {
     #[serde(default = "default_results")]
     max_results: i64,
     /// The first entry shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
     /// What to list.
     #[serde(default, rename = "type")]
@@ -136,7 +136,6 @@ impl Tool for ListFiles {
     const TITLE: &'static str = "List files";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
     const EXAMPLE: &'static str = "{}";

@@ -33,7 +33,7 @@ pub struct Input {
     #[serde(default)]
     state: Option<String>,
     /// The first job shown, or with `job` the first item, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -101,7 +101,6 @@ impl Tool for ListJobs {
     const TITLE: &'static str = "List jobs";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;

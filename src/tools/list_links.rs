@@ -28,7 +28,7 @@ pub struct Input {
     #[serde(default = "default_results")]
     max_results: i64,
     /// The first entry shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -75,7 +75,6 @@ impl Tool for ListLinks {
     const TITLE: &'static str = "List broken links and lonely notes";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

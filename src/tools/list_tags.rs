@@ -24,7 +24,7 @@ pub struct Input {
     #[serde(default)]
     path: Option<String>,
     /// The first tag shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -55,7 +55,6 @@ impl Tool for ListTags {
     const TITLE: &'static str = "List tags";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";

@@ -30,15 +30,11 @@ pub struct Input {
     #[serde(default)]
     pattern: Option<String>,
     /// How many at most, up to 1,000.
-    #[serde(default = "hundred")]
+    #[serde(default = "paging::default::<100>")]
     limit: usize,
     /// The first thing shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
-}
-
-fn hundred() -> usize {
-    100
 }
 
 /// What can be brought back.
@@ -76,7 +72,6 @@ impl Tool for ListTrash {
     const TITLE: &'static str = "List the trash";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Pattern: pattern);
     const EXAMPLE: &'static str = "{}";

@@ -60,7 +60,6 @@ fn first_cut(old: &Text<'_>, new: &str) -> Option<usize> {
 /// A part of a line of at most `most` bytes, from a character counted from 1.
 pub(super) struct Piece<'a> {
     pub text: &'a str,
-    /// The number of its last character.
     pub last: usize,
     /// The number of characters of the line.
     pub total: usize,

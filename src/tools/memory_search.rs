@@ -124,7 +124,6 @@ impl Tool for MemorySearch {
     const TITLE: &'static str = "Search notes, conversations and changes";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUOTES: bool = true;
     const HEAVY: bool = true;

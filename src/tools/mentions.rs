@@ -46,13 +46,11 @@ const COMMON: usize = 20;
 /// Characters of a snippet before and after the name.
 const AROUND: usize = 80;
 
-/// A place with a name.
 #[derive(Debug, Clone)]
 pub(super) struct Mention {
     /// The bytes of the name in the text.
     pub range: Range<usize>,
     pub line: usize,
-    /// The name as it stands there.
     pub said: String,
     /// The text around it, in one line.
     pub snippet: String,

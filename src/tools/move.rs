@@ -83,7 +83,6 @@ impl Tool for Move {
     const TITLE: &'static str = "Move or rename";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Move;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: source, Path: destination);
     const EXAMPLE: &'static str = r#"{"source": "a.md", "destination": "b.md"}"#;
     type Input = Input;

@@ -37,7 +37,6 @@ impl Tool for OpenNote {
     const TITLE: &'static str = "Open a note in Obsidian";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Edit;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const NEEDS_HOST: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

@@ -27,9 +27,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 /// The most folders listed in an event or result.
 const MAX_FOLDERS: usize = 20;
 
-/// A stored plan.
 pub(super) struct KeptPlan {
-    /// Its number.
     pub id: u64,
     pub identity: String,
     /// The time of its creation, in milliseconds since the Unix epoch.

@@ -79,7 +79,6 @@ impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

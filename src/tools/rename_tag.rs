@@ -103,7 +103,6 @@ impl Tool for RenameTag {
     const NAME: &'static str = "rename_tag";
     const TITLE: &'static str = "Rename a tag";
     const TIER: Tier = Tier::Dangerous;
-    const IDEMPOTENT: bool = false;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Tag: from);

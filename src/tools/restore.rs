@@ -51,7 +51,6 @@ impl Tool for Restore {
     const TITLE: &'static str = "Restore from the trash";
     const TIER: Tier = Tier::Cautious;
     const KIND: ToolKind = ToolKind::Other;
-    const IDEMPOTENT: bool = false;
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Trashed: item);
     const EXAMPLE: &'static str = r#"{"item": "deleted.md"}"#;

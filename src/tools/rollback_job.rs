@@ -64,7 +64,6 @@ impl Tool for RollbackJob {
     const TITLE: &'static str = "Take a job back";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Edit;
-    const IDEMPOTENT: bool = false;
     const HEAVY: bool = true;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str = r#"{"job": 1}"#;

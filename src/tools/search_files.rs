@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_files::glob_below;
-use super::paging::within;
 use super::text_file::count;
 use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::index::search::{FileMatches, Mode, Query, Results, Settings};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
@@ -61,19 +60,11 @@ pub struct Input {
     #[serde(default)]
     output_mode: OutputMode,
     /// How many files at most, 1 to 1,000. Left out: 10.
-    #[serde(default = "default_results")]
+    #[serde(default = "paging::default::<10>")]
     max_results: usize,
     /// How many matching lines at most, 1 to 500. Left out: 50.
-    #[serde(default = "default_matches")]
+    #[serde(default = "paging::default::<50>")]
     max_matches: usize,
-}
-
-fn default_results() -> usize {
-    10
-}
-
-fn default_matches() -> usize {
-    50
 }
 
 /// What a search answers with.
@@ -154,7 +145,6 @@ impl Tool for SearchFiles {
     const TITLE: &'static str = "Search text";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
@@ -245,7 +235,8 @@ fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Opt
 }
 
 fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
-    let around = within(0..=MAX_CONTEXT, "context_lines", input.context_lines.unwrap_or(2))?;
+    let around =
+        paging::within(0..=MAX_CONTEXT, "context_lines", input.context_lines.unwrap_or(2))?;
     let before = input.context_before.unwrap_or(around);
     let after = input.context_after.unwrap_or(around);
     let (folder, files) = place(context, input)?;
@@ -254,8 +245,8 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
         ignore_case: input.ignore_case,
         files,
         folder,
-        before: within(0..=MAX_CONTEXT, "context_before", before)?,
-        after: within(0..=MAX_CONTEXT, "context_after", after)?,
+        before: paging::within(0..=MAX_CONTEXT, "context_before", before)?,
+        after: paging::within(0..=MAX_CONTEXT, "context_after", after)?,
         mode: match input.output_mode {
             OutputMode::Content => Mode::Content,
             OutputMode::FilesWithMatches => Mode::FilesWithMatches,
@@ -263,13 +254,13 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
         },
         // Where all is counted, all is looked into.
         max_files: match (
-            within(1..=MAX_FILES, "max_results", input.max_results)?,
+            paging::within(1..=MAX_FILES, "max_results", input.max_results)?,
             input.output_mode,
         ) {
             (_, OutputMode::Count) => usize::MAX,
             (most, _) => most,
         },
-        max_matches: within(1..=MAX_MATCHES, "max_matches", input.max_matches)?,
+        max_matches: paging::within(1..=MAX_MATCHES, "max_matches", input.max_matches)?,
     })
 }
 

@@ -45,7 +45,7 @@ pub struct Input {
     #[serde(default)]
     include_unchanged: bool,
     /// The first item shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_item: usize,
     /// Say why rules took this note, by its path or the number of its item.
     #[serde(default)]
@@ -171,7 +171,6 @@ impl Tool for ShowPlan {
     const TITLE: &'static str = "Show a plan";
     const TIER: Tier = Tier::Safe;
     const SELDOM: bool = true;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const EXAMPLE: &'static str = r#"{"plan": 1}"#;
     type Input = Input;

@@ -12,9 +12,7 @@ pub struct StoppedJob {
     pub state: &'static str,
     /// The number of completed items.
     pub done: usize,
-    /// The number of all items.
     pub total: usize,
-    /// The job's change set.
     pub change_set: Option<u64>,
 }
 

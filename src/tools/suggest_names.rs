@@ -89,7 +89,6 @@ impl Tool for SuggestNames {
     const TITLE: &'static str = "Suggest names for files";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const SELDOM: bool = true;
     const DRAWN: bool = true;

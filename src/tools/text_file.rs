@@ -8,7 +8,6 @@ use crate::note::path::VaultPath;
 use crate::note::text::{NotText, NotTextReason, Text};
 use crate::vault::{FileContent, Revision, Vault};
 
-/// A text file that was read.
 pub(super) struct TextFile {
     pub path: VaultPath,
     pub content: FileContent,

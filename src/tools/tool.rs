@@ -27,7 +27,6 @@ pub enum Tier {
 /// What sort of work a tool does, by which clients choose an icon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
-    /// It reads.
     Read,
     /// It looks for something.
     Search,
@@ -37,19 +36,15 @@ pub enum ToolKind {
     Move,
     /// It takes something away.
     Delete,
-    /// None of these.
     Other,
 }
 
 /// What an argument names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// A path of the vault.
     Path,
-    /// A thing in the trash.
     Trashed,
     Tag,
-    /// What is looked for.
     Pattern,
 }
 
@@ -122,7 +117,7 @@ pub trait Tool {
         Tier::Cautious | Tier::Dangerous => ToolKind::Edit,
     };
     /// Whether a second call with the same input changes nothing more.
-    const IDEMPOTENT: bool;
+    const IDEMPOTENT: bool = matches!(Self::TIER, Tier::Safe);
     /// Whether it may take long and waits its turn among its like.
     const HEAVY: bool = false;
     /// Whether it usually takes far less than a millisecond, so that it is first tried without blocking,

@@ -55,7 +55,6 @@ impl Tool for Undo {
     const TITLE: &'static str = "Undo a change";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Other;
-    const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;

@@ -52,7 +52,6 @@ pub trait Models: Send + Sync {
 /// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
-    /// The definition.
     pub text: String,
     /// The name of the definition's file.
     pub source: String,
@@ -230,9 +229,6 @@ impl Workflows {
     }
 
     /// Resumes a run that waits for a person, was interrupted, or failed. Completed steps are not repeated.
-    ///
-    /// # Errors
-    /// [`WorkflowError`].
     pub fn resume(
         &self,
         resume: Resume,
@@ -376,7 +372,6 @@ struct PlaceTaken<'a> {
 }
 
 impl PlaceTaken<'_> {
-    /// Sets the number of the run.
     fn is_of(&mut self, run: i64) {
         let mut at_work = self.of.at_work();
         at_work.remove(&self.number);

@@ -83,7 +83,7 @@ fn load(
     kill: u64,
     random: &mut Random,
 ) -> Result<Acknowledged, String> {
-    let port = u16::try_from(daemon.ready["port"].as_u64().expect("told")).expect("a port");
+    let port = daemon.port();
     let connect = || {
         let mut client = Client::connect(port, token).expect("the daemon lets us in");
         client.initialize();

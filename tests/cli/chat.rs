@@ -58,7 +58,7 @@ impl Place {
     /// Another client of the daemon, which has introduced itself.
     pub fn client(&self, approvals: bool) -> Client {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
-        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = self.daemon.port();
         let mut client = Client::connect(port, token.trim_end()).unwrap();
         let capabilities = json!({"_meta": {"vault": {"approvals": approvals}}});
         let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});

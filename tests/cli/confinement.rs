@@ -1,11 +1,10 @@
 //! The daemon that confines itself: what it cannot do any more, and what it still must.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use vault_steward::daemon::confine;
 use vault_steward::protocol::status::ConfinementState;
 
+use crate::client::client;
 use crate::door::Client;
 use crate::support::{Daemon, Home};
 
@@ -16,14 +15,6 @@ fn possible(test: &str) -> bool {
         crate::machine::missing(test, "Landlock");
     }
     possible
-}
-
-fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
-    let token = home.run_in(vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
-    client
 }
 
 fn tool(client: &mut Client, name: &str, arguments: Value) -> Value {

@@ -12,6 +12,7 @@ use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 use vault_steward::store::usage::Used;
 
+use crate::client::client;
 use crate::door::Client;
 use crate::support::Home;
 
@@ -149,10 +150,7 @@ fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
     served.run_in(&vault, &["conversations"]).expect(0);
     talk(&served.state());
     let daemon = served.serve(&vault);
-    let token = served.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&served, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     assert_eq!(look(&served, &vault), directly);
     let mut told = Vec::new();
@@ -196,7 +194,7 @@ fn what_a_smaller_limit_lets_go_is_told_a_day_before() {
     let says = |what: &str| run(&["status"]).contains(what);
     home.write_config("[conversation]\nkept = 2\n");
     let mut daemon = home.serve(&vault);
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     let mut client = Client::connect(port, run(&["token"]).trim_end()).unwrap();
     client.initialize();
     client.call("_vault/subscribe", json!({}));
@@ -235,7 +233,7 @@ fn only_a_persons_own_program_sees_what_was_said() {
     talk(&home.state());
     home.write_config("[policy]\nread = [\"Projects\"]\n");
     let daemon = home.serve(&vault);
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     let token = home.run_in(&vault, &["token", "--scope", "mcp"]).expect(0).stdout;
     let mut client = Client::connect(port, token.trim_end()).unwrap();
     client.initialize();
@@ -255,16 +253,12 @@ fn a_conversation_is_told_again_to_who_loads_it() {
     home.run_in(&vault, &["conversations"]).expect(0);
     talk(&home.state());
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     // No model is configured: one sentence is the whole turn.
     let prompt = json!({"sessionId": "2", "prompt": [{"type": "text", "text": "and the others?"}]});
     let said = client.call("session/prompt", prompt);
     let answer = said["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();
-    let mut second = Client::connect(port, token.trim_end()).unwrap();
-    second.initialize();
+    let mut second = crate::client::client(&home, &vault, &daemon);
     for wrong in [
         json!({"sessionId": "2", "mcpServers": [{"command": "sh"}]}),
         json!({"sessionId": "2", "cwd": "/"}),

@@ -19,7 +19,7 @@ fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
 
 fn connect(home: &Home, vault: &Path, daemon: &Daemon) -> Result<Client, u16> {
     let token = home.run_in(vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     Client::connect(port, token.trim_end())
 }
 

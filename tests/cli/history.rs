@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::client::client;
 use crate::door::Client;
 use crate::support::Home;
 
@@ -197,10 +198,7 @@ fn clients_hear_of_every_change_set_with_who_made_it() {
     let home = Home::new();
     let vault = prepare(&home, "Notes");
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     home.run_in(&vault, &["call", "delete", "--path", "projects/my note"]).expect(0);
     home.run_in(&vault, &["undo"]).expect(0);
@@ -232,13 +230,7 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
         std::fs::write(vault.join(format!("{number}.md")), "text\n").unwrap();
     }
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let client = || {
-        let mut client = Client::connect(port, token.trim_end()).unwrap();
-        client.initialize();
-        client
-    };
+    let client = || client(&home, &vault, &daemon);
     let delete = |client: &mut Client, number: usize| {
         let meta = json!({ "vault": { "turn": "1", "conversation": "seeds" } });
         let arguments = json!({ "path": format!("{number}.md") });

@@ -260,7 +260,7 @@ fn a_hook_may_use_the_steward_and_hears_nothing_of_it() {
     let heard = || std::fs::read_to_string(ground.home.state().join("hooks/heard")).unwrap();
     assert_eq!(heard().lines().count(), 2, "{}", heard());
     let token = ground.home.run_in(&ground.vault, &["token", "--scope", "client"]).expect(0).stdout;
-    let port = u16::try_from(ground.daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = ground.daemon.port();
     let mut liar = Client::connect(port, token.trim_end()).unwrap();
     let hello = json!({"protocolVersion": 1, "clientInfo": {"name": "hook diary"}});
     liar.call("initialize", hello);

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use vault_steward::vault::Revision;
 
-use crate::door::Client;
+use crate::client::client;
 use crate::support::{Daemon, Home, Run, finish};
 
 const HUGE: usize = 300 << 20;
@@ -109,13 +109,7 @@ fn hostile_frames_do_not_grow_the_daemon() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let client = || {
-        let mut client = Client::connect(port, token.trim_end()).unwrap();
-        client.initialize();
-        client
-    };
+    let client = || client(&home, &vault, &daemon);
     let mut witness = client();
     witness.tool("list_files");
     let before = peak(&daemon);

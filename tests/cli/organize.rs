@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::door::Client;
+use crate::client::client;
 use crate::support::{Home, Run};
 
 const RULES: &str = "\
@@ -89,10 +89,7 @@ fn no_clients_turn_joins_a_job_or_a_conversation() {
     let home = Home::new();
     let vault = inbox(&home);
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     let mut sets = Vec::new();
     let names = ["job-1", "conversation 1, turn 1", "workflow 1 step"];
     let mut write = |about: &str| {
@@ -138,10 +135,7 @@ fn a_job_that_is_killed_is_interrupted_resumed_and_taken_back_whole() {
     let planned =
         organize(&home, &vault, &["plan", rules.to_str().unwrap(), "--json"]).expect(0).json();
     assert_eq!(planned["items"], NOTES);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     let folder = vault.to_str().unwrap();
     let mut apply = home.steward(&["organize", "apply", "1", "--yes", "--vault", folder]);
@@ -273,10 +267,7 @@ fn a_running_job_is_stopped_by_another_client_and_says_what_is_done() {
     assert!(nobody.stderr.contains("no daemon runs"), "{nobody:?}");
     let daemon = home.serve(&vault);
     organize(&home, &vault, &["plan", "--items", file.to_str().unwrap()]).expect(0);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     let folder = vault.to_str().unwrap();
     let mut apply = home.steward(&["organize", "apply", "1", "--yes", "--json", "--vault", folder]);

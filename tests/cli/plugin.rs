@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::door::Client;
-use crate::support::{Daemon, Home, finish};
+use crate::support::{Home, finish};
 
 fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -111,12 +111,8 @@ fn pairing_gives_the_token_and_says_what_that_means() {
     let daemon = home.serve(&vault);
     let json = home.run_in(&vault, &["pair", "--json"]).expect(0).json();
     assert_eq!(json["port"], daemon.ready["port"]);
-    let mut client = Client::connect(port(&daemon), &token).unwrap();
+    let mut client = Client::connect(daemon.port(), &token).unwrap();
     assert_eq!(client.initialize()["protocolVersion"], 1);
-}
-
-fn port(daemon: &Daemon) -> u16 {
-    u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap()
 }
 
 #[test]
@@ -127,7 +123,7 @@ fn the_page_is_opened_by_an_address_that_holds_once() {
     assert!(absent.stderr.contains("steward serve"), "{absent:?}");
 
     let daemon = home.serve(&vault);
-    let start = format!("http://127.0.0.1:{}/#code=", port(&daemon));
+    let start = format!("http://127.0.0.1:{}/#code=", daemon.port());
     let printed = home.run_in(&vault, &["open", "--print"]).expect(0).stdout;
     let code = printed.trim_end().strip_prefix(&start).unwrap_or_else(|| panic!("{printed}"));
     assert_eq!(code.len(), 64);

@@ -35,7 +35,7 @@ impl Ground {
     pub fn client(&self, scope: &str, approvals: bool) -> Client {
         let run = self.home.run_in(&self.vault, &["token", "--scope", scope]);
         let token = run.expect(0).stdout;
-        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = self.daemon.port();
         let mut client = Client::connect(port, token.trim_end()).unwrap();
         let answer = client.call(
             "initialize",

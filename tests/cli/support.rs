@@ -209,6 +209,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    pub fn port(&self) -> u16 {
+        u16::try_from(self.ready["port"].as_u64().unwrap()).unwrap()
+    }
+
     /// Starts one and waits for its ready line.
     pub fn start(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();

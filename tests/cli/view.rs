@@ -30,7 +30,7 @@ impl Place {
     }
 
     fn connect(&self) -> Client {
-        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = self.daemon.port();
         Client::connect(port, &self.token()).unwrap()
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::chat::WIRE;
-use crate::door::Client;
+use crate::client::client;
 use crate::models::Server;
 use crate::script::says;
 use crate::support::{Daemon, Home, Run};
@@ -504,10 +504,7 @@ fn clients_are_told_how_far_a_workflow_is() {
     let home = Home::new();
     let vault = inbox(&home);
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.call("initialize", json!({"protocolVersion": 1}));
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     let id = client.ask("_vault/workflow/run", json!({"text": FILE_MEETINGS, "apply": true}));
     let mut heard = Vec::new();

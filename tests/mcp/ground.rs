@@ -23,7 +23,7 @@ impl Ground {
         std::fs::write(vault.join("a.md"), "one\n").unwrap();
         home.write_config(settings);
         let daemon = home.serve(&vault);
-        let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = daemon.port();
         let mut ground = Self { home, vault, _daemon: daemon, port, token: String::new() };
         ground.token = ground.token("mcp");
         ground

@@ -118,7 +118,7 @@ fn carried_through(wire: &str, version: &str) {
 
     // Another client gives the answer.
     let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     let mut other = Client::connect(port, token.trim_end()).unwrap();
     other.initialize();
     let said = json!({"prompt": [{"type": "text", "text": "no, thank you"}]});

@@ -2,6 +2,8 @@
 //! program was found to, faults included, and a model's server that does as it is told.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../support/chance.rs"]
+mod chance;
 mod desktop;
 #[path = "../support/mod.rs"]
 mod door;
@@ -18,7 +20,6 @@ mod models;
 #[path = "../agent/script.rs"]
 mod script;
 
-mod chance;
 mod connecting;
 mod desk;
 mod kept;

@@ -166,7 +166,7 @@ impl World {
     }
 
     pub fn port(&self) -> u16 {
-        u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap()
+        self.daemon.port()
     }
 
     /// Puts the folder that may be seen back as it was in the beginning.
@@ -312,7 +312,7 @@ pub struct Ear {
 
 impl Ear {
     fn new(home: &Home, vault: &Path, daemon: &Daemon, scope: &str, ours: &Value) -> Self {
-        let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = daemon.port();
         let mut client = Client::connect(port, &token(home, vault, scope)).unwrap();
         let params = json!({"protocolVersion": 1, "clientInfo": {"name": format!("a {scope}")},
             "clientCapabilities": {"_meta": {"vault": ours}}});

@@ -6,7 +6,6 @@ use crate::store::StoreError;
 /// Why a conversation method failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// The conversation does not exist.
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
     /// The item does not exist or is not a message of the person.
@@ -14,7 +13,6 @@ pub enum ConversationError {
     NoMessage { id: ConversationId, item: ItemNumber },
     #[error("conversation {id} has no branch {branch}")]
     NoBranch { id: ConversationId, branch: BranchId },
-    /// A turn is running in it.
     #[error("a turn is at work in conversation {id}")]
     TurnRuns { id: ConversationId },
     /// Storing or reading failed.

@@ -16,16 +16,13 @@ use crate::store::inbox::VOICE;
 /// Where a message was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrived {
-    /// The conversation that it belongs to.
     pub conversation: ConversationId,
-    /// The turn that it started.
     pub turn: TurnId,
     /// The message's item.
     pub item: ItemNumber,
     /// Whether it is the first message on its branch.
     pub began: bool,
     pub ended: Option<ConversationId>,
-    /// The question that it answers.
     pub answers: Option<Waiting>,
 }
 
@@ -44,9 +41,7 @@ pub struct TurnEnd {
     pub state: TurnState,
     /// The reason, for people; may be empty.
     pub reason: String,
-    /// The last items of the turn.
     pub items: Vec<NewItem>,
-    /// The question to the person.
     pub question: Option<String>,
     /// Why the model ends the conversation with this turn, if it does.
     pub ends: Option<String>,

@@ -16,7 +16,6 @@ pub enum Command {
     Tools(Option<usize>),
     /// List conversations, or continue one.
     Conversations(Option<String>),
-    /// Show the usage.
     Usage,
     /// List the trash.
     Trash,
@@ -35,14 +34,8 @@ pub enum Command {
 /// A line that looks like a command but is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// No command has this name.
     #[error("there is no command `/{name}`{}", near(near_names))]
-    Unknown {
-        name: String,
-        /// Similar names.
-        near_names: Vec<&'static str>,
-    },
-    /// Its argument is wrong.
+    Unknown { name: String, near_names: Vec<&'static str> },
     #[error("`/{name}` {takes}")]
     Wrong { name: &'static str, takes: &'static str },
 }

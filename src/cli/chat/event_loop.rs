@@ -27,7 +27,6 @@ const TWICE: Duration = Duration::from_secs(2);
 enum Next {
     /// The chat goes on.
     GoOn,
-    /// It is over.
     Leave,
 }
 

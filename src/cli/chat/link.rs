@@ -41,9 +41,7 @@ const ATTEMPTS: usize = 16;
 /// An event received from the daemon.
 #[derive(Debug)]
 pub enum Heard {
-    /// An update of a conversation.
     Update(SessionUpdateParams),
-    /// A complete message.
     Message(MessageParams),
     /// The state of a conversation changed.
     State(StateParams),

@@ -81,9 +81,6 @@ pub struct UndoJobArguments {
 }
 
 /// Shows a plan, asks, and applies it.
-///
-/// # Errors
-/// As the tools say; nobody can be asked.
 pub fn apply(
     session: &Session,
     arguments: &ApplyArguments,
@@ -143,9 +140,6 @@ pub fn stop(
 }
 
 /// Goes on with a job.
-///
-/// # Errors
-/// As the tools say; nobody can be asked.
 pub fn resume(
     session: &Session,
     arguments: &ResumeArguments,
@@ -202,9 +196,6 @@ fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Fa
 }
 
 /// Prints jobs, or one with its items.
-///
-/// # Errors
-/// The tool's error.
 pub fn list(
     session: &Session,
     arguments: &JobsArguments,
@@ -223,9 +214,6 @@ pub fn list(
 }
 
 /// Takes a job back.
-///
-/// # Errors
-/// The tool's error.
 pub fn undo(
     session: &Session,
     arguments: &UndoJobArguments,

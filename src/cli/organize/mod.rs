@@ -52,9 +52,6 @@ pub enum OrganizeAction {
 }
 
 /// Makes, shows and applies plans; lists and undoes jobs.
-///
-/// # Errors
-/// The tool's error.
 pub fn run(
     session: &Session,
     arguments: &OrganizeArguments,

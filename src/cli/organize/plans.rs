@@ -205,9 +205,6 @@ pub(super) fn without_identity(text: &str) -> String {
 }
 
 /// Prints a plan.
-///
-/// # Errors
-/// The tool's error.
 pub fn show(
     session: &Session,
     arguments: &ShowArguments,
@@ -228,9 +225,6 @@ pub fn show(
 }
 
 /// Prints which rules took a note.
-///
-/// # Errors
-/// The tool's error.
 pub fn why(
     session: &Session,
     arguments: &WhyArguments,

@@ -188,7 +188,6 @@ fn list(session: &Session, root: &Path, output: &Output) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// A rule as it is listed.
 fn described(rule: &EnabledRuleInfo) -> String {
     let mut text = format!("{}  {}  {}\n  {}", rule.name, rule.state, rule.source, rule.does);
     let trash = match (rule.actions.iter().any(|one| one == "trash"), rule.with_trash) {

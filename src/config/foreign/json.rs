@@ -176,7 +176,6 @@ fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// A value and its position.
 struct Node {
     span: Range<usize>,
     /// Only for objects.

@@ -26,7 +26,6 @@ const BATCH: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
     pub link: Kept,
-    /// The target.
     pub resolution: Resolution,
 }
 

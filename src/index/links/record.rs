@@ -16,7 +16,6 @@ const MAX_TAGS: usize = 2_000;
 /// How a link of the graph is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// In a note.
     Link(LinkKind),
     /// A file in a canvas, by its whole path.
     CanvasFile,
@@ -88,7 +87,6 @@ pub enum Gap {
     TooMany,
 }
 
-/// The record of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
     /// The file's stamp when it was read.

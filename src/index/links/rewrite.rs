@@ -48,7 +48,6 @@ pub struct Rewrite {
     pub path: VaultPath,
     /// The required revision; `None` for a text that the change writes itself.
     pub revision: Option<Revision>,
-    /// Its new content.
     pub content: Vec<u8>,
     /// The number of changed links.
     pub links: usize,
@@ -62,7 +61,6 @@ pub struct ChangedLine {
     /// Its number, from 1.
     pub line: usize,
     pub before: String,
-    /// The new line.
     pub after: String,
 }
 
@@ -92,7 +90,6 @@ pub struct Lost {
 pub struct Captured {
     /// The path of its file before the change.
     pub source: VaultPath,
-    /// Its linkpath.
     pub link: String,
     /// The future target's path after the change.
     pub target: VaultPath,

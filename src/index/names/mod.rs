@@ -83,7 +83,6 @@ pub struct Asking<'a> {
     pub cancel: &'a Cancel,
 }
 
-/// The matches of a name.
 #[derive(Default)]
 struct Answer {
     /// Files with the same key, by path; the daily note of a named day first.

@@ -90,7 +90,6 @@ pub(super) struct Read {
     called: Vec<(Origin, Vec<String>)>,
 }
 
-/// A word of some label.
 pub(super) struct Word {
     pub text: Box<str>,
     pub letters: u64,
@@ -160,11 +159,9 @@ impl Words {
 
 /// The key of a name or alias as a hash, with its file.
 pub(super) struct NameKey {
-    /// The hash of the key.
     hash: u32,
     pub file: u32,
     pub bag: Bag,
-    /// The letters of the words.
     pub letters: u64,
 }
 
@@ -175,7 +172,6 @@ impl NameKey {
     }
 }
 
-/// The table of labels.
 #[derive(Default)]
 pub(super) struct Table {
     pub words: Words,

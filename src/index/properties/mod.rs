@@ -33,7 +33,6 @@ pub enum NotRead {
     TooLarge,
     /// It is binary, or in an encoding other than UTF-8 and UTF-16.
     NotText,
-    /// It could not be read.
     Unreadable,
     /// Its frontmatter is not valid YAML or not a mapping.
     NotYaml,

@@ -22,7 +22,6 @@ pub(super) struct Cell {
     pub value: u32,
 }
 
-/// The row of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     /// The root path in an unused row.

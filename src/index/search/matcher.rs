@@ -138,7 +138,6 @@ impl Pattern {
         self.matcher.is_match(line).unwrap_or(false)
     }
 
-    /// The line terminator for the searcher.
     pub(super) fn line_terminator(&self) -> LineTerminator {
         self.matcher.line_terminator().unwrap_or_default()
     }

@@ -58,7 +58,6 @@ pub struct Text(Arc<Handle>);
 /// Memory use in bytes, by part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextMemory {
-    /// Signatures of all notes.
     pub signatures: usize,
     /// Everything else of each note but its text.
     pub notes: usize,
@@ -81,7 +80,6 @@ struct Inner {
     /// Held while pending changes are applied: no search runs before they are.
     turn: Mutex<()>,
     patterns: Patterns,
-    /// Number of running searches.
     searches: AtomicUsize,
     cores: usize,
     /// Maximum bytes of cached texts.

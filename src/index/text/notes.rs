@@ -20,7 +20,6 @@ pub(super) enum State {
     Unread,
     /// Its columns tell what it can match.
     Signed,
-    /// Not text.
     Binary,
     /// Read by each search: too large, of another encoding, unreadable, or with hard links.
     Odd,
@@ -110,7 +109,6 @@ impl Row {
     }
 }
 
-/// All notes by their ids.
 #[derive(Default)]
 pub(super) struct Notes {
     rows: Vec<Row>,

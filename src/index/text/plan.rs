@@ -15,7 +15,6 @@ pub enum Plan {
     Nothing,
     /// It has this bit of the signature.
     Row(u16),
-    /// All of these.
     And(Vec<Plan>),
     Or(Vec<Plan>),
 }
@@ -44,7 +43,6 @@ impl Plan {
     }
 }
 
-/// What all of these ask for.
 pub(super) fn and(plans: Vec<Plan>) -> Plan {
     let mut all = Vec::new();
     for plan in plans {
@@ -65,7 +63,6 @@ pub(super) fn and(plans: Vec<Plan>) -> Plan {
     }
 }
 
-/// What one of these asks for.
 pub(super) fn or(plans: Vec<Plan>) -> Plan {
     let mut any = Vec::new();
     for plan in plans {

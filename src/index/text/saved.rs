@@ -21,7 +21,6 @@ use crate::note::path::PathRef;
 /// The table's first bytes. The number changes with the format, and with the meaning of signatures.
 const HEADER: &[u8; 24] = b"steward text index   5\n\0";
 
-/// A saved note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SavedNote {
     pub stamp: Stamp,
@@ -34,7 +33,6 @@ pub(super) struct SavedNote {
 /// Bytes of a note in the table, without its path.
 const NOTE_BYTES: usize = 6 * size_of::<u64>();
 
-/// Notes to be written.
 pub(super) struct SavedNotes {
     bytes: Vec<u8>,
     count: u64,

@@ -87,9 +87,6 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 /// Writes the blocks that differ from their slots, and syncs the file. `kept` are the slots that the table on
 /// disk names. Returns the slot of each block.
-///
-/// # Errors
-/// As the system says.
 pub(super) fn save(
     path: &Path,
     blocks: &[(Rows, Option<Slot>)],

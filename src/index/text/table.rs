@@ -28,7 +28,6 @@ pub(super) struct Content {
     pub text: Option<Arc<[u8]>>,
 }
 
-/// One bit for each note.
 #[derive(Default, Clone)]
 pub(super) struct Bits(Vec<u64>);
 

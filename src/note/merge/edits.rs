@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use similar::DiffOp;
 
-/// Whose change it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
     Ours,

@@ -29,7 +29,6 @@ pub struct Place {
 pub struct Applied {
     /// The whole new file; `None` if it is gone.
     pub bytes: Option<Vec<u8>>,
-    /// How many hunks were applied.
     pub hunks: usize,
     /// Where each hunk was put.
     pub places: Vec<Place>,

@@ -12,14 +12,9 @@ pub enum PatchError {
     TooLarge { bytes: usize },
     /// More lines than are kept in memory.
     #[error("the patch has more than {max} lines")]
-    TooManyLines {
-        /// The most there can be.
-        max: usize,
-    },
-    /// No file header in it.
+    TooManyLines { max: usize },
     #[error("the patch names no file: it has no `--- ` line with a `+++ ` line after it")]
     NoFile,
-    /// Another format.
     #[error("`{found}` opens a patch of another format; a unified diff is needed")]
     OtherFormat {
         /// The line that opens it.
@@ -28,9 +23,7 @@ pub enum PatchError {
     /// A line that cannot stand where it stands.
     #[error("line {line} of the patch is malformed: {reason}: `{text}`")]
     Malformed {
-        /// The line of the patch.
         line: usize,
-        /// What is wrong.
         reason: &'static str,
         /// The line, cut to 100 characters.
         text: String,
@@ -42,18 +35,11 @@ pub enum PatchError {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// The line of the patch.
         line: usize,
     },
     /// A file that the patch gives another name, or copies.
     #[error("the patch renames or copies `{from}` to `{to}`")]
-    Renames {
-        /// The old name.
-        from: String,
-        /// The new name.
-        to: String,
-    },
-    /// A binary diff.
+    Renames { from: String, to: String },
     #[error("the patch changes the binary file `{path}`")]
     Binary {
         /// The file, as the header names it.
@@ -72,7 +58,6 @@ pub enum PatchError {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// "old" or "new".
         lines: &'static str,
         /// What happens to the file.
         action: &'static str,
@@ -101,7 +86,6 @@ pub enum PatchError {
     NotText {
         /// The file, as the header names it.
         path: String,
-        /// What it is instead.
         fault: NotText,
     },
     /// The file is UTF-16, which is read and not written.
@@ -120,11 +104,8 @@ pub enum PatchError {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// The line of the file.
         line: usize,
-        /// What the patch has.
         expected: String,
-        /// What the file has.
         found: String,
         /// The one place, beyond the drift allowed, where the lines are.
         elsewhere: Option<usize>,
@@ -140,7 +121,6 @@ pub enum PatchError {
         /// Which hunk of the file, from 1.
         hunk: usize,
         lines: usize,
-        /// What the patch has.
         expected: String,
     },
     /// The old lines are in the file at several places, none of which is the line that the header names.

@@ -67,11 +67,8 @@ pub struct Hunk {
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HunkLine {
-    /// Stays.
     Context(PatchLine),
-    /// Goes.
     Remove(PatchLine),
-    /// Comes.
     Add(PatchLine),
 }
 

@@ -47,7 +47,6 @@ pub struct Goal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub range: Range<usize>,
-    /// The new text.
     pub text: String,
 }
 

@@ -7,7 +7,6 @@ use crate::note::yaml::Node;
 
 const KEYS: [&str; 5] = ["name", "if", "thenMoveTo", "thenRenameTo", "priority"];
 
-/// Whether a rule has this form.
 pub(super) fn is_form(pairs: &[(Node, Node)]) -> bool {
     ["if", "thenMoveTo", "thenRenameTo", "then_move_to", "then_rename_to"]
         .iter()

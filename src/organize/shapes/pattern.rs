@@ -11,7 +11,6 @@ use super::style::{Style, Styles, Vocabulary, shown_by, styles_of, written};
 /// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Slot {
-    /// Literal text.
     Text(String),
     Date(DateForm),
     Time(TimeForm),
@@ -233,9 +232,6 @@ pub enum PatternError {
 
 impl Pattern {
     /// Parses the text that [`Display`](fmt::Display) writes.
-    ///
-    /// # Errors
-    /// [`PatternError`].
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let mut slots = Vec::new();
         let mut style = None;

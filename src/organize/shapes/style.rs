@@ -131,7 +131,6 @@ impl Styles {
         Style::ALL.into_iter().filter(move |style| self.has(*style))
     }
 }
-/// The case of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Case {
     /// No letter with case.

@@ -29,7 +29,6 @@ pub enum GroupBy {
     Action,
     /// The rules that took them.
     Rule,
-    /// The folders where they are.
     Source,
     /// The folders where they will be.
     Destination,

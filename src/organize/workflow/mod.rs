@@ -27,7 +27,6 @@ use crate::bases::template::Template;
 /// A checked workflow definition.
 #[derive(Debug, Clone)]
 pub struct Workflow {
-    /// Its name.
     pub id: String,
     pub inputs: Vec<Input>,
     /// The steps in the order of the file.

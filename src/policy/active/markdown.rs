@@ -187,7 +187,6 @@ impl Lines {
     }
 }
 
-/// One parse of a text.
 struct Parse {
     lines: Lines,
     found: Vec<Found>,

@@ -49,7 +49,6 @@ pub struct Patience {
     pub for_somebody: bool,
 }
 
-/// A new request.
 struct NewRequest {
     number: i64,
     /// When the call was made, in milliseconds since the Unix epoch.
@@ -58,7 +57,6 @@ struct NewRequest {
     personal: bool,
     key: Key,
     params: RequestPermissionParams,
-    /// All changes of the call.
     changes: Arc<[ShownChange]>,
     /// How long it stays pending without a client that shows it, and how long an answer is stored.
     expiry: Duration,

@@ -82,7 +82,6 @@ pub struct Stored {
     pub hash: BlobHash,
     /// Size of its file.
     pub bytes: u64,
-    /// When it was stored.
     pub modified: std::time::SystemTime,
 }
 

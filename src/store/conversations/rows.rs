@@ -146,7 +146,6 @@ pub(super) fn item(row: &Row) -> Result<Item, StoreError> {
     }
 }
 
-/// The checksum of an item.
 pub(super) fn checksum(item: &Item) -> String {
     let head = format!(
         "{:?}",

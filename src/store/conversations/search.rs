@@ -17,7 +17,6 @@ const MIN_INDEXED: usize = 3;
 /// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hit {
-    /// An item with the terms.
     Item(Item),
     /// A conversation whose title or summary has the terms.
     Title(ConversationId),

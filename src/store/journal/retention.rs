@@ -25,7 +25,6 @@ const LIMIT_DELAY: i64 = 2;
 /// Limits on kept texts; 0: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Versions of each file.
     pub versions: u32,
     pub days: u32,
 }

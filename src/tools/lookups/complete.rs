@@ -53,7 +53,6 @@ impl Tool for Complete {
     const NAME: &'static str = "completion/complete";
     const TITLE: &'static str = "Complete an argument";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = r#"{"what": "path", "text": "a"}"#;
     type Input = Input;
     type Output = Output;

@@ -67,7 +67,6 @@ impl Tool for ListPrompts {
     const NAME: &'static str = "prompts/list";
     const TITLE: &'static str = "List prompts";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = ListInput;
     type Output = ListOutput;
@@ -159,7 +158,6 @@ impl Tool for GetPrompt {
     const NAME: &'static str = "prompts/get";
     const TITLE: &'static str = "Get a prompt";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = r#"{"name": "daily"}"#;
     type Input = GetInput;
     type Output = GetOutput;

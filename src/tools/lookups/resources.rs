@@ -39,7 +39,6 @@ impl Tool for ListResources {
     const NAME: &'static str = "resources/list";
     const TITLE: &'static str = "List resources";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;

@@ -64,7 +64,7 @@ pub struct Input {
     #[serde(default = "default_results")]
     limit: i64,
     /// The first row shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
     /// A note: says why it is in the answer or not, part by part.
     #[serde(default)]
@@ -247,7 +247,6 @@ impl Tool for QueryNotes {
     const TITLE: &'static str = "Query notes by their properties";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = &[

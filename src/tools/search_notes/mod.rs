@@ -48,7 +48,7 @@ pub struct Input {
     #[serde(default = "ten")]
     limit: usize,
     /// The first note to show, from 1, to continue a list.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
     /// `ranked`: notes with any of the words; `all`: only those with all words in that spelling, as in Obsidian.
     #[serde(default, rename = "match")]
@@ -128,7 +128,6 @@ impl Tool for SearchNotes {
     const TITLE: &'static str = "Search notes by words";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: query);
@@ -182,7 +181,7 @@ pub(super) fn best(context: &Context, query: &str, limit: usize) -> Result<Outpu
         query: query.to_owned(),
         path: None,
         limit,
-        first_result: paging::first(),
+        first_result: 1,
         matching: Matching::Ranked,
         since: None,
         until: None,

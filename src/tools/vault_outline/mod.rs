@@ -44,12 +44,8 @@ pub struct Input {
     #[serde(default)]
     path: Option<String>,
     /// Characters of the text at most, 200 to 30,000. Left out: 4,000.
-    #[serde(default = "default_budget")]
+    #[serde(default = "paging::default::<DEFAULT_BUDGET>")]
     budget: usize,
-}
-
-fn default_budget() -> usize {
-    DEFAULT_BUDGET
 }
 
 /// The outline.
@@ -104,7 +100,6 @@ impl Tool for VaultOutline {
     const TITLE: &'static str = "Outline the vault";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const LONG_ANSWER: bool = true;

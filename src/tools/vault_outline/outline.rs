@@ -136,7 +136,6 @@ pub(super) struct Outline<'t> {
     opened: HashMap<usize, Vec<Item>>,
 }
 
-/// A closed folder.
 struct Closed {
     folder: usize,
     depth: usize,

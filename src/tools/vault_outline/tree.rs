@@ -11,7 +11,6 @@ use crate::vault::Kind;
 /// Notes changed within this time before the newest change of the vault make their folder more important.
 const RECENT: i64 = 30 * 24 * 3_600 * 1_000_000_000;
 
-/// A note.
 #[derive(Debug)]
 pub(super) struct Note {
     pub path: VaultPath,
@@ -25,7 +24,6 @@ impl Note {
     }
 }
 
-/// A folder.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     pub path: String,

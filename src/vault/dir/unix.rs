@@ -361,7 +361,6 @@ pub(in crate::vault) fn read_cached(file: &File, buffer: &mut [u8]) -> io::Resul
     Ok(rustix::io::preadv2(file, &mut buffers, 0, flags)?)
 }
 
-/// Not supported here.
 #[cfg(not(target_os = "linux"))]
 pub(in crate::vault) fn read_cached(_: &File, _: &mut [u8]) -> io::Result<usize> {
     Err(io::Error::from(io::ErrorKind::WouldBlock))

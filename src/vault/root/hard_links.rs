@@ -31,7 +31,6 @@ pub(super) struct HardLinks {
 #[derive(Default)]
 struct ProtectedIds {
     ids: HashSet<FileId>,
-    /// Entries examined.
     examined: usize,
 }
 

@@ -30,7 +30,6 @@ pub enum ChangeKind {
     Removed,
     /// The content of a renamed folder is not reported one by one.
     Renamed {
-        /// The old path.
         from: VaultPath,
     },
 }

@@ -21,7 +21,6 @@ mod system;
 /// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// A line was entered.
     Line(String),
     /// Ctrl-C; whether the line held text.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there it comes as a signal"))]
@@ -35,9 +34,7 @@ pub enum Typed {
 
 /// The inputs of the editor's thread.
 struct Desk {
-    /// The history file.
     history: PathBuf,
-    /// The names for completion.
     names: Names,
     /// Whether styles may be shown.
     styled: bool,
@@ -59,9 +56,6 @@ pub struct Editor {
 
 impl Editor {
     /// Starts the editor with the history file `history`.
-    ///
-    /// # Errors
-    /// The terminal cannot be used.
     pub fn start(history: PathBuf, names: Names, styled: bool) -> io::Result<Self> {
         let (wanted, prompts) = mpsc::channel();
         let (told, lines) = unbounded_channel();

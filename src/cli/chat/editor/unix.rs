@@ -23,9 +23,6 @@ const MAX_REMEMBERED: usize = 1_000;
 const LONGEST_REMEMBERED: usize = 4_096;
 
 /// Starts the threads.
-///
-/// # Errors
-/// The terminal cannot be used.
 pub fn start(desk: Desk) -> io::Result<()> {
     let Desk { history, names, styled, prompts, told, to_print } = desk;
     let config = Config::builder()

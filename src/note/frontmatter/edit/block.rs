@@ -226,7 +226,6 @@ impl<'t> Block<'t> {
     }
 }
 
-/// The lines of a new property.
 pub(super) fn property_lines(
     indent: &str,
     name: &str,

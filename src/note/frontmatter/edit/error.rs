@@ -14,29 +14,13 @@ pub enum PropertyError {
     Unclosed,
     /// The name is not allowed for a property.
     #[error("`{name}` is no name for a property: {reason}")]
-    Name {
-        /// The requested name.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    Name { name: String, reason: &'static str },
     /// Two properties match the name.
     #[error("`{name}` could be either of `{first}` and `{second}`")]
-    Several {
-        /// The requested name.
-        name: String,
-        /// One spelling.
-        first: String,
-        /// Another.
-        second: String,
-    },
+    Several { name: String, first: String, second: String },
     /// A value that Obsidian's properties cannot hold.
     #[error("the value for `{name}` {reason}")]
-    Value {
-        name: String,
-        /// What is wrong with the value.
-        reason: String,
-    },
+    Value { name: String, reason: String },
     /// The layout is such that a change of this property would change something else.
     #[error("`{name}` cannot be changed by itself: {reason}")]
     Unsafe {

@@ -172,7 +172,6 @@ impl Reader<'_> {
         made
     }
 
-    /// Refuses keys that are not known.
     fn keys(&mut self, pairs: &[(Node, Node)], known: &[&str], of: &str) {
         for (key, _) in pairs {
             let name = key.text().unwrap_or_default();
