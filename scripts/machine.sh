@@ -1,4 +1,4 @@
-# What `scripts/test` and `scripts/chaos` ask of the machine they run on. Read by both, run by none.
+# Requirements of `scripts/test` and `scripts/chaos` on the machine. Sourced by both, not run itself.
 
 say() { printf '== %s\n' "$*"; }
 has() { command -v "$1" >/dev/null 2>&1; }

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_goes_back_to_the_model() {
+    async fn errors_go_back_to_the_model() {
         let script = Script::of(&["no", "```yaml\n7\n```"]);
         let requests = AtomicUsize::new(0);
         let count = |origin: Option<&Origin>, _: Option<Usage>| {

@@ -137,7 +137,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Loads the history and adds a notice of what is new.
+    /// Loads the history and adds a notice of changes.
     async fn load_context(&mut self) -> Result<(), MemoryError> {
         let (conversation, id, settings) = (self.conversation, self.id, Arc::clone(&self.settings));
         let scene =
@@ -212,7 +212,7 @@ impl Driver {
                         }
                     }
                     () = &mut deadline, if self.questions.is_empty() => {
-                        // After the grace period, whatever still runs is cut off.
+                        // After the grace period, running calls are cancelled.
                         deadline.as_mut().reset(Instant::now() + GRACE);
                         break Event::TimeIsUp;
                     }
@@ -513,7 +513,7 @@ fn broken(error: &MemoryError) -> End {
         MemoryError::Broken { hint, .. } => hint.clone(),
         MemoryError::NotFound { .. } => None,
     };
-    let words = format!("what is said cannot be kept: {error}");
+    let words = format!("the message cannot be stored: {error}");
     End { reason: Reason::Failed, words, cause: None, hint, unheard: Vec::new() }
 }
 

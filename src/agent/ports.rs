@@ -156,7 +156,7 @@ pub trait Memory: Send + Sync + 'static {
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>);
 }
 
-/// What an earlier run left.
+/// Messages and turns that an earlier run did not finish.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     pub turns: Vec<(ConversationId, TurnId)>,
@@ -223,7 +223,7 @@ pub enum CallOutcome {
 
 /// A call waiting for approval. Dropping it refuses it.
 pub trait Pending: Send {
-    /// What the call does, for people.
+    /// The call's description, for people.
     fn title(&self) -> String;
 
     /// Asks for approval. Dropping the future withdraws the question.
@@ -297,8 +297,8 @@ pub trait VaultContext: Send + Sync + 'static {
     /// since this conversation was last told.
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation;
 
-    /// A short outline of what this scope may see of the vault, for a conversation's beginning; `None` if there is
-    /// nothing in it.
+    /// A short outline of the part of the vault that this scope may see, for a conversation's beginning; `None` if it
+    /// is empty.
     fn outline(&self, _scope: Scope) -> Option<String> {
         None
     }

@@ -41,7 +41,7 @@ struct Message {
     stopped: Vec<ConversationId>,
 }
 
-/// Who sent a message.
+/// The sender of a message.
 enum Sender {
     Client(Accepted, PendingOutcome),
     /// The voice inbox worker, which settles its messages itself.
@@ -294,7 +294,7 @@ impl Router {
             });
             match arrival.await {
                 Ok(Routing::Delivered { turn }) => {
-                    unreachable!("what is gone on with may have been heard before, in {turn}")
+                    unreachable!("only a resumed message may have been delivered before, in {turn}")
                 }
                 Ok(Routing::Started { conversation, turn }) => {
                     let answering = self.shared.await_answer(number);
@@ -381,7 +381,7 @@ impl Router {
 fn log_undelivered(number: i64, accepted: Result<Option<ConversationId>, PromptError>) {
     if let Err(error) = accepted {
         let message = format!("m{number}");
-        tracing::error!(%error, message, "a message was kept and could not be heard");
+        tracing::error!(%error, message, "a message was stored and could not be delivered");
     }
 }
 

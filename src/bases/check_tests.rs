@@ -1,4 +1,4 @@
-//! What a checker says of expressions, with a small vault and without one.
+//! The checker's diagnostics, with a small vault and without one.
 
 use super::super::parse::{self, Options};
 use super::super::value::FileId;
@@ -67,7 +67,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_is_right_is_left_alone() {
+fn valid_expressions_get_no_warning() {
     for text in [
         "file.hasTag(\"call\") && status != \"done\" || price > 5",
         "file.mtime > now() - \"1 week\"",
@@ -91,7 +91,7 @@ fn what_is_right_is_left_alone() {
 }
 
 #[test]
-fn unknown_names_are_told_with_the_nearest() {
+fn unknown_names_are_reported_with_the_nearest() {
     check("staus == 1", &["1 no note has `staus`; 412 have `status` → did you mean `status`?"]);
     check(
         "duedate",
@@ -122,7 +122,7 @@ fn unknown_names_are_told_with_the_nearest() {
 }
 
 #[test]
-fn what_means_something_else_is_told() {
+fn misleading_expressions_are_reported() {
     check(
         "due-date < now()",
         &[

@@ -35,7 +35,7 @@ pub trait Source {
         None
     }
     /// Whether the caller cancelled the query. Nothing is evaluated from then on, and the result is invalid.
-    fn is_withdrawn(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         false
     }
     /// The path from the vault's root, with its extension, `/` between folders.

@@ -143,7 +143,7 @@ pub enum Progress {
 }
 
 impl Stopped {
-    /// What to do about it.
+    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -153,7 +153,7 @@ impl Stopped {
             Self::Late { progress: Progress::GoesOn, .. } => {
                 Some("the change may still be made; look before trying again")
             }
-            Self::Ending => Some("what was said is kept"),
+            Self::Ending => Some("the message is stored"),
             Self::Late { .. } | Self::Cancelled | Self::BrokeOff(_) => None,
         }
     }

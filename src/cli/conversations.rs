@@ -355,7 +355,7 @@ fn end(source: &Source<'_>, id: Option<&str>, output: &Output) -> Result<ExitCod
     let text = match (&done.session_id, done.ended) {
         (Some(id), true) => format!("ended conversation {id}"),
         (Some(id), false) => format!("conversation {id} had ended already"),
-        (None, _) => "no conversation goes on".to_owned(),
+        (None, _) => "there is no current conversation".to_owned(),
     };
     output.answer(&done, text)?;
     Ok(ExitCode::SUCCESS)
@@ -377,8 +377,10 @@ fn delete(
     };
     let found = ask(true)?;
     let question = || match (id, &found.title) {
-        (Some(id), Some(title)) => format!("delete conversation {id} “{title}” for good?"),
-        (Some(id), None) => format!("delete conversation {id}, which has no title yet, for good?"),
+        (Some(id), Some(title)) => format!("delete conversation {id} “{title}” permanently?"),
+        (Some(id), None) => {
+            format!("delete conversation {id}, which has no title yet, permanently?")
+        }
         (None, _) => format!("delete {} for good?", conversations(found.conversations)),
     };
     if found.conversations == 0 || !agreed(yes, &question)? {

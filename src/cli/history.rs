@@ -60,7 +60,7 @@ pub struct UndoArguments {
 /// The arguments of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
-    /// What to restore: its name in the trash, or the path it had
+    /// The file or folder: its name in the trash, or its former path
     #[arg(add = completions::trashed())]
     pub item: String,
     /// Where to put it [default: where it was]

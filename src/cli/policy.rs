@@ -30,7 +30,7 @@ const FOLLOW: Duration = Duration::from_millis(500);
 /// The arguments of `mode`.
 #[derive(Debug, Args)]
 pub struct ModeArguments {
-    /// The mode to set; `settings` returns to what the settings file says [default: show it]
+    /// The mode to set; `settings` restores the mode of the settings file [default: show it]
     #[arg(value_parser = ["ask", "auto", "read-only", "settings"])]
     pub mode: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct ApprovalsArguments {
     pub action: ApprovalsAction,
 }
 
-/// Actions on questions, and with what was agreed to for good.
+/// Actions on questions and permanent approvals.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
     /// List the questions that wait for you, or show one with everything it would change
@@ -60,7 +60,7 @@ pub enum ApprovalsAction {
     Deny {
         /// Its number
         id: i64,
-        /// What to tell the caller, such as why not
+        /// A message to the caller, such as the reason of a refusal
         words: Vec<String>,
     },
     /// List "always allow" answers

@@ -58,8 +58,8 @@ pub fn call(
                 if !consent::ask(&failure)? {
                     return Err(Failure::other("denied", "nothing was done", ""));
                 }
-                // Applies exactly what was shown; if the changes differ by then, the person is
-                // asked again.
+                // Applies exactly the changes shown; if they differ by now, the person is asked
+                // again.
                 way.confirmed = true;
                 agreed = failure.identity();
             }

@@ -27,7 +27,7 @@ const MAX_STDIN: u64 = 4 << 20;
 /// The arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
-    /// What to find: this exact phrase
+    /// The phrase to find, exactly
     #[arg(required = true)]
     pub words: Vec<String>,
     /// Take the words as a regular expression
@@ -164,7 +164,7 @@ pub struct DailyArguments {
 /// The arguments of `tags`.
 #[derive(Debug, Args)]
 pub struct TagsArguments {
-    /// Only of this note, or of those in this folder
+    /// Only of this note, or of notes in this folder
     #[arg(add = completions::notes())]
     pub place: Option<String>,
     /// The first tag shown, to continue a list that was cut

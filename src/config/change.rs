@@ -45,7 +45,7 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { near, .. } => Some(match near {

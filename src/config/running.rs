@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::folders::{Folders, same_folder};
 use crate::config::instance;
 
-/// What a running daemon publishes about itself.
+/// Published data of a running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Running {

@@ -186,7 +186,9 @@ fn named(
     }
     let mut notices = Vec::new();
     if root.file_name().is_some_and(|name| name == ".obsidian") {
-        return Err(refuse("is a configuration folder; name the folder it lies in".to_owned()));
+        return Err(refuse(
+            "is a configuration folder; name the folder that contains it".to_owned(),
+        ));
     }
     let is_vault = root.join(".obsidian").is_dir();
     if !is_vault {

@@ -41,7 +41,7 @@ pub enum Source {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The value found is not a valid key.
-    #[error("what `{place}` holds is no key: {reason}")]
+    #[error("`{place}` does not hold a key: {reason}")]
     NoKey {
         /// The variable or the file.
         place: String,
@@ -70,7 +70,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),

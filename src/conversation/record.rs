@@ -175,7 +175,7 @@ pub struct End {
     pub reason: String,
 }
 
-/// What ended a conversation.
+/// The cause of a conversation's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
     /// Nobody wrote for as long as the settings allow.

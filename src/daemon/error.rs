@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::config::folders::FolderError;
 use crate::config::running::Running;
 
-/// Why a daemon could not start or go on.
+/// The reason why a daemon could not start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(
@@ -14,7 +14,7 @@ pub enum StartError {
     )]
     AlreadyRunning(Box<Running>),
     /// Another process is starting on the vault, or making a direct change.
-    #[error("another process is at work on this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
+    #[error("another process is using this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
     Busy {
         /// Its process id, if known.
         pid: Option<u32>,

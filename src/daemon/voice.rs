@@ -116,7 +116,7 @@ impl Voice {
         let message = store.inbox.get(number).and_then(|row| inbox::message(store, &row));
         match message {
             Ok(message) => events.publish(Event::Inbox(message)),
-            Err(error) => tracing::warn!(%error, "nobody could be told of a message"),
+            Err(error) => tracing::warn!(%error, "the clients could not be informed of a message"),
         }
         self.tell_standing();
     }
@@ -298,7 +298,7 @@ impl Voice {
             }
         };
         if row.attempts > ATTEMPTS {
-            let why = "the steward ended each time while it was at work on it";
+            let why = "the steward ended each time while processing it";
             return self.set_aside(&row, why, None).await;
         }
         *lock(&self.at_work) = Some(AtWork::new(&row));

@@ -10,7 +10,7 @@ use crate::vault::{Before, Saved, Trashed};
 /// Changes that are applied all or not at all, and can be undone as one.
 #[derive(Debug, Clone)]
 pub struct ChangeSet {
-    /// What the set does, for people: "edit `Projects/Garden.md`".
+    /// Its description, for people: "edit `Projects/Garden.md`".
     pub title: String,
     /// Paths are as before the set. Writes are applied first, then moves and deletions, and folders are removed last.
     pub changes: Vec<Change>,
@@ -25,12 +25,12 @@ pub enum Change {
         path: VaultPath,
         /// The whole new content.
         content: Vec<u8>,
-        /// What must be there now.
+        /// The required present state.
         before: Before,
     },
     /// Makes a folder and its missing parents.
     CreateFolder { path: VaultPath },
-    /// Removes a folder if it is empty by then. One that is not stays, which is no error.
+    /// Removes a folder if it is empty when the change is applied. Otherwise it stays, which is no error.
     RemoveFolder { path: VaultPath },
     /// Moves a file or folder; makes missing folders, replaces nothing.
     Move { from: VaultPath, to: VaultPath },
@@ -44,7 +44,7 @@ pub enum Change {
     },
 }
 
-/// Who requests a change; recorded with it.
+/// The program and turn that request a change; recorded with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The requesting program: `steward`, or the name that a client gave.
@@ -105,7 +105,7 @@ impl std::fmt::Display for ChangeId {
     }
 }
 
-/// What can be undone: a change set, written `17`, or one change of it, written `17.2`.
+/// The target of an undo: a change set, written `17`, or one change of it, written `17.2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     Set(ChangeSetId),

@@ -44,7 +44,7 @@ pub enum SetKind {
 pub struct ListedSet {
     pub id: ChangeSetId,
     pub kind: SetKind,
-    /// What it does, for people.
+    /// Its description, for people.
     pub title: String,
     /// The requesting program.
     pub caller: String,
@@ -70,7 +70,7 @@ impl ListedSet {
     }
 }
 
-/// What one change did.
+/// The action of one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A file was made.
@@ -134,7 +134,7 @@ struct Sides {
     after: Option<Vec<u8>>,
 }
 
-/// What a change did to the text of a file.
+/// The effect of a change on a file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A unified diff; empty where the text is the same.
@@ -170,9 +170,6 @@ impl History {
     }
 
     /// Change sets, newest first, each with all its changes.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn change_sets(&self, query: &Query) -> Result<Vec<ListedSet>, JournalError> {
         let most = if query.limit == 0 { usize::MAX } else { query.limit };
         let everywhere = |folder: &VaultPath| (folder.as_str().to_owned(), i64::MAX);
@@ -216,9 +213,6 @@ impl History {
 
     /// The newest change set that `wanted` accepts, that is visible through `seen`, not undone and
     /// not an undo itself, however many newer ones there are.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn newest_standing(
         &self,
         seen: &View,
@@ -262,9 +256,6 @@ impl History {
     }
 
     /// The change set of a turn, by the turn's name in [`Origin::turn`](super::Origin::turn).
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn change_set_of_turn(&self, turn: &str) -> Result<Option<ListedSet>, JournalError> {
         match self.rows.set_of_turn(turn)? {
             Some(id) => self.change_set(ChangeSetId(id.cast_unsigned())),
@@ -335,7 +326,7 @@ impl History {
         Ok(files.into_iter().map(|(path, _)| path).collect())
     }
 
-    /// What a change did to the text of a file.
+    /// The effect of a change on a file's text.
     ///
     /// # Errors
     /// [`UndoError::Unknown`]; [`UndoError::NotKept`] for a damaged text; the store's.

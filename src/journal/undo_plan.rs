@@ -155,8 +155,8 @@ impl<'a> UndoPlan<'a> {
         self.parts.blobs.get(text).map_err(|error| unkept(error.to_string()))
     }
 
-    /// The file's current text: on disk, or as this undo will have written it by then, when
-    /// somebody edited between two changes of one turn.
+    /// The file's current text: on disk, or as this undo will have written it, if another program
+    /// edited the file between two changes of one turn.
     pub fn now(&self, found: Revision, disk: Option<&VaultPath>) -> Option<Vec<u8>> {
         match disk {
             Some(disk) => self.parts.vault().read(disk).ok().map(|now| now.bytes),

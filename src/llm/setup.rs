@@ -97,7 +97,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { name, known } => format!(
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_settings_are_named() {
         let fault =
             |settings: &Settings, name: &str| provider(settings, name).unwrap_err().to_string();
         assert_eq!(fault(&Settings::default(), "grok"), "there is no provider `grok`");

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_method_of_the_protocol_is_answered_and_who_may_call_it_is_said() {
+    fn each_method_has_a_handler_and_allowed_callers() {
         let names: BTreeSet<&str> = table().names().map(|(name, _)| name).collect();
         let opens = [InitializeParams::METHOD];
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What may run and what ran, as clients see it: the mode, the permanent approvals, the audit.
+//! Policy and audit for clients: the mode, the permanent approvals, the audit log.
 
 use chrono::{Local, SecondsFormat, TimeZone};
 

@@ -101,7 +101,7 @@ impl<'a> Replay<'a> {
         for item in &items[first..] {
             let updates = self.updates(item).unwrap_or_else(|error| {
                 let item = item.number;
-                tracing::error!(%error, %item, "it is told again without what is damaged");
+                tracing::error!(%error, %item, "it is replayed without the damaged part");
                 Vec::new()
             });
             updates.into_iter().for_each(|update| tell(item.turn, update));
@@ -163,7 +163,7 @@ impl<'a> Replay<'a> {
             }
             Entry::Sent { id, text, .. } => vec![chunk(text, id)],
             Entry::Trimmed { .. } => notice(Show::compacting()).into_iter().collect(),
-            // What the model alone is told.
+            // Notices are only for the model.
             Entry::Message { message: Message::Notice { .. }, id: None, .. }
             | Entry::Opening { .. } => Vec::new(),
         }

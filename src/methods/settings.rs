@@ -87,7 +87,7 @@ pub fn set(
             Kind::NotPermitted,
             format!("`{name}` cannot be changed by a client"),
         )
-        .hint("whoever may write the settings file changes it there, or by `steward config set`"));
+        .hint("change it in the settings file, or by `steward config set`"));
     }
     let news = live.set(name, value).map_err(|error| refused(&error, Kind::InvalidSetting))?;
     tracing::info!(setting = name, "a client changed the settings file");

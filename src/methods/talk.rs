@@ -149,8 +149,8 @@ impl Talk {
         Ok(SessionCloseResult {})
     }
 
-    /// Sends a message to the agent; resolves when the turn has ended. The message takes its place
-    /// in the order of these calls now, whether or not the future is awaited.
+    /// Sends a message to the agent; resolves when the turn has ended. The message is queued at
+    /// once, whether or not the future is awaited.
     pub fn prompt(
         &self,
         params: SessionPromptParams,
@@ -177,7 +177,7 @@ fn result(answered: MessageOutcome) -> Result<SessionPromptResult, ErrorObject> 
     let Some(reason) = reason else {
         let text = "the steward ended in the middle of the turn";
         return Err(ErrorObject::new(Kind::Failed, text)
-            .hint("what was changed by then stands and can be undone; ask it to go on")
+            .hint("changes made so far stay and can be undone; ask it to continue")
             .detail(detail));
     };
     let Some(stop_reason) = stop_reason(reason) else {
@@ -228,5 +228,5 @@ fn refused(error: PromptError) -> ErrorObject {
 }
 
 fn ending() -> ErrorObject {
-    ErrorObject::new(Kind::Failed, "the steward ends").hint("what was said is kept")
+    ErrorObject::new(Kind::Failed, "the steward ends").hint("the message is stored")
 }

@@ -79,8 +79,8 @@ fn push(body: &mut String, text: &str, eol: Eol, ends_line: bool) {
     }
 }
 
-/// The property changes of an item, including tags. Additions come first, so that a block that loses all its old
-/// properties keeps its place.
+/// The property changes of an item, including tags. Additions precede removals, so that a block that loses all its old
+/// properties keeps its position.
 fn property_changes(item: &Item, body: &str) -> Vec<PropertyChange> {
     let set = item.set.iter().map(|(name, value)| (name, Some(value.clone())));
     let removed = item.remove.iter().map(|name| (name, None));

@@ -78,7 +78,7 @@ pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanErr
         }
     }
     if !names.is_empty() && !names.only_adds_new_names(&vault.catalogue()) {
-        world.index.links.refresh(world.cancel).map_err(|_| PlanError::Withdrawn)?;
+        world.index.links.refresh(world.cancel).map_err(|_| PlanError::Cancelled)?;
         let format = vault.obsidian().link_format;
         let follow = rewrite::follow(&world.index.links, &names, format, vault.view(), &own);
         for rewrite in follow.rewrites {
@@ -99,7 +99,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         return Ok((Following::default(), false));
     }
     let links = &world.index.links;
-    links.refresh(world.cancel).map_err(|_| PlanError::Withdrawn)?;
+    links.refresh(world.cancel).map_err(|_| PlanError::Cancelled)?;
     let written = written(world.vault, applied());
     let format = world.vault.obsidian().link_format;
     let plan = rewrite::follow(links, &names, format, world.vault.view(), &written);

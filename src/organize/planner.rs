@@ -90,7 +90,7 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
 /// The trace of each rule for a note, in order of evaluation, whether or not anything happens to it.
 ///
 /// # Errors
-/// [`PlanError::Withdrawn`].
+/// [`PlanError::Cancelled`].
 pub fn why(
     world: &World<'_>,
     rules: &[Rule],
@@ -208,7 +208,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item,
     drafts.insert(draft.item.path.clone(), draft);
 }
 
-/// Whether a problem of a joined plan's item came from rules.
+/// Whether a problem of a joined plan's item was found by rules.
 fn stays(problem: &Problem) -> bool {
     match problem.kind {
         ProblemKind::NothingToInsert
@@ -238,7 +238,7 @@ fn limit(world: &World<'_>, drafts: &[Draft]) -> Result<(), PlanError> {
 }
 
 fn withdrawn(world: &World<'_>) -> Result<(), PlanError> {
-    if world.cancel.is_cancelled() { Err(PlanError::Withdrawn) } else { Ok(()) }
+    if world.cancel.is_cancelled() { Err(PlanError::Cancelled) } else { Ok(()) }
 }
 
 /// Assigns paths and computes link updates, again while files turn out to be blocked.

@@ -166,7 +166,7 @@ impl<'w> Asking<'w> {
         took: &[usize],
     ) -> Result<Answer, PlanError> {
         if self.world.cancel.is_cancelled() {
-            return Err(PlanError::Withdrawn);
+            return Err(PlanError::Cancelled);
         }
         let mut answer = Answer { draft: planned.cloned(), ..Answer::default() };
         let mut stopped_by: Option<&str> = None;
@@ -211,8 +211,8 @@ impl<'w> Asking<'w> {
                 Some(filter) => filter.holds(file, &mut ready.evaluator),
                 None => Ok(true),
             };
-            if self.world.moment.is_withdrawn() {
-                return Err(PlanError::Withdrawn);
+            if self.world.moment.is_cancelled() {
+                return Err(PlanError::Cancelled);
             }
             let takes = match holds {
                 Ok(holds) => holds,

@@ -1,4 +1,4 @@
-//! What a layer decides on, and its decision.
+//! The input of a layer, and its decision.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub struct Call<'a> {
     pub agreement: Option<&'a Agreement>,
 }
 
-/// What a person agreed to when they enabled rules.
+/// A person's approval of enabled rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// The folders that the rules may touch.
@@ -69,7 +69,7 @@ pub struct Effect {
     pub action: Action,
     /// The action as shown to people: a restoration may delete or move.
     pub shown: Action,
-    /// What is changed; for a move, the destination.
+    /// The changed file; for a move, the destination.
     pub path: VaultPath,
     /// For a move, the source.
     pub from: Option<VaultPath>,
@@ -80,7 +80,7 @@ pub struct Effect {
     pub bytes: u64,
     /// Number of those bytes that differ from the old text.
     pub changed: u64,
-    /// Whether it restores what was deleted permanently.
+    /// Whether it restores a permanently deleted file.
     pub was_gone: bool,
     /// Active content in the new text that was not in the old.
     pub active: Vec<Find>,

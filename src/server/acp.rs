@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(value["content"][0]["type"], "diff", "{value}");
         assert_eq!(value["content"][0]["newText"], "1\n2\nthree\n");
         assert_eq!(value["locations"], json!([{ "path": "/v/a.md", "line": 3 }]));
-        // What is too long is told as text.
+        // A text that is too long for a diff is sent as text.
         let value = of_update(&update(file(None)));
         assert_eq!(value["content"][0]["content"]["text"], "done", "{value}");
     }

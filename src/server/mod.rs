@@ -84,7 +84,7 @@ pub enum ServerError {
     Random(getrandom::Error),
 }
 
-/// What a server gives access to.
+/// The services that a server gives access to.
 pub struct Backend {
     pub vault: String,
     pub methods: Methods,
@@ -101,7 +101,7 @@ pub struct Server {
 
 /// The state that all connections share.
 pub struct Shared {
-    /// The current settings. A connection keeps those it started with, since it was told them.
+    /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
     /// The current settings of MCP clients.
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,

@@ -37,7 +37,7 @@ const MAX_CALLER_CHARS: usize = 60;
 /// The state of one client's session.
 pub struct Session {
     shared: Arc<Shared>,
-    /// The settings that the client was told, valid for the whole connection.
+    /// The settings sent at `initialize`, valid for the whole connection.
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     calls: Calls,

@@ -1,4 +1,4 @@
-//! An event in a conversation, as clients are told of it.
+//! Events of a conversation, as sent to clients.
 
 use crate::protocol::envelope;
 use crate::protocol::session::{

@@ -31,7 +31,7 @@ use crate::protocol::session::{SessionCancelParams, SessionUpdateParams};
 use crate::protocol::tools::ToolsCallParams;
 use crate::vault::Cancel;
 
-/// Who may call a method.
+/// The callers of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// Every client with a token. ACP clients can call only ACP's own methods.
@@ -103,13 +103,13 @@ pub struct ServerState {
 }
 
 impl Context {
-    /// What kind of caller the client is.
+    /// The client's kind of caller.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.client.scope
     }
 
-    /// What happens in the vault, and where it is published.
+    /// The events of the vault.
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.shared.events
@@ -397,7 +397,7 @@ impl Methods {
     }
 }
 
-/// What writes the result of a handler.
+/// The writer of a handler's result.
 fn written<S, P>(services: &Arc<S>, params: P, handler: Handler<S, P>) -> Write
 where
     S: Send + Sync + 'static,

@@ -56,7 +56,7 @@ pub enum TokenError {
     /// A file operation failed.
     #[error("could not {doing} `{path}`")]
     Io {
-        /// What was being done.
+        /// The failed action.
         doing: &'static str,
         path: PathBuf,
         source: io::Error,
@@ -64,7 +64,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// What to do about it.
+    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -1,4 +1,4 @@
-//! Rules that a person enabled, and what they changed.
+//! Rules that a person enabled, and their changes.
 
 use rusqlite::params;
 
@@ -46,7 +46,7 @@ pub struct EnabledRule {
     pub waiting: Option<i64>,
 }
 
-/// What an enabled rule did to one file.
+/// The change of one file by an enabled rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleHit {
     pub rule: i64,
@@ -62,7 +62,7 @@ pub struct RuleHit {
     pub left_at: String,
     /// The file's revision before the change; empty if it was not read.
     pub revision: String,
-    /// What the rule did and why, as JSON.
+    /// The rule's actions and reasons, as JSON.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! Jobs: plans that are applied. The journal records what was done; these rows, what was to be done.
+//! Jobs: plans that are applied. The journal records completed changes; these rows record the planned ones.
 
 use rusqlite::params;
 
@@ -133,12 +133,6 @@ impl Jobs {
     pub fn list(&self) -> Result<Vec<JobRow>, StoreError> {
         self.0.all(&format!("SELECT {COLUMNS} FROM job ORDER BY id DESC"), [], read)
     }
-
-    /// The newest job of this plan in this state.
-    pub fn of_plan(&self, plan: i64, state: &str) -> Result<Option<i64>, StoreError> {
-        let query = "SELECT id FROM job WHERE plan = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1";
-        self.0.first(query, params![plan, state], |row| Ok(row.get(0)?))
-    }
 }
 
 #[cfg(test)]
@@ -158,8 +152,6 @@ mod tests {
         (last.state, last.ended) = ("interrupted".to_owned(), Some(7));
         jobs.update(&last).unwrap();
         assert_eq!(jobs.get(ids[3]).unwrap().unwrap(), last);
-        assert_eq!(jobs.of_plan(4, "interrupted").unwrap(), Some(ids[3]));
-        assert_eq!(jobs.of_plan(4, "running").unwrap(), None);
         jobs.delete(ids[3]).unwrap();
         assert_eq!(jobs.begin(&row(5), 3).unwrap(), ids[3], "its number is free again");
         jobs.delete(jobs.begin(&row(6), 1).unwrap()).unwrap();

@@ -9,7 +9,7 @@ use super::error::StoreError;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DelayedLimit {
     pub effective: u32,
-    /// What the settings said when they were read last.
+    /// The limit in the settings when they were last read.
     pub requested: u32,
     /// Since when they have requested this limit or a smaller one.
     pub since: i64,

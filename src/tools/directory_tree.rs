@@ -19,7 +19,7 @@ pub(super) struct DirectoryTree;
 const MAX_ENTRIES: usize = 5_000;
 const MAX_DEPTH: usize = 64;
 
-/// Bytes of paths in one answer: with what stands around them it stays below the megabyte that a
+/// Bytes of paths in one answer: with the text around them it stays below the megabyte that a
 /// message can have.
 const MAX_PATH_BYTES: usize = 300 << 10;
 
@@ -48,7 +48,7 @@ pub struct Input {
 pub struct Output {
     /// The folder shown.
     path: String,
-    /// Its entries, each folder followed by what is in it.
+    /// Its entries, each folder followed by its content.
     entries: Vec<Node>,
     /// Entries below the folder that are not shown, those excluded not counted.
     omitted: usize,
@@ -190,7 +190,7 @@ fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> 
         true => "/".to_owned(),
         false => format!("{folder}/"),
     }];
-    // A folder's rest is told after the last entry that is shown in it.
+    // The number of omitted entries follows the last entry shown of a folder.
     let mut pending: Vec<(usize, usize)> = vec![(1, at_top)];
     for node in entries {
         flush(&mut lines, &mut pending, node.depth);

@@ -1,10 +1,9 @@
 //! Structured results as JSON text, serialized once by the tool without an intermediate value.
 //!
-//! What is written stands in the order of the keys' letters, in every object: what an answer says is
-//! the same text whatever order a type declares its fields in. So the members of an object are
-//! written as they come, it is noted where each begins, and those that are out of order change places
-//! in the text afterwards, the inner objects first. A type that declares its fields in that order
-//! costs nothing.
+//! The keys of every object are written in alphabetical order, so that an answer's text does not depend on the order in
+//! which a type declares its fields. The members of an object are written as they come, with the position of each;
+//! those out of order are moved in the text afterwards, inner objects first. A type that declares its fields in
+//! alphabetical order costs nothing.
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -12,7 +12,7 @@ use crate::note::markdown;
 pub(super) struct GetProperties;
 
 /// Reads the properties (the YAML frontmatter) of a note, in their order, with values as JSON.
-/// Where the YAML is not valid it says so; the note can be read all the same.
+/// Invalid YAML is reported; the note stays readable.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

@@ -49,7 +49,7 @@ pub struct Input {
     dry_run: bool,
 }
 
-/// What was linked.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The note asked about.

@@ -43,7 +43,7 @@ pub(super) fn refuse_cut(path: &VaultPath, old: &Text<'_>, new: &str) -> Result<
     ))
 }
 
-/// The first line of `old` of which `new` has only the shown part.
+/// The first line of `old` that `new` has only as far as it was shown.
 fn first_cut(old: &Text<'_>, new: &str) -> Option<usize> {
     let new: HashSet<&str> = new.lines().filter(|line| line.len() >= MAX_CHARACTERS).collect();
     if new.is_empty() {

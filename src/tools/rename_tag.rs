@@ -42,7 +42,7 @@ pub struct Input {
     dry_run: bool,
 }
 
-/// What was renamed.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The tag as it was, without `#`.
@@ -51,7 +51,7 @@ pub struct Output {
     to: String,
     /// Tags that were renamed, nested ones included.
     tags: usize,
-    /// Those of them in `tags` properties.
+    /// The number of these in `tags` properties.
     in_properties: usize,
     /// Tags taken out of properties that had the new one already.
     dropped: usize,
@@ -89,7 +89,7 @@ pub struct Skipped {
     reason: String,
 }
 
-/// What is to be done, and how much it is.
+/// The planned changes.
 #[derive(Default)]
 struct Plan {
     changes: Vec<Change>,

@@ -27,10 +27,10 @@ const HINT_MILLISECONDS: u64 = 500;
 /// Bytes of excerpts in one answer.
 const MAX_TEXT: usize = 200 << 10;
 
-/// Searches the text of notes with a regular expression, line by line, the newest notes first, and
-/// shows the matching lines with the lines around them. Without a capital in the pattern case does
-/// not matter. Searches Markdown notes unless `file_pattern` says otherwise. Says what was left out, and
-/// how many lines match in how many files in all; with `output_mode` `count` however long that takes.
+/// Searches the text of notes with a regular expression, line by line, the newest notes first, and shows the matching
+/// lines with the lines around them. A pattern without capitals ignores case. Searches Markdown notes unless
+/// `file_pattern` says otherwise. Says what was left out, and how many lines match in how many files in all; with
+/// `output_mode` `count` however long that takes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -41,7 +41,7 @@ pub struct Input {
     /// depth. Left out: Markdown notes.
     #[serde(default)]
     file_pattern: Option<String>,
-    /// Only below this folder, or only this file, of whatever kind.
+    /// Only below this folder, or only this file of any type.
     #[serde(default)]
     path: String,
     /// Whether to ignore case. Left out: ignored unless the pattern has a capital.
@@ -56,7 +56,7 @@ pub struct Input {
     /// Lines shown after each match, in place of `context_lines`.
     #[serde(default)]
     context_after: Option<usize>,
-    /// What to answer with.
+    /// The form of the answer.
     #[serde(default)]
     output_mode: OutputMode,
     /// How many files at most, 1 to 1,000. Left out: 10.
@@ -67,7 +67,7 @@ pub struct Input {
     max_matches: usize,
 }
 
-/// What a search answers with.
+/// The form of a search's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum OutputMode {
@@ -80,7 +80,7 @@ enum OutputMode {
     Count,
 }
 
-/// What was found.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The files, the newest first.
@@ -195,7 +195,7 @@ impl Tool for SearchFiles {
     }
 }
 
-/// What there is in all, shown or not.
+/// All matches, shown or not.
 struct Totals {
     files: usize,
     matches: Option<u64>,
@@ -214,8 +214,8 @@ impl Totals {
     }
 }
 
-/// A pattern that finds what was not found for the way it is written. `rg` would find nothing either, so
-/// it is only told.
+/// A spelling of the pattern that would match although this one does not. `rg` would find nothing either, so it is only
+/// suggested.
 fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Option<String> {
     if !results.files.is_empty() || results.timed_out {
         return None;
@@ -335,7 +335,7 @@ fn excerpts(file: &FileMatches) -> String {
     text
 }
 
-/// What was found and what was left out, in one line.
+/// The numbers of matches shown and left out, in one line.
 fn summary(input: &Input, results: &Results, totals: &Totals, whole: usize) -> String {
     let mut parts = Vec::new();
     let files = results.files.len();

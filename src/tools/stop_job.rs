@@ -16,8 +16,7 @@ pub struct StoppedJob {
     pub change_set: Option<u64>,
 }
 
-/// Stops a running job before its next piece, whoever began it. What is done stays. Waits for its end for as long as
-/// `limit`.
+/// Stops a running job of any caller before its next piece. Applied pieces stay. Waits for its end, at most `limit`.
 ///
 /// # Errors
 /// `not_found`; `wrong_state`: it does not run.

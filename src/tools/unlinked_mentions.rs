@@ -57,13 +57,13 @@ pub struct MentionData {
     path: String,
     /// Its line, from 1.
     line: usize,
-    /// The name as it stands there.
+    /// The name as written in the text.
     text: String,
     /// The note that is named.
     target: String,
     /// The text around it.
     snippet: String,
-    /// The link that could stand there.
+    /// The link that would replace it.
     link: String,
 }
 

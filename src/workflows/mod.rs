@@ -70,7 +70,7 @@ pub struct Resume {
     pub run: i64,
     pub confirmed: bool,
     /// Answers by step: `ask`, or `ask[2]` for the third element of `for_each`. For a change that waits for approval:
-    /// `yes`, which covers exactly what was shown, or `no`.
+    /// `yes`, which covers exactly the changes shown, or `no`.
     pub answers: BTreeMap<String, String>,
 }
 
@@ -90,10 +90,10 @@ pub enum WorkflowError {
     #[error("run {run} is {state}, so there is nothing to resume")]
     WrongState { run: i64, state: String },
     /// The run is already active.
-    #[error("run {0} is at work")]
+    #[error("run {0} is running")]
     AtWork(i64),
     /// Too many runs are active.
-    #[error("{MOST_AT_A_TIME} workflows are at work already")]
+    #[error("{MOST_AT_A_TIME} workflows are running already")]
     TooMany,
     /// The record of the run could not be written or read.
     #[error(transparent)]
@@ -101,7 +101,7 @@ pub enum WorkflowError {
 }
 
 impl WorkflowError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Invalid { found, .. } => found.first().and_then(|first| first.hint.clone()),
@@ -306,9 +306,6 @@ impl Workflows {
 
     /// The last runs, newest first, with their waiting steps. Runs that were active when the process ended are
     /// interrupted.
-    ///
-    /// # Errors
-    /// [`WorkflowError::Store`].
     pub fn list(&self, limit: u32) -> Result<Vec<(WorkflowRun, Vec<String>)>, WorkflowError> {
         list(&self.0.rows, limit, &|run| self.at_work().contains(&run))
     }
@@ -387,9 +384,6 @@ impl Drop for PlaceTaken<'_> {
 }
 
 /// The last runs of a store, newest first, with their waiting steps.
-///
-/// # Errors
-/// [`WorkflowError::Store`].
 pub fn list(
     rows: &WorkflowRows,
     limit: u32,

@@ -64,14 +64,14 @@ fn one_vault(seed: u64, tally: &Tally, acknowledged: &AtomicU64) -> Result<(), S
     Ok(())
 }
 
-/// What was acknowledged before the daemon died.
+/// The changes acknowledged before the daemon died.
 struct Acknowledged {
     before: Tree,
     /// Changes of the model's client that were acknowledged.
     done: u64,
     /// Writes of the second client that were.
     second: u64,
-    /// What its texts begin with.
+    /// The prefix of its texts.
     kill: u64,
 }
 
@@ -146,7 +146,7 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Option<Value> {
     Some(client.call_if_there("tools/call", params)?["result"].take())
 }
 
-/// What the model's client works on.
+/// The part of the vault that the model's client works on.
 fn own(tree: &Tree) -> Tree {
     let mut tree = tree.clone();
     tree.retain(|path, _| !Path::new(path).starts_with(SECOND));

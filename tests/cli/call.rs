@@ -131,7 +131,7 @@ fn a_direct_change_respects_a_running_daemon() {
 }
 
 #[test]
-fn what_took_over_the_port_is_told_nothing() {
+fn a_program_that_took_over_the_port_gets_nothing() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let mut daemon = home.serve(&vault);
@@ -221,7 +221,7 @@ fn what_passes_everything_on_to_the_daemon_learns_nothing_of_use() {
 }
 
 #[test]
-fn the_flag_for_the_direct_way_may_stand_before_the_tool() {
+fn the_direct_flag_may_precede_the_tool() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let _daemon = home.serve(&vault);
@@ -279,7 +279,7 @@ fn what_a_tool_is_about_may_be_given_without_a_flag() {
 }
 
 #[test]
-fn mistakes_are_told_in_words_of_the_command_line() {
+fn errors_use_the_words_of_the_command_line() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments);

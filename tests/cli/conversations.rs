@@ -1,4 +1,4 @@
-//! `conversations` and `usage`, with a daemon and without, and what clients hear of it.
+//! `conversations` and `usage`, with a daemon and without, and the events that clients receive.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::client::client;
 use crate::door::Client;
 use crate::support::Home;
 
-/// Two conversations, as turns would have left them: one that ended and one that goes on.
+/// Two conversations as turns would have stored them: one that ended and one that is open.
 fn talk(state: &Path) {
     let clock = Arc::new(SystemClock::default());
     let open = Conversations::new(Store::at(state), Default::default(), clock);
@@ -41,7 +41,7 @@ fn talk(state: &Path) {
     assert_eq!(say("会议笔记在哪里", "`Meetings`"), ConversationId(2));
 }
 
-/// What a user sees; the same with a daemon and without.
+/// The output for a user; the same with a daemon and without.
 fn look(home: &Home, vault: &Path) -> Vec<String> {
     let run = |arguments: &[&str]| home.run_in(vault, arguments);
     let mut said = Vec::new();
@@ -103,7 +103,10 @@ fn look(home: &Home, vault: &Path) -> Vec<String> {
     assert!(asked.stderr.contains("please sort my meeting notes"), "{asked:?}");
     run(&["conversations", "clear"]).expect(2);
     said.push(run(&["conversations", "end"]).expect(0).stdout);
-    assert_eq!(run(&["conversations", "end"]).expect(0).stdout, "no conversation goes on\n");
+    assert_eq!(
+        run(&["conversations", "end"]).expect(0).stdout,
+        "there is no current conversation\n"
+    );
     said.push(run(&["conversations", "end", "2"]).expect(0).stdout);
     said.push(run(&["conversations", "delete", "1", "--yes"]).expect(0).stdout);
     run(&["conversations", "delete", "1", "--yes"]).expect(1);
@@ -138,7 +141,7 @@ fn only_the_one_that_the_next_message_goes_to_is_marked() {
 }
 
 #[test]
-fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
+fn conversations_are_shown_and_deleted_with_a_daemon_and_without() {
     let (alone, served) = (Home::new(), Home::new());
     let directly = {
         let vault = alone.vault("Notes");
@@ -176,7 +179,7 @@ fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
 }
 
 #[test]
-fn what_a_smaller_limit_lets_go_is_told_a_day_before() {
+fn deletions_by_a_smaller_limit_are_announced_a_day_before() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments).expect(0).stdout;
@@ -226,7 +229,7 @@ fn what_a_smaller_limit_lets_go_is_told_a_day_before() {
 }
 
 #[test]
-fn only_a_persons_own_program_sees_what_was_said() {
+fn only_a_persons_own_program_sees_conversations() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.run_in(&vault, &["conversations"]).expect(0);
@@ -247,7 +250,7 @@ fn only_a_persons_own_program_sees_what_was_said() {
 }
 
 #[test]
-fn a_conversation_is_told_again_to_who_loads_it() {
+fn a_loaded_conversation_is_replayed() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.run_in(&vault, &["conversations"]).expect(0);

@@ -93,13 +93,13 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
 fn the_daemon_leaks_nothing() {
     let home = Home::new();
     let vault = home.vault("Notes");
-    // Nothing may go to the desktop's trash of whoever runs this.
+    // No file may go to the desktop's trash of the user who runs this.
     std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
     let daemon = home.serve(&vault);
     let client = || client(&home, &vault, &daemon);
     let mut witness = client();
     let handles = count(daemon.pid(), "fd");
-    // Threads that are made once and kept, such as those that search, are there after one round.
+    // Threads that stay for later work, such as those that search, exist after one round.
     round(&mut witness, &vault, 0);
     let threads = count(daemon.pid(), "task");
     for number in 1..=10 {

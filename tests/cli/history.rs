@@ -71,7 +71,7 @@ fn evening(home: &Home, vault: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_was_done_is_shown_and_taken_back_with_a_daemon_and_without() {
+fn changes_are_shown_and_undone_with_a_daemon_and_without() {
     let home = Home::new();
     let (first, second) = (prepare(&home, "First"), prepare(&home, "Second"));
     let directly = evening(&home, &first);
@@ -117,7 +117,7 @@ fn written_since(home: &Home, vault: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_was_written_since_stays_with_a_daemon_and_without() {
+fn later_edits_stay_with_a_daemon_and_without() {
     let home = Home::new();
     let (first, second) = (prepare(&home, "First"), prepare(&home, "Second"));
     let directly = written_since(&home, &first);
@@ -126,7 +126,7 @@ fn what_was_written_since_stays_with_a_daemon_and_without() {
 }
 
 #[test]
-fn the_trash_is_emptied_only_of_what_is_named_or_old_and_only_on_a_word() {
+fn emptying_the_trash_needs_consent_and_names_or_age() {
     let home = Home::new();
     let vault = prepare(&home, "Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments);
@@ -145,7 +145,7 @@ fn the_trash_is_emptied_only_of_what_is_named_or_old_and_only_on_a_word() {
     assert_eq!((done["removed"].as_bool(), done["bytes"].as_u64()), (Some(true), Some(5)));
     assert!(!vault.join(".trash/a.md").exists());
     assert!(vault.join(".trash/b.md").exists());
-    // For good: nothing brings it back, and that is said.
+    // Permanent: nothing restores it, and the answer says so.
     let listed = run(&["trash", "list"]).expect(0).stdout;
     assert!(!listed.contains("a.md") && listed.contains("b.md"), "{listed}");
     run(&["restore", "a"]).expect(1);
@@ -194,7 +194,7 @@ fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn clients_hear_of_every_change_set_with_who_made_it() {
+fn clients_receive_every_change_set_with_its_author() {
     let home = Home::new();
     let vault = prepare(&home, "Notes");
     let daemon = home.serve(&vault);
@@ -214,10 +214,10 @@ fn clients_hear_of_every_change_set_with_who_made_it() {
     assert_eq!(told[0]["changes"][0]["path"], "Projects/My Note.md");
     assert_eq!(told[1]["undoes"], told[0]["id"].to_string());
     assert_eq!(told[1]["changes"][0]["action"], "restored");
-    // The whole listing agrees with what was told.
+    // The whole listing agrees with the events.
     let listed = client.call("tools/call", json!({ "name": "list_changes", "arguments": {} }));
     assert_eq!(listed["result"]["structuredContent"]["change_sets"][1]["id"], told[0]["id"]);
-    // What removes for good is asked for by message, and no tool.
+    // Permanent removal is a protocol method, and no tool.
     let empty = client.call("_vault/trash/empty", json!({ "items": ["17.1"] }));
     assert_eq!(empty["error"]["data"]["kind"], "failed", "{empty}");
 }
@@ -242,7 +242,7 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
     let mut first = client();
     let sets: Vec<Value> = (0..10).map(|n| delete(&mut first, n)["change_set"].take()).collect();
     assert!(sets.iter().all(|set| *set == sets[0] && set.is_u64()), "{sets:?}");
-    // Each call tells what it did, and nothing that was told before.
+    // Each event has only the changes of its own call.
     let mut told: Vec<Value> = Vec::new();
     while told.len() < 10 {
         let message = hears.read();
@@ -302,7 +302,7 @@ fn a_long_history_is_gone_through_in_the_commands_own_words() {
     let rest =
         "    and 31 changes more; `steward log --change-set 3 --first-change 101` shows them\n";
     assert!(undone.contains(rest), "{undone}");
-    // What stands in a note is no word of the steward's.
+    // Text in a note does not count as the steward's own hint.
     run(&["call", "delete", "--path", "Budget"]).expect(0);
     let told = run(&["log", "--diff", "-n", "1"]).expect(0).stdout;
     assert!(told.contains("-[older ones with before: 1]"), "{told}");

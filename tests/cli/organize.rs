@@ -83,7 +83,7 @@ fn rules_are_planned_looked_at_applied_and_taken_back() {
     );
 }
 
-/// The journal joins what is changed in one turn, a job's pieces too, and clients name their turns themselves.
+/// The journal joins the changes of one turn, a job's pieces too, and clients name their own turns.
 #[test]
 fn no_clients_turn_joins_a_job_or_a_conversation() {
     let home = Home::new();
@@ -113,8 +113,8 @@ fn no_clients_turn_joins_a_job_or_a_conversation() {
     assert!(vault.join("Inbox/c.md").exists() && vault.join("after 0.md").exists());
 }
 
-/// Killed with the power of the system, between two pieces: what was done stays done and is known, the rest is
-/// resumed, and all of it is taken back at once.
+/// Killed between two pieces: completed pieces stay and are recorded, the rest is resumed, and all of it can be undone
+/// at once.
 #[test]
 fn a_job_that_is_killed_is_interrupted_resumed_and_taken_back_whole() {
     const NOTES: usize = 400;
@@ -249,7 +249,7 @@ fn what_rules_with_once_took_is_listed_and_forgotten() {
 }
 
 #[test]
-fn a_running_job_is_stopped_by_another_client_and_says_what_is_done() {
+fn another_client_stops_a_running_job_which_reports_its_progress() {
     const NOTES: usize = 400;
     let home = Home::new();
     home.write_config("[organize]\natomic_items = 2\n");

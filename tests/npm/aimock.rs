@@ -1,8 +1,8 @@
 //! The agent against a model's server that this project did not write: `@copilotkit/aimock` from npm,
 //! which speaks each vendor's language as its own authors read the vendor's documents.
 //!
-//! What is scripted there is one work of four rounds: a search, a read, an edit, a question that
-//! another client answers.
+//! The script is one task of four rounds: a search, a read, an edit, a question that another client
+//! answers.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -66,8 +66,8 @@ impl Drop for Aimock {
     }
 }
 
-/// What the model does, round by round; one thing in each, since what counts as a round is not the
-/// same in every language.
+/// The model's steps, round by round; one in each, since the vendors' formats count rounds
+/// differently.
 fn answers() -> Value {
     let call = |turn: u32, tool: &str, arguments: Value| {
         let call = json!({"name": tool, "arguments": arguments.to_string()});

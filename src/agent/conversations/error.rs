@@ -13,15 +13,15 @@ pub enum ConversationError {
     NoMessage { id: ConversationId, item: ItemNumber },
     #[error("conversation {id} has no branch {branch}")]
     NoBranch { id: ConversationId, branch: BranchId },
-    #[error("a turn is at work in conversation {id}")]
+    #[error("a turn is running in conversation {id}")]
     TurnRuns { id: ConversationId },
-    /// Storing or reading failed.
+    /// The store could not be read or written; any method can return this.
     #[error("the conversations cannot be kept or read: {0}")]
     Store(#[source] StoreError),
 }
 
 impl ConversationError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NotFound { .. } => "`steward conversations list` shows what there is".to_owned(),

@@ -34,7 +34,7 @@ pub enum Event {
     Asks {
         /// The call's id.
         call: String,
-        /// What the call does, for people.
+        /// The call's description, for people.
         title: String,
     },
     /// A person decided about a call, or the question expired.
@@ -164,7 +164,7 @@ pub enum Show {
         /// The text to append.
         delta: String,
     },
-    /// Discard what was shown under this id.
+    /// Discard the text shown under this id.
     Discard {
         id: String,
     },

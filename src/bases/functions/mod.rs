@@ -222,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// What Obsidian's manual lists, counted by receiver, and what is ours.
+    /// The number of functions in Obsidian's manual and of our own, by receiver.
     #[test]
     fn the_table_has_all_of_the_manual() {
         let mut counted: BTreeMap<String, (usize, usize)> = BTreeMap::new();

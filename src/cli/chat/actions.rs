@@ -55,7 +55,7 @@ pub async fn perform(
                     let words = format!("conversation {} has ended", safe::line(&id));
                     talk.view.tell(Style::DIM, &words)
                 }
-                None => talk.view.tell(Style::DIM, "no conversation goes on"),
+                None => talk.view.tell(Style::DIM, "there is no current conversation"),
             }
         }
         Command::Undo => undo(talk).await,
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_is_said_in_a_line() {
+    fn usage_is_one_line() {
         let used = UsageInfo {
             requests: 3,
             input: 1000,

@@ -32,7 +32,7 @@ pub async fn run(
             () = stop.next() => {
                 // Before the turn has begun, only this program can be stopped.
                 let Some(conversation) = &shown else {
-                    let hint = "the message may have been heard all the same";
+                    let hint = "the message may have been delivered nevertheless";
                     return Err(Failure::other("cancelled", "the wait was given up", hint));
                 };
                 let _ = link.cancel(conversation).await;

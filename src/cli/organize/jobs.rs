@@ -110,7 +110,7 @@ pub fn apply(
     done(session, given, output)
 }
 
-/// Stops a running job, whoever began it.
+/// Stops a running job of any caller.
 ///
 /// # Errors
 /// No daemon runs; there is no such job, or it does not run.
@@ -123,7 +123,7 @@ pub fn stop(
     let job = arguments.job;
     let Some(stopped) = reach::ask(session, &root, &OrganizeStopParams { job })? else {
         let message = "no daemon runs for this vault, so that no other program's job does";
-        let hint = "`steward organize jobs` lists the jobs, and where each stands";
+        let hint = "`steward organize jobs` lists the jobs with their states";
         return Err(Failure::other("no_daemon", message, hint));
     };
     let done = format!("{} of {} items are done", stopped.done, stopped.total);

@@ -64,7 +64,7 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoHome => format!("set {}", customs::VARIABLES),

@@ -79,7 +79,7 @@ fn object(key: &str, value: Value) -> Value {
 fn only<'a>(members: &'a [Member], name: &str) -> Result<Option<&'a Member>, String> {
     let mut found = members.iter().filter(|member| member.name == name);
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(format!("`{name}` stands in it twice")),
+        (_, Some(_)) => Err(format!("it has `{name}` twice")),
         (found, None) => Ok(found),
     }
 }
@@ -222,7 +222,7 @@ impl Reader<'_> {
     fn wrong(&self) -> String {
         let before = &self.text[..self.at.min(self.text.len())];
         let line = before.matches('\n').count() + 1;
-        format!("it is no JSON at line {line}")
+        format!("it is not JSON at line {line}")
     }
 
     fn takes(&mut self, sign: char) -> bool {

@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::dictionary::Dictionary;
 use super::words;
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
-use crate::index::fresh::Keeper;
 use crate::index::sealed::{Fields, put};
+use crate::index::synced::RecordTable;
 use crate::note::chunks::{self, Chunk};
 use crate::note::link::LinkKind;
 use crate::note::markdown;
@@ -205,7 +205,7 @@ fn write_places(to: &mut Vec<u8>, called: u8, chunks: &[(u16, u8)]) {
     }
 }
 
-impl Keeper for Table {
+impl RecordTable for Table {
     type Record = Note;
     type Read = Read;
 

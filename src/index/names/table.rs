@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::likeness::{Bag, letters};
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
-use crate::index::fresh::Keeper;
+use crate::index::synced::RecordTable;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{markdown, spoken};
@@ -230,7 +230,7 @@ impl Table {
         known.filter(|known| known.labels.names().any(&mut is_so)).collect()
     }
 
-    /// The files with an alias of these words and others behind them; the last word may be the beginning of one.
+    /// The files with an alias that begins with these words; the last word may be incomplete.
     pub fn with_begun_alias(&self, words: &[String]) -> Vec<&Known> {
         let Some((last, whole)) = words.split_last() else { return Vec::new() };
         let text = |number: &u32| &*self.words.get(*number).text;
@@ -373,7 +373,7 @@ impl Table {
     }
 }
 
-impl Keeper for Table {
+impl RecordTable for Table {
     type Record = Known;
     type Read = Read;
 

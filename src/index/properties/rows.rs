@@ -8,7 +8,7 @@ use super::interned::{Run, Runs, Spellings, Values, small};
 use super::reading::{self, Read};
 use crate::bases::typed::{Assigned, Typed};
 use crate::index::changes::Stamp;
-use crate::index::fresh::Keeper;
+use crate::index::synced::RecordTable;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::tag;
@@ -251,7 +251,7 @@ impl Table {
     }
 }
 
-impl Keeper for Table {
+impl RecordTable for Table {
     type Record = Row;
     type Read = Read;
 

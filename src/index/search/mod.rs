@@ -56,7 +56,7 @@ pub(in crate::index) const COUNTED: usize = 100;
 /// Maximum length of a line in memory, in bytes; a file with a longer one is skipped and counted.
 const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// What a search returns.
+/// The form of a search's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Content,

@@ -146,7 +146,7 @@ impl EditError {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotText(_) | Self::Nul | Self::Unchanged => return None,

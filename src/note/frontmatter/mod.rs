@@ -40,7 +40,7 @@ pub struct Property {
     pub items: Vec<Range<usize>>,
 }
 
-/// Why a block's properties cannot be read. The note's body is readable all the same.
+/// Why a block's properties cannot be read. The note's body stays readable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrontmatterError {
     /// The block is not valid YAML.

@@ -43,7 +43,7 @@ pub struct BlockId {
 }
 
 /// A block of the body: a paragraph, a list item without the items below it, a heading, a table,
-/// code, or whatever else stands apart.
+/// code, or any other separate block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// Its lines, with the marks before them, without the last line's end.

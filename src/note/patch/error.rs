@@ -10,7 +10,7 @@ pub enum PatchError {
     /// Over [`super::MAX_PATCH_BYTES`].
     #[error("the patch has {bytes} bytes; it can have {max}", max = super::MAX_PATCH_BYTES)]
     TooLarge { bytes: usize },
-    /// More lines than are kept in memory.
+    /// More lines than the limit in memory.
     #[error("the patch has more than {max} lines")]
     TooManyLines { max: usize },
     #[error("the patch names no file: it has no `--- ` line with a `+++ ` line after it")]
@@ -20,7 +20,7 @@ pub enum PatchError {
         /// The line that opens it.
         found: String,
     },
-    /// A line that cannot stand where it stands.
+    /// A line that is invalid at its place.
     #[error("line {line} of the patch is malformed: {reason}: `{text}`")]
     Malformed {
         line: usize,
@@ -45,7 +45,7 @@ pub enum PatchError {
         /// The file, as the header names it.
         path: String,
     },
-    /// Two headers for one file: which comes first would decide what is there.
+    /// Two headers for one file: the result would depend on their order.
     #[error("the patch names `{path}` twice")]
     Twice {
         /// The file, as the header names it.
@@ -59,7 +59,7 @@ pub enum PatchError {
         /// Which hunk of the file, from 1.
         hunk: usize,
         lines: &'static str,
-        /// What happens to the file.
+        /// The action on the file.
         action: &'static str,
     },
     /// A file to create that is there.
@@ -110,7 +110,7 @@ pub enum PatchError {
         /// The one place, beyond the drift allowed, where the lines are.
         elsewhere: Option<usize>,
     },
-    /// The old lines go on beyond the end of the file.
+    /// The old lines continue beyond the end of the file.
     #[error(
         "hunk {hunk} for `{path}` reaches beyond the end of the file, which has {lines} lines: \
          `{expected}` is not there"
@@ -141,7 +141,7 @@ pub enum PatchError {
         /// Which hunk of the file, from 1.
         hunk: usize,
     },
-    /// The hunk changes what the one before changed, or comes before it.
+    /// The hunk overlaps the one before, or precedes it.
     #[error("hunk {hunk} for `{path}` overlaps the hunk before it or comes before it")]
     Overlaps {
         /// The file, as the header names it.
@@ -178,7 +178,7 @@ impl PatchError {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::TooLarge { .. } | Self::TooManyLines { .. } => "split the patch by file",

@@ -14,7 +14,7 @@ pub(super) fn is_form(pairs: &[(Node, Node)]) -> bool {
 }
 
 impl Reader<'_> {
-    /// The keys of a rule in this form; where its condition stands.
+    /// Reads the keys of a rule in this form; returns the position of its condition.
     pub(super) fn classic_form(&mut self, pairs: &[(Node, Node)], rule: &mut Rule) -> Option<Node> {
         let mut condition = None;
         for (key, value) in pairs {

@@ -286,7 +286,7 @@ impl Reader<'_> {
         Some((rule, Written { text: Arc::default(), name: name_at, when, mentions }))
     }
 
-    /// The keys of a rule; where its condition stands.
+    /// Reads the keys of a rule; returns its condition.
     fn keys(&mut self, pairs: &[(Node, Node)], rule: &mut Rule) -> Option<Node> {
         let mut when = None;
         for (key, value) in pairs {

@@ -80,7 +80,7 @@ pub enum Does {
     },
 }
 
-/// What happens to other steps when a step fails.
+/// The effect of a failed step on other steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
     /// No other step begins.

@@ -1,5 +1,5 @@
-//! What the expressions of a workflow give. They are those of bases, over `inputs`, `steps` and `item` in place of a
-//! note's properties.
+//! The values of a workflow's expressions: expressions of Bases, with `inputs`, `steps` and `item` in place of a note's
+//! properties.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ pub const NAMES: [&str; 3] = ["inputs", "steps", "item"];
 /// The one row that expressions are evaluated for.
 const ROW: FileId = FileId(0);
 
-/// What expressions are evaluated over.
+/// The names that expressions can read.
 pub struct Values<'a> {
-    /// What the workflow was started with.
+    /// The inputs of the run.
     pub inputs: Value,
     /// By step: `data`, `text`, `state`, `error`.
     pub steps: Value,
     /// The element of `for_each`.
     pub item: Value,
-    /// What `now()` gives: milliseconds since 1970.
+    /// The value of `now()`: milliseconds since 1970.
     pub now: i64,
     pub zone: &'a dyn Zone,
 }
@@ -51,8 +51,8 @@ impl Values<'_> {
         }
     }
 
-    /// A value with its templates filled in. A text that is one expression alone keeps the type of what it gives; where
-    /// that is null the key is left out, so that an argument may be left to its default.
+    /// Fills in the templates of a value. A text that consists of one expression keeps the type of its value; where
+    /// that is null the key is omitted, so that an argument gets its default.
     ///
     /// # Errors
     /// An expression without a value, or one that gives null within a text.

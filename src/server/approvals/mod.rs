@@ -95,7 +95,7 @@ struct PendingRequest {
     expiry: Duration,
     /// The calls that wait for its answer.
     calls: Vec<(u64, oneshot::Sender<Answer>)>,
-    /// What remains to be done for the call that made it, once that is over.
+    /// Work that is left for the call that made the request, once the request is over.
     left: Option<Left>,
     /// Ends the request, while no client shows it.
     expires: Option<Expiry>,
@@ -461,7 +461,7 @@ struct WaitingCall {
     approvals: Approvals,
     number: i64,
     call: u64,
-    /// Of the call that made the request.
+    /// Work that is left for the call that made the request.
     left: Option<Left>,
 }
 

@@ -42,22 +42,22 @@ pub struct ListOutput {
 /// A prompt.
 #[derive(Serialize, JsonSchema)]
 pub struct Prompt {
-    /// What clients call it.
+    /// Its name for clients.
     name: String,
     /// For people.
     title: String,
-    /// What it brings into the conversation.
+    /// The content that it adds to the conversation.
     description: String,
-    /// What it can be given.
+    /// Its arguments.
     arguments: Vec<PromptArgument>,
 }
 
 /// Something that a prompt can be given.
 #[derive(Serialize, JsonSchema)]
 pub struct PromptArgument {
-    /// What clients call it.
+    /// Its name for clients.
     name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     description: &'static str,
     /// Whether there is no prompt without it.
     required: bool,
@@ -74,7 +74,7 @@ impl Tool for ListPrompts {
     fn run(context: &Context, _: ListInput) -> Result<Answer<ListOutput>, ToolError> {
         let argument = |name, description| PromptArgument { name, description, required: false };
         let date = || argument("date", "the day: `2026-11-24`, `yesterday`; left out: today");
-        let title = || argument("title", "what `{{title}}` stands for; left out: Untitled");
+        let title = || argument("title", "the value of `{{title}}`; left out: Untitled");
         let daily = Prompt {
             name: DAILY.to_owned(),
             title: "Daily note".to_owned(),
@@ -137,10 +137,10 @@ pub struct GetPrompt;
 pub struct GetInput {
     /// The prompt's name.
     name: String,
-    /// The day, as a date or as it is said. Left out: today.
+    /// The day, as a date or in words. Left out: today.
     #[serde(default)]
     date: Option<String>,
-    /// What `{{title}}` stands for in a template. Left out: Untitled.
+    /// The value of `{{title}}` in a template. Left out: Untitled.
     #[serde(default)]
     title: Option<String>,
 }
@@ -148,9 +148,9 @@ pub struct GetInput {
 /// A prompt that is filled.
 #[derive(Serialize, JsonSchema)]
 pub struct GetOutput {
-    /// What it is, for people.
+    /// Its description, for people.
     description: String,
-    /// What goes into the conversation.
+    /// The text for the conversation.
     text: String,
 }
 
@@ -163,7 +163,7 @@ impl Tool for GetPrompt {
     type Output = GetOutput;
 
     fn run(context: &Context, input: GetInput) -> Result<Answer<GetOutput>, ToolError> {
-        // Clients send an empty text for what somebody left blank.
+        // Clients send an empty text for a field that a person left blank.
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let time = day_asked(context, given(input.date).as_deref().unwrap_or("today"))?;
         let settings = context.vault.daily_notes()?;

@@ -83,15 +83,15 @@ pub struct Counted {
 /// A line of the tree.
 #[derive(Serialize, JsonSchema)]
 pub struct Line {
-    /// `folder`, `note`, `alike` (several whose names differ only in digits) or `more` (what is not named).
+    /// `folder`, `note`, `alike` (several whose names differ only in digits) or `more` (the rest of a folder).
     kind: &'static str,
     /// The path of the folder or note; of several alike, that of the first; of `more`, that of the folder.
     path: String,
     /// Its level, from 1.
     depth: usize,
-    /// The number of notes that it stands for.
+    /// The number of notes that it represents.
     notes: usize,
-    /// Whether the lines below say what is in it; else its notes are only counted here.
+    /// Whether the lines below list its content; else its notes are only counted here.
     open: bool,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Folder {
     pub all: usize,
     /// Other files in it and below.
     pub others: usize,
-    /// Of the notes in it and below.
+    /// Including the notes in all folders below.
     pub recent: usize,
     /// The newest change of a file in it or below, in nanoseconds since 1970.
     pub newest: Option<i64>,

@@ -38,8 +38,8 @@ const STAT: OFlags = READ;
 pub(in crate::vault) struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens a folder by its absolute path. Only here links are followed: the vault may lie behind
-    /// one.
+    /// Opens a folder by its absolute path. Only here links are followed: the vault's path may
+    /// contain one.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(fs::open(path, flags, Mode::empty())?))

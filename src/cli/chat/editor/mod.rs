@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_ends_with_a_mark_goes_on() {
+    fn a_line_with_a_final_backslash_continues() {
         assert!(goes_on("a\\") && goes_on("a\\\nb\\"));
         assert!(!goes_on("a") && !goes_on("C:\\\\") && !goes_on(""));
         assert_eq!(joined("a\\\nb"), "a\nb");

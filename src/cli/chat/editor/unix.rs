@@ -97,7 +97,7 @@ fn remember(editor: &mut rustyline::Editor<Assistant, FileHistory>, history: &Pa
     match private::check_file(history) {
         Ok(_) => {
             if let Err(error) = editor.load_history(history) {
-                tracing::debug!(%error, "could not read what was typed earlier");
+                tracing::debug!(%error, "could not read the earlier input");
             }
         }
         Err(private::NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}

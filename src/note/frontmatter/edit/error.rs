@@ -25,13 +25,13 @@ pub enum PropertyError {
     #[error("`{name}` cannot be changed by itself: {reason}")]
     Unsafe {
         name: String,
-        /// What would happen.
+        /// The consequence.
         reason: String,
     },
 }
 
 impl PropertyError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unreadable(_) | Self::Unclosed => {
