@@ -447,7 +447,7 @@ fn conversations(number: u64) -> String {
 
 /// The title, or the state of an untitled conversation.
 fn title<'a>(one: &'a ConversationInfo, current: Option<&str>) -> &'a str {
-    let unnamed = if current == Some(&one.session_id) { "(goes on)" } else { "(no title yet)" };
+    let unnamed = if current == Some(&one.session_id) { "(current)" } else { "(no title yet)" };
     one.title.as_deref().unwrap_or(unnamed)
 }
 

@@ -44,7 +44,7 @@ pub enum HostError {
     /// The client disconnected, or did not answer in time: it is not known whether the operation was done.
     #[error("`{client}` did not answer")]
     Unknown { client: String },
-    #[error("the request was given up")]
+    #[error("the request was cancelled")]
     Cancelled,
 }
 

@@ -323,7 +323,7 @@ impl<'a> Talk<'a> {
                         Err(Failure::no_model(safe::line(&words)))
                     }
                     StopReason::Cancelled => {
-                        let hint = "messages and changes up to then stay";
+                        let hint = "messages and changes until then are saved";
                         Err(Failure::other("cancelled", "the turn was stopped", hint))
                     }
                     StopReason::Refusal if !self.stays => Err(Failure::declined()),

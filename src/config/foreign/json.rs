@@ -53,7 +53,7 @@ fn put(text: &str, path: &[&str], value: &Value, loose: bool) -> Result<String, 
     for (depth, name) in path.iter().enumerate() {
         let members = place.members().ok_or_else(|| match depth {
             0 => "it holds no object".to_owned(),
-            depth => format!("`{}` is no object", path[depth - 1]),
+            depth => format!("`{}` is not an object", path[depth - 1]),
         })?;
         let below = &path[depth + 1..];
         match only(members, name)? {
