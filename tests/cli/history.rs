@@ -150,7 +150,7 @@ fn emptying_the_trash_needs_consent_and_names_or_age() {
     assert!(!listed.contains("a.md") && listed.contains("b.md"), "{listed}");
     run(&["restore", "a"]).expect(1);
     let undo = run(&["undo", "1"]).expect(1);
-    assert!(undo.stderr.contains("for good"), "{undo:?}");
+    assert!(undo.stderr.contains("permanently removed"), "{undo:?}");
     // Where another change has the text too, the answer says so; its number names it as well.
     let write = ["call", "write_file", "--path", "Secret.md", "--content", "my secret"];
     run(&write).expect(0);
