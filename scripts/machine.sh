@@ -1,4 +1,4 @@
-# What `.ci/run` and the scripts ask of the machine they run on. Read by them, run by none.
+# Requirements of `.ci/run` and the scripts on the machine. Sourced by them, not run itself.
 
 say() { printf '== %s\n' "$*"; }
 has() { command -v "$1" >/dev/null 2>&1; }

@@ -39,6 +39,8 @@ mod chat_http;
 #[cfg(target_os = "linux")]
 #[path = "cli/chat_terminal.rs"]
 mod chat_terminal;
+#[path = "cli/client.rs"]
+mod client;
 #[cfg(target_os = "linux")]
 #[path = "cli/confinement.rs"]
 mod confinement;

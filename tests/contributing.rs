@@ -1,12 +1,12 @@
-//! CONTRIBUTING, followed to the letter in a copy of the project: a tool, a protocol method and a
-//! setting are added by the steps that it names and no others, and what must pass is run there.
+//! Follows CONTRIBUTING in a copy of the project: adds a tool, a protocol method and a setting by
+//! exactly the steps that it names, and runs the required tests there.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the copy needs to be built and tested.
+/// The files that the copy needs to be built and tested.
 const PARTS: &[&str] = &[
     "Cargo.lock",
     "Cargo.toml",
@@ -112,7 +112,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A copy of the project beside its own build, and sharing what is built of other crates.
+/// A copy of the project in its own build folder, which reuses the compiled dependencies.
 struct Project(PathBuf);
 
 impl Project {
@@ -126,7 +126,7 @@ impl Project {
                 fs::copy(from, to).unwrap();
             });
         }
-        // Crates of others are as they are here; ours lies elsewhere and is built anew.
+        // Dependencies are linked from here; our crate has another path and is built anew.
         let is_theirs =
             |name: &str| !name.contains("vault_steward") && !name.contains("vault-steward");
         for part in ["deps", "build", ".fingerprint"] {

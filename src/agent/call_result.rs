@@ -28,7 +28,6 @@ pub struct CallResult {
 /// A file that a call changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// The path in the vault.
     pub path: String,
     /// The first line that differs, counted from 1.
     pub line: Option<u32>,

@@ -37,7 +37,6 @@ use crate::vault::Cancel;
 /// The extra time for the model's last words after a turn's time is over.
 const GRACE: Duration = Duration::from_secs(5 * 60);
 
-/// The outcome of a turn.
 pub(super) struct TurnResult {
     pub end: End,
     /// The inbox numbers of the messages delivered in this turn.
@@ -141,7 +140,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Loads the history and adds a notice of what is new.
+    /// Loads the history and adds a notice of changes.
     async fn load_context(&mut self) -> Result<(), MemoryError> {
         let (conversation, id, settings) = (self.conversation, self.id, Arc::clone(&self.settings));
         let scene =
@@ -216,7 +215,7 @@ impl Driver {
                         }
                     }
                     () = &mut deadline, if self.questions.is_empty() => {
-                        // After the grace period, whatever still runs is cut off.
+                        // After the grace period, running calls are cancelled.
                         deadline.as_mut().reset(Instant::now() + GRACE);
                         break Event::TimeIsUp;
                     }
@@ -532,7 +531,7 @@ fn broken(error: &MemoryError) -> End {
         MemoryError::Broken { hint, .. } => hint.clone(),
         MemoryError::NotFound { .. } => None,
     };
-    let words = format!("what is said cannot be kept: {error}");
+    let words = format!("the message cannot be stored: {error}");
     End { reason: Reason::Failed, words, cause: None, hint, unheard: Vec::new() }
 }
 

@@ -91,7 +91,7 @@ fn shown(change: &ShownChange) -> Value {
     })
 }
 
-/// What happened while a call was judged.
+/// Events during the judgement of a call.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub paths: Vec<String>,
@@ -322,7 +322,7 @@ impl Gate for Judge {
             let text = text.to_owned();
             reasons.push(Reason { layer: layers::APPROVAL, text, lasting: false, personal: false });
         }
-        // Hooks come first: a person is not asked for what their own rule refuses.
+        // Hooks run first: a person is not asked about a change that their own hook refuses.
         if self.agreed.is_none() {
             let shown = || self.asked(proposal, &reasons);
             let asked = self.calls.ask_before_change(&self.request, &effects, shown, &self.cancel);

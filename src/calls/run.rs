@@ -145,7 +145,7 @@ pub enum Progress {
 }
 
 impl Stopped {
-    /// What to do about it.
+    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

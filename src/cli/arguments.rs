@@ -143,7 +143,7 @@ pub enum Command {
     Mode(ModeArguments),
     /// Answer questions; list or revoke "always allow" answers
     Approvals(ApprovalsArguments),
-    /// List tool calls, with what was allowed and refused
+    /// List tool calls with their decisions
     Audit(AuditArguments),
     /// List, search, export and delete conversations
     Conversations(ConversationsArguments),
@@ -151,7 +151,7 @@ pub enum Command {
     Prompts(PromptsArguments),
     /// Voice messages: list, retry or discard
     Inbox(InboxArguments),
-    /// Show tokens used and what they cost
+    /// Show used tokens and their cost
     Usage(UsageArguments),
     /// List a note's links and backlinks, or check all links
     Links(LinksArguments),
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_hold_everywhere_may_stand_anywhere() {
+    fn global_flags_may_be_anywhere() {
         let read = |line: &str| {
             let arguments: Vec<OsString> = line.split(' ').map(Into::into).collect();
             Cli::read(&arguments).unwrap().global

@@ -391,7 +391,7 @@ mod tests {
     use crate::cli::arguments;
 
     #[test]
-    fn every_command_stands_in_one_group() {
+    fn every_command_is_in_one_group() {
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         let mut all = arguments::names();
         all.push("help".to_owned());

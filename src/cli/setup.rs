@@ -77,7 +77,7 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
     if let Some((provider, address, offered)) =
         client::runtime()?.block_on(found(session, settings))
     {
-        // It is asked where the settings say, by a daemon that may have been told nothing else.
+        // Requests go to the address in the settings; a running daemon may have older ones.
         let known = setup::provider(settings, provider).map_err(KeyError::from)?;
         if known.address.as_str() != address {
             let file = session.settings.file.display();

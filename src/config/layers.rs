@@ -29,7 +29,6 @@ pub struct Flags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     File,
-    /// An environment variable.
     Environment(&'static str),
     /// A command-line flag.
     Flag(&'static str),

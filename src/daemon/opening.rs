@@ -66,9 +66,9 @@ pub fn open(
     let opened = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
     check_mounted(&opened.0, state)?;
     let context = context(opened, folders::memory(root, state), config);
-    context.index.names.remember(state);
-    context.index.links.remember(state);
-    context.index.knowledge.remember(state);
+    context.index.names.load_saved(state);
+    context.index.links.load_saved(state);
+    context.index.knowledge.load_saved(state);
     Ok(context)
 }
 
@@ -110,8 +110,8 @@ pub(super) fn open_both(
 ) -> Result<(Context, Result<Prepared, StoreError>), StartError> {
     handles::raise_limit();
     let store = folders::memory(root, state);
-    // Both have ended when this does, whatever came of the vault: the state folder is nobody else's
-    // for as long as somebody is at work in it.
+    // The scope waits for both threads even if opening the vault fails: no other process may use
+    // the state folder while one of them works in it.
     let (opened, prepared) = std::thread::scope(|scope| {
         let opening = std::thread::Builder::new()
             .name("store".to_owned())

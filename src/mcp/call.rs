@@ -18,9 +18,7 @@ use crate::tools::{Answer, Definition, Facts, Image, Tier, ToolError};
 /// A call of a tool or lookup by a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The id for the answer.
     pub id: RequestId,
-    /// The era of the request.
     pub era: Era,
     /// The client's name, if the message has it.
     pub client: Option<String>,
@@ -36,7 +34,6 @@ pub struct Call {
     progress: Option<Value>,
 }
 
-/// What is called.
 #[derive(Debug, Clone, PartialEq)]
 enum What {
     Tool { changes: bool },

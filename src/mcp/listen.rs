@@ -48,9 +48,6 @@ pub enum Told {
 
 impl Listen {
     /// Parses the params of a subscription.
-    ///
-    /// # Errors
-    /// The params are invalid.
     pub(super) fn of(id: RequestId, params: &Map<String, Value>) -> Result<Self, Fault> {
         let Some(Value::Object(wanted)) = params.get("notifications") else {
             return Err(Fault::params("`notifications` must be an object"));

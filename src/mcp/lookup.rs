@@ -9,7 +9,6 @@ use super::uri;
 use crate::note::code::ErrorCode;
 use crate::tools::ToolError;
 
-/// The kind of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lookup {
     Resources,
@@ -26,9 +25,6 @@ pub(super) enum Lookup {
 pub(super) type Asked = (Lookup, Map<String, Value>);
 
 /// The lookup of a request with its arguments; `None` for other requests.
-///
-/// # Errors
-/// The params are invalid.
 pub(super) fn of(
     method: &str,
     params: &Map<String, Value>,

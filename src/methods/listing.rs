@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_hold_what_was_asked_for_and_together_all_of_it() {
+    fn pages_have_the_requested_size_and_together_everything() {
         let state = tempfile::tempdir().unwrap();
         let kept = kept(state.path(), 130);
         for (limit, most, first) in [
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_the_types_of_the_wire_write() {
+    fn the_output_equals_that_of_the_wire_types() {
         let state = tempfile::tempdir().unwrap();
         let kept = kept(state.path(), 24);
         let all = kept.list(&Order { limit: 100, ..Order::default() }).unwrap();

@@ -95,7 +95,6 @@ use crate::workflows::Workflows;
 
 /// The services that the handlers use.
 pub struct Services {
-    /// Calls the tools.
     pub calls: Calls,
     /// The agent, as clients use it.
     pub talk: Arc<Talk>,
@@ -107,7 +106,6 @@ pub struct Services {
     /// The messages that arrive by voice.
     pub voice: Arc<dyn Voice>,
     pub workflows: Workflows,
-    /// The confinement of the daemon.
     pub confinement: Confinement,
     /// The limits of the file system and the problems found at the start, for `status`.
     pub warnings: Vec<String>,
@@ -293,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_method_of_the_protocol_is_answered_and_who_may_call_it_is_said() {
+    fn each_method_has_a_handler_and_allowed_callers() {
         let names: BTreeSet<&str> = table().names().map(|(name, _)| name).collect();
         let opens = [InitializeParams::METHOD];
         assert_eq!(

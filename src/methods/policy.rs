@@ -1,4 +1,4 @@
-//! What may run and what ran, as clients see it: the mode, the permanent approvals, the audit.
+//! Policy and audit for clients: the mode, the permanent approvals, the audit log.
 
 use chrono::{Local, SecondsFormat, TimeZone};
 
@@ -75,9 +75,6 @@ pub fn may_change(calls: &Calls) -> Result<(), ErrorObject> {
 }
 
 /// Lists the permanent approvals, after revoking one if the params name it.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsResult, ErrorObject> {
     let revoked = match params.revoke {
         Some(id) => calls.revoke(id).map_err(|error| failed(&error))?,
@@ -158,9 +155,6 @@ pub(super) fn no_question(id: i64) -> ErrorObject {
 }
 
 /// The calls and the decisions on them.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult, ErrorObject> {
     let wanted = AuditFilter {
         tool: params.tool,

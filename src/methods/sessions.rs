@@ -316,8 +316,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Tells a client that has a conversation its commands, and anything that differs from what it
-    /// may expect.
+    /// Sends a client that loaded a conversation its commands, and warnings about unsupported
+    /// requests.
     fn greet(&self, session: &str, cwd: Option<&str>, servers: &[Value], context: &Context) {
         let command = |(name, description, hint, _): &(&str, &str, &str, &str)| json!({ "name": name, "description": description, "input": { "hint": hint } });
         let mut commands: Vec<Value> = COMMANDS.iter().map(command).collect();

@@ -150,8 +150,8 @@ impl Talk {
         Ok(SessionCloseResult {})
     }
 
-    /// Sends a message to the agent; resolves when the turn has ended. The message takes its place
-    /// in the order of these calls now, whether or not the future is awaited.
+    /// Sends a message to the agent; resolves when the turn has ended. The message is queued at
+    /// once, whether or not the future is awaited.
     pub fn prompt(
         &self,
         params: SessionPromptParams,

@@ -22,7 +22,7 @@ use crate::tools::{Names, Registry, ToolKind};
 /// Characters of a tool's answer that clients show as text; programs get all of it.
 pub(super) const SHOWN: usize = 20_000;
 
-/// What happened in a turn, in the protocol's words.
+/// An update of a turn as protocol messages.
 pub fn shown(turn: &str, what: Update, root: &Path) -> Vec<SessionTold> {
     let state = |state, queued: usize| SessionTold::State {
         state,

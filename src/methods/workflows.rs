@@ -185,9 +185,6 @@ fn begun(
 }
 
 /// The last runs.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn list(
     workflows: &Workflows,
     params: &WorkflowListParams,
@@ -196,9 +193,6 @@ pub fn list(
 }
 
 /// The last runs in a store, without a daemon.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn list_of(
     rows: &WorkflowRows,
     params: &WorkflowListParams,

@@ -20,7 +20,6 @@ pub struct About<'a> {
     pub name: &'a str,
     /// Its property `title`.
     pub title: Option<String>,
-    /// Its first heading.
     pub heading: Option<String>,
     /// Words that somebody proposes for its name, and who does. They replace its name, title and heading.
     pub proposed: Option<(String, String)>,
@@ -33,7 +32,6 @@ pub struct About<'a> {
 pub struct Suggestion {
     /// Without the extension.
     pub name: String,
-    /// The pattern of the name.
     pub pattern: Pattern,
     /// The sources of the name: `property title, date from property created`.
     pub reason: String,

@@ -1,4 +1,4 @@
-//! Decides whether a call may run, from what is requested, by whom, and what it would change.
+//! Decides whether a call may run, by its caller, its request and its changes.
 //!
 //! Pure: imports `note` only, does no I/O, and takes its clock from outside. `calls` applies it to the
 //! calls of all transports.

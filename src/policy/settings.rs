@@ -1,4 +1,4 @@
-//! Settings of what may run.
+//! Settings of permissions.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Mode {
     }
 }
 
-/// What a tool needs, and the maximum of a kind of caller; each includes those before it.
+/// The permission that a tool needs, and the maximum of a kind of caller; each includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -114,8 +114,8 @@ impl Switch {
     }
 }
 
-/// What may run; a section of the configuration file. The limit on notes that one turn may delete or move
-/// is in `[journal]`, which counts them.
+/// Permissions; a section of the configuration file. The limit on notes that one turn may delete or move is in
+/// `[journal]`, which counts them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {

@@ -149,7 +149,7 @@ fn the_rate_limit_is_by_tool_and_caller_and_refunded_for_calls_that_did_nothing(
     for _ in 0..10 {
         assert_eq!(refused(&policy, &wrong), Some("input"));
         assert_eq!(refused(&policy, &dry), None);
-        // Admitted, and refused for what it would change.
+        // Admitted as a call, and refused for its change.
         assert_eq!(refused(&policy, &asked), None);
         policy.refund(&asked.call());
     }
@@ -299,7 +299,7 @@ fn bytes_of_a_turn_add_up_until_approval_is_needed() {
     let reasons = policy.judge(&one.call(), &text).expect("not refused");
     assert_eq!(reasons[0].text, "this turn would have written 300 bytes");
     assert!(!reasons[0].lasting, "a tool in a folder cannot be agreed to for that");
-    // What writes nothing, another turn and what belongs to none are not asked about.
+    // Calls that write nothing, those of another turn and those of none need no approval.
     assert_eq!(policy.judge(&one.call(), &[effect(Action::Delete, "a.md")]), Ok(vec![]));
     assert_eq!(policy.judge(&other.call(), &text), Ok(vec![]));
     assert_eq!(policy.judge(&none.call(), &text), Ok(vec![]));

@@ -114,7 +114,6 @@ pub(super) fn void(message: &str) -> Value {
     })
 }
 
-/// A notification with this update.
 pub(super) fn update_of(session: &str, update: &Value) -> Utf8Bytes {
     let message = json!({
         "jsonrpc": "2.0",
@@ -206,7 +205,6 @@ pub(super) fn may_choose(option: &str) -> bool {
     option != "allow_always"
 }
 
-/// The text of a request.
 pub(super) fn request(id: &str, method: &str, params: &Value) -> Utf8Bytes {
     let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     Utf8Bytes::from(message.to_string())
@@ -272,7 +270,7 @@ mod tests {
         assert_eq!(value["content"][0]["type"], "diff", "{value}");
         assert_eq!(value["content"][0]["newText"], "1\n2\nthree\n");
         assert_eq!(value["locations"], json!([{ "path": "/v/a.md", "line": 3 }]));
-        // What is too long is told as text.
+        // A text that is too long for a diff is sent as text.
         let value = of_update(&update(file(None)));
         assert_eq!(value["content"][0]["content"]["text"], "done", "{value}");
     }

@@ -76,7 +76,6 @@ pub enum ServerError {
     /// The port is taken or not permitted.
     #[error("could not listen on 127.0.0.1:{port}")]
     Bind {
-        /// The port asked for.
         port: u16,
         /// The system's error.
         source: io::Error,
@@ -86,9 +85,8 @@ pub enum ServerError {
     Random(getrandom::Error),
 }
 
-/// What a server gives access to.
+/// The services that a server gives access to.
 pub struct Backend {
-    /// The vault's name.
     pub vault: String,
     pub methods: Methods,
     pub tools: Arc<dyn Tools>,
@@ -104,7 +102,7 @@ pub struct Server {
 
 /// The state that all connections share.
 pub struct Shared {
-    /// The current settings. A connection keeps those it started with, since it was told them.
+    /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
     /// The current settings of MCP clients.
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
@@ -135,7 +133,6 @@ pub struct Shared {
     approvals: Approvals,
     /// The clients that have the vault open.
     hosts: Hosts,
-    /// Connections that are open.
     connections: Tracker,
 }
 

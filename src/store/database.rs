@@ -60,7 +60,6 @@ enum Check {
     /// Nothing to wait for.
     #[default]
     Done,
-    /// Not started.
     Due,
     /// Done when the sender is dropped.
     Running(Receiver<()>),
@@ -165,7 +164,7 @@ impl Database {
         self.0.owner.as_ref().map_or(Ok(true), |owner| owner.check(database.read(), &path))
     }
 
-    /// Records the vault that the database belongs to, whatever it said before.
+    /// Records the vault that the database belongs to, in place of any other.
     pub fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
         self.change("say whose memory it is", |change| owner.store(change))
     }
@@ -278,9 +277,6 @@ impl Database {
     }
 
     /// Whether an unusable database was moved aside: the blobs that it names may still be wanted.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
     pub fn has_moved_aside(&self) -> Result<bool, StoreError> {
         repair::has_moved_aside(&self.0.folder)
     }
@@ -578,7 +574,7 @@ mod tests {
     fn writes_fail_if_damage_cannot_be_repaired() {
         let (folder, database) = cleanly_closed();
         damage(folder.path(), &database);
-        // A folder lies where the backup would be copied to.
+        // A folder occupies the path of the backup's copy.
         std::fs::create_dir_all(folder.path().join(format!("{DATABASE}.restored/full"))).unwrap();
         let store = Store::at(folder.path());
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0], "it does not show at once");

@@ -22,22 +22,21 @@ const MAX_LINES: usize = 2_000;
 /// Bytes of text in one answer.
 const MAX_BYTES: usize = 100 << 10;
 
-/// Bytes of an answer that tell of the note and where to go on.
+/// Bytes of an answer for the description of the file and of the rest.
 const AROUND: usize = 500;
 
 /// Reads a text file, or lines of it.
 pub struct ReadFile;
 
-/// Reads a text file of the vault, whole or a range of lines. Lines come numbered as `N: text`;
-/// the numbers are not part of the file. The path may be spoken loosely: case does not matter and
-/// `.md` may be left out. An answer holds at most 2,000 lines or 100 KB, and 2,000 characters of each line,
-/// and says how to go on. A PNG, JPEG, GIF or WebP is given as an image. The `revision` in it lets a later change be refused if the file has changed
-/// meanwhile.
+/// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part
+/// of the file. Case does not matter in the path, and `.md` may be left out. An answer holds at most 2,000 lines or 100
+/// KB, and 2,000 characters of each line, and says how to continue. A PNG, JPEG, GIF or WebP is given as an image. With
+/// its `revision` a later change is refused if the file has changed since.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name
-    /// or alias alone, as it is said.
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name or alias
+    /// alone.
     path: String,
     /// The first line to read, from 1. Left out: the first of the file.
     #[serde(default)]
@@ -45,19 +44,19 @@ pub struct Input {
     /// The last line to read, itself included; -1 is the end of the file. Left out: the end.
     #[serde(default)]
     end_line: Option<i64>,
-    /// To go on in a line that was cut: the first character of `start_line` to read, from 1. That line
-    /// alone is given then, as much of it as an answer holds.
+    /// To continue in a line that was cut: the first character of `start_line` to read, from 1. The answer then holds
+    /// only that line, as much of it as fits.
     #[serde(default)]
     start_character: Option<i64>,
 }
 
-/// What was read.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path.
     path: String,
-    /// The text of these lines, without numbers; long lines cut as in the text. A piece of a line that
-    /// does not reach its end has no newline.
+    /// The text of these lines, without numbers; long lines are cut as in the text. A piece of a line that does not
+    /// reach its end has no newline.
     content: String,
     /// The first line given; 0 if the file is empty.
     start_line: usize,
@@ -65,11 +64,11 @@ pub struct Output {
     end_line: usize,
     /// Lines in the file; a final newline does not count as one more.
     total_lines: usize,
-    /// Where to go on if lines are left of what was asked for.
+    /// The next line, if the requested range has more.
     next_start_line: Option<usize>,
-    /// Lines given of which the end is not shown.
+    /// The lines that are cut before their end.
     cut_lines: Vec<usize>,
-    /// Where to go on in the line that was asked for by `start_character`, if it is not at its end.
+    /// The next character of the line requested by `start_character`, if it is not at its end.
     next_start_character: Option<usize>,
     /// Identity of the file's bytes, for `expected_revision`.
     revision: String,
@@ -93,7 +92,6 @@ impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

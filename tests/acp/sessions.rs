@@ -14,7 +14,7 @@ fn first_bytes(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_editor_is_told_what_it_can_do_and_finds_its_conversation_again_after_a_restart_of_both() {
+fn an_editor_gets_its_capabilities_and_finds_its_conversation_after_a_restart() {
     let ground = Ground::new("");
     let note =
         |path: &str, text: &str| std::fs::write(format!("{}/{path}", ground.vault), text).unwrap();
@@ -80,7 +80,7 @@ fn an_editor_is_told_what_it_can_do_and_finds_its_conversation_again_after_a_res
 }
 
 #[test]
-fn a_turn_is_stopped_in_the_middle_of_what_is_said_and_of_a_question() {
+fn a_turn_is_stopped_during_text_and_during_a_question() {
     let ground = Ground::new("[policy]\nmode = \"ask\"\n");
     let mut editor = ground.editor();
     let id = editor.begin(&ground.vault);
@@ -125,7 +125,7 @@ fn an_editor_that_loads_a_conversation_in_the_middle_of_an_answer_shows_all_of_i
 }
 
 #[test]
-fn another_folder_and_offered_servers_are_taken_and_it_is_said_what_becomes_of_them() {
+fn another_folder_and_offered_servers_are_accepted_with_a_notice() {
     let ground = Ground::new("");
     let mut editor = ground.editor();
     let stdio =
@@ -140,7 +140,7 @@ fn another_folder_and_offered_servers_are_taken_and_it_is_said_what_becomes_of_t
     for part in ["/somewhere/else", ground.vault.as_str(), "`files`", "`far`"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // An editor names whatever it has open.
+    // An editor names any open file.
     let prompt = json!([{"type": "text", "text": "look"},
         {"type": "resource_link", "uri": "file:///etc/passwd", "name": "passwd"},
         {"type": "resource_link", "uri": format!("file://{}/a.md", ground.vault), "name": "a"}]);
@@ -200,7 +200,7 @@ fn a_mode_and_a_model_are_chosen_for_one_conversation_and_hold_after_a_restart()
 }
 
 #[test]
-fn two_editors_share_a_conversation_and_hear_of_no_other() {
+fn two_editors_share_a_conversation_and_see_no_other() {
     let ground = Ground::new("");
     let (mut one, mut two) = (ground.editor(), ground.editor());
     let shared = one.begin(&ground.vault);

@@ -1,4 +1,4 @@
-//! What goes with a person's words: pictures, and parts of notes.
+//! Attachments of a person's message: pictures, and parts of notes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -44,7 +44,7 @@ fn a_model_that_sees_is_given_pictures_and_every_model_the_selection_as_data() {
             let answered = say(&mut client, json!([words, picture(), selected(&place)]));
             let vault = &answered["result"]["_meta"]["vault"];
             assert_eq!(vault["answer"], "A dot.", "{}: {answered}", word(wire));
-            // Killed: what went with the message is kept.
+            // Killed: the attachments are stored.
             drop(daemon);
             let daemon = place.serve();
             let mut client = place.client(&daemon);

@@ -25,7 +25,7 @@ const SWITCHES: [Switch; 9] = [
     Switch::TimeLimit,
 ];
 
-/// What comes of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comes {
     /// The tool does its work, or says itself why it cannot.

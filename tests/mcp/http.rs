@@ -171,7 +171,7 @@ fn a_file_that_exists_is_replaced_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_the_protocols_numbers() {
+fn errors_have_the_numbers_of_the_protocol() {
     let ground = Ground::new("");
     let code = |body: &str| {
         let (status, answer) = ground.post(body);
@@ -288,7 +288,7 @@ fn only_the_token_of_mcp_clients_lets_in() {
 }
 
 #[test]
-fn a_yes_that_comes_after_the_call_is_good_for_the_very_same_call() {
+fn a_late_yes_is_valid_for_the_identical_call() {
     let ground = Ground::new("[policy]\nmode = \"ask\"\n");
     let write = json!({"path": "new", "content": "n\n"});
     let (failed, text) = ground.call("write_file", &write);

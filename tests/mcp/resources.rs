@@ -23,7 +23,7 @@ fn result(ground: &Ground, method: &str, params: &Value) -> Value {
     answer["result"].take()
 }
 
-/// What is said of a fault: its number and its words.
+/// A fault's number and message.
 fn fault((status, answer): (u16, Value)) -> (u16, i64, String) {
     let error = &answer["error"];
     assert!(error.is_object(), "{answer}");
@@ -250,7 +250,7 @@ fn notes_of_a_folder_are_prompts_and_a_selection_goes_beside_one() {
 }
 
 #[test]
-fn the_policy_holds_for_what_is_looked_up() {
+fn the_policy_limits_lookups() {
     let ground = Ground::new("[policy]\nmcp = \"none\"\n");
     for (method, params) in [
         ("resources/list", json!({})),

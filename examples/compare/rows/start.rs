@@ -14,10 +14,10 @@ use crate::peers;
 use crate::report::{Page, Row};
 use crate::timing::{Contender, side_by_side};
 
-/// What is searched for first: it is there, and rare.
+/// The first search: rare, with a match.
 const FIRST: &str = "Zyxqua Needle";
 
-/// Starts with and without anything kept from before.
+/// Starts with and without saved state.
 ///
 /// # Errors
 /// The daemon does not start, or `rg` failed.

@@ -16,7 +16,6 @@ pub enum Command {
     Tools(Option<usize>),
     /// List conversations, or continue one.
     Conversations(Option<String>),
-    /// Show the usage.
     Usage,
     /// List the trash.
     Trash,
@@ -35,14 +34,8 @@ pub enum Command {
 /// A line that looks like a command but is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// No command has this name.
     #[error("there is no command `/{name}`{}", near(near_names))]
-    Unknown {
-        name: String,
-        /// Similar names.
-        near_names: Vec<&'static str>,
-    },
-    /// Its argument is wrong.
+    Unknown { name: String, near_names: Vec<&'static str> },
     #[error("`/{name}` {takes}")]
     Wrong { name: &'static str, takes: &'static str },
 }
@@ -67,7 +60,7 @@ pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("trash", "", "list the trash; `steward restore` restores from it"),
     ("yes", "", "allow what you are asked, once"),
     ("always", "", "always allow it, where that is offered"),
-    ("no", "[WHY NOT]", "refuse it; the agent is told why"),
+    ("no", "[WHY NOT]", "refuse it, with a reason for the agent"),
     ("quit", "", "leave; also `exit`, Ctrl-D, or Ctrl-C twice"),
     ("help", "", "show this help"),
 ];
@@ -162,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_messages() {
+    fn commands_are_distinguished_from_messages() {
         for line in ["exit", " quit\n", "/exit", "/quit"] {
             assert_eq!(read(line), Some(Ok(Command::Quit)), "{line:?}");
         }
@@ -191,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_stands_in_the_reference() {
+    fn the_reference_has_every_command() {
         let reference = include_str!("../../../docs/cli.md");
         for (name, ..) in COMMANDS {
             assert!(reference.contains(&format!("`/{name}`")), "{name}");
@@ -199,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_told_what_is_near() {
+    fn a_misspelt_command_gets_a_suggestion() {
         for (typed, says) in [
             ("/udno", "there is no command `/udno`; did you mean `/undo`?"),
             ("/conv", "there is no command `/conv`; did you mean `/conversations`?"),

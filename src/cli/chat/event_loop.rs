@@ -1,7 +1,7 @@
 //! A chat with a person: sends what they type and shows what happens, until they leave.
 //!
-//! One loop that does one thing at a time: a line is being typed, a question is being answered, or
-//! a turn is running. Events of the conversation are shown meanwhile, whoever caused them.
+//! One loop with one state at a time: the person types a line or answers a question, or a turn
+//! runs. It shows the conversation's events in every state, also those of other clients.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -25,9 +25,8 @@ const TWICE: Duration = Duration::from_secs(2);
 /// Whether the loop continues.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// The chat goes on.
+    /// The chat continues.
     GoOn,
-    /// It is over.
     Leave,
 }
 

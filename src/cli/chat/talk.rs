@@ -47,9 +47,7 @@ pub struct Talk<'a> {
     /// The context of this run.
     pub session: &'a Session,
     pub link: Link<'a>,
-    /// The output.
     pub view: View,
-    /// The open questions.
     pub questions: Questions,
     names: Names,
     /// The names of the person's own prompts.
@@ -62,7 +60,6 @@ pub struct Talk<'a> {
     /// A conversation begun here without a message yet: the first message goes to it, even if
     /// others become current meanwhile.
     pub begun: Option<String>,
-    /// The conversation that is shown.
     pub conversation: Option<String>,
     /// Whether a turn is running in it.
     pub running: bool,

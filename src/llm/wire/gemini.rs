@@ -118,7 +118,7 @@ fn inline(mime: &str, base64: &str) -> Value {
     json!({ "inlineData": { "mimeType": mime, "data": base64 } })
 }
 
-/// Every part keeps its place: a signature belongs to the part it came with.
+/// Every part keeps its position: a signature belongs to the part in which it arrived.
 fn assistant_content(
     target: &Target,
     blocks: &[Block],

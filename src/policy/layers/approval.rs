@@ -1,4 +1,4 @@
-//! Changes that need approval whatever their size.
+//! Changes that need approval at any size.
 
 use std::sync::PoisonError;
 

@@ -37,7 +37,6 @@ impl Tool for ListPrompts {
     const NAME: &'static str = "prompts/list";
     const TITLE: &'static str = "List prompts";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = ListInput;
     type Output = ListOutput;
@@ -45,7 +44,7 @@ impl Tool for ListPrompts {
     fn run(context: &Context, _: ListInput) -> Result<Answer<ListOutput>, ToolError> {
         let argument = |name, description| PromptArgument { name, description, required: false };
         let date = || argument("date", "the day: `2026-11-24`, `yesterday`; left out: today");
-        let title = || argument("title", "what `{{title}}` stands for; left out: Untitled");
+        let title = || argument("title", "the value of `{{title}}`; left out: Untitled");
         let daily = Prompt {
             name: DAILY.to_owned(),
             title: "Daily note".to_owned(),
@@ -105,10 +104,10 @@ pub struct GetPrompt;
 pub struct Input {
     /// The prompt's name.
     name: String,
-    /// The day, as a date or as it is said. Left out: today.
+    /// The day, as a date or in words. Left out: today.
     #[serde(default)]
     date: Option<String>,
-    /// What `{{title}}` stands for in a template. Left out: Untitled.
+    /// The value of `{{title}}` in a template. Left out: Untitled.
     #[serde(default)]
     title: Option<String>,
     /// The note that a person's own prompt is about. Left out: the one open in Obsidian.
@@ -125,9 +124,9 @@ pub struct Input {
 /// A prompt that is filled.
 #[derive(Serialize, JsonSchema)]
 pub struct GetOutput {
-    /// What it is, for people.
+    /// Its description, for people.
     description: String,
-    /// What goes into the conversation.
+    /// The text for the conversation.
     text: String,
     /// The selected text that it speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]

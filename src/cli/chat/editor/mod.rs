@@ -21,7 +21,6 @@ mod system;
 /// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// A line was entered.
     Line(String),
     /// Ctrl-C; whether the line held text.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there it comes as a signal"))]
@@ -35,9 +34,7 @@ pub enum Typed {
 
 /// The inputs of the editor's thread.
 struct Desk {
-    /// The history file.
     history: PathBuf,
-    /// The names for completion.
     names: Names,
     /// The names of the person's own prompts.
     own: Names,
@@ -113,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_ends_with_a_mark_goes_on() {
+    fn a_line_with_a_final_backslash_continues() {
         assert!(goes_on("a\\") && goes_on("a\\\nb\\"));
         assert!(!goes_on("a") && !goes_on("C:\\\\") && !goes_on(""));
         assert_eq!(joined("a\\\nb"), "a\nb");

@@ -7,9 +7,6 @@ use std::thread;
 use super::{Desk, Typed, goes_on, joined};
 
 /// Starts the threads.
-///
-/// # Errors
-/// No thread can be started.
 pub fn start(desk: Desk) -> io::Result<()> {
     let Desk { history, names, own, styled, prompts, told, to_print } = desk;
     // The console has its own history, and nothing is completed.

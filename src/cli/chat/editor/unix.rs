@@ -23,9 +23,6 @@ const MAX_REMEMBERED: usize = 1_000;
 const LONGEST_REMEMBERED: usize = 4_096;
 
 /// Starts the threads.
-///
-/// # Errors
-/// The terminal cannot be used.
 pub fn start(desk: Desk) -> io::Result<()> {
     let Desk { history, names, own, styled, prompts, told, to_print } = desk;
     let config = Config::builder()
@@ -100,7 +97,7 @@ fn remember(editor: &mut rustyline::Editor<Assistant, FileHistory>, history: &Pa
     match private::check_file(history) {
         Ok(_) => {
             if let Err(error) = editor.load_history(history) {
-                tracing::debug!(%error, "could not read what was typed earlier");
+                tracing::debug!(%error, "could not read the earlier input");
             }
         }
         Err(private::NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
