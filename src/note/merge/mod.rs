@@ -61,7 +61,7 @@ pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// As [`without`], where `now` differs from `done` in links alone: a link that both changed stays as it is in `now`.
-/// `None` where more than links was changed since, or a link in the midst of what the change made.
+/// `None` where more than links was changed since, or a link directly beside what else the change made.
 pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     if !differ_in_links_alone(done, now) {
         return None;
