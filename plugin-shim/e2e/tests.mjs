@@ -6,9 +6,14 @@ import * as history from "./history.mjs";
 import * as journey from "./journey.mjs";
 import * as large from "./large.mjs";
 import * as organize from "./organize.mjs";
+import * as plan from "./plan.mjs";
+import * as prompts from "./prompts.mjs";
 import * as reading from "./reading.mjs";
 import * as talking from "./talking.mjs";
 import * as trouble from "./trouble.mjs";
 import * as truth from "./truth.mjs";
 
-export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...journey, ...large };
+/** Those that look at the clock: they have the machine to themselves. */
+export const timed = new Set(Object.keys(large));
+
+export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...plan, ...prompts, ...journey, ...large };

@@ -1,11 +1,19 @@
 /** What few conversations show. The page loads this file when it draws the first of it. */
 
+export { approvalsView } from "./approvals";
 export { callDetails } from "./call-details";
+export { checkLink, drawFound, foundBeside } from "./found-notes";
 export { drawTable } from "./table";
 export { highlight } from "./highlight";
 export { jobCard } from "./job-card";
+export { chooseMode } from "./mode-menu";
+export { liveLine } from "./live";
 export { namesCard } from "./names-card";
 export { previewNote } from "./note-preview";
+export { proposalsView } from "./proposals";
+export { promptsPanel } from "./prompts-panel";
 export { setupCard } from "./setup";
+export { slashCommands, typedCommand, usePrompt } from "./slash-commands";
+export { tabStrip } from "./tabs";
 export { timeMachine } from "./time-machine";
 export { planCard } from "./plan-card";

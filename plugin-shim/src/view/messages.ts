@@ -2,7 +2,7 @@
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
 import { box, element, setText, show, toggle } from "./dom";
-import { type Card, lazyCard } from "./lazy";
+import { type Card, cardsNow, lazyCard, loadCards } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
 import { changesView } from "./changes";
 import { counted } from "./format";
@@ -190,9 +190,23 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     });
   };
 
+  /** The turn at work, and when it was first seen so. */
+  let begun: { turn: string | null; at: number } | null = null;
+  let tick: (() => void) | null = null;
   const drawWork = (): void => {
-    const { kind, work: words } = chat.stands;
-    const { queued } = chat.timeline.standing;
+    const { kind, work: stands } = chat.stands;
+    const { queued, turn } = chat.timeline.standing;
+    tick?.();
+    tick = null;
+    let words = stands;
+    if (kind === "working") {
+      const now = parts.now().getTime();
+      if (begun?.turn !== turn) begun = { turn, at: now };
+      // Until its code is there the word alone does.
+      words = cardsNow()?.liveLine(chat.timeline.entries, begun.at, now, chat.usage?.used ?? 0) ?? stands;
+      if (!cardsNow()) loadCards().catch(() => undefined);
+      tick = scope.after(1_000, drawWork);
+    } else if (kind !== "waiting") begun = null;
     const queue = queued > 0 ? `${counted(queued, "message")} queued` : "";
     setText(workText, [words, queue].filter((part) => part !== "").join(" · "));
     show(work, words !== "" || queue !== "");
@@ -210,8 +224,8 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
         if (entry) views.get(key)?.update(entry);
       }
       if (timeline.order) orderAll();
+      if (timeline.standing || chat.isWorking) drawWork();
       if (timeline.standing) {
-        drawWork();
         for (const entry of chat.timeline.entries) if (entry.kind === "user" && entry.pending !== undefined) views.get(entry.key)?.update(entry);
         // Whether a question still waits is seen on it.
         const question = chat.timeline.last("agent", (entry) => entry.message === "question");

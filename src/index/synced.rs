@@ -1,4 +1,5 @@
-//! Records of files that are kept up to date: finds the files to read again, and reads them.
+//! A table with a record for each of many files, synchronised with the vault: finds the files to read again, and reads
+//! them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -18,10 +19,10 @@ const BATCH: usize = 512;
 /// The caller cancelled before the records were up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("withdrawn while the notes were being read")]
-pub struct Withdrawn;
+pub struct Cancelled;
 
-/// Stores a record for each of many files.
-pub(super) trait Keeper: Default + Send + Sync {
+/// A table with a record for each of many files.
+pub(super) trait RecordTable: Default + Send + Sync {
     /// The record of a file.
     type Record;
     /// The record as it is read.
@@ -46,10 +47,10 @@ pub(super) trait Keeper: Default + Send + Sync {
     fn unsure(&self) -> impl Iterator<Item = &VaultPath>;
 }
 
-/// The records of a vault's files, and the changes since they were last brought up to date.
-pub(super) struct Fresh<K: Keeper> {
+/// A table of the vault's files, with the changes since it was last brought up to date.
+pub(super) struct Synced<K: RecordTable> {
     pub vault: Vault,
-    kept: RwLock<K>,
+    table: RwLock<K>,
     changes: Listener,
     /// Held while the records are brought up to date.
     turn: Mutex<()>,
@@ -57,26 +58,26 @@ pub(super) struct Fresh<K: Keeper> {
     is_unsaved: AtomicBool,
 }
 
-impl<K: Keeper> Fresh<K> {
+impl<K: RecordTable> Synced<K> {
     /// Records of `vault`. Nothing is read yet.
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         let changes = feed.listen(K::wants, MAX_CHANGES, || ());
         let is_unsaved = AtomicBool::new(false);
-        Self { vault, kept: RwLock::default(), changes, turn: Mutex::default(), is_unsaved }
+        Self { vault, table: RwLock::default(), changes, turn: Mutex::default(), is_unsaved }
     }
 
-    pub fn kept(&self) -> RwLockReadGuard<'_, K> {
-        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    pub fn table(&self) -> RwLockReadGuard<'_, K> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The records, to adapt them to changed settings.
-    pub fn kept_mut(&self) -> RwLockWriteGuard<'_, K> {
-        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    pub fn table_mut(&self) -> RwLockWriteGuard<'_, K> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces all records by `kept`, which has none: every file is read again.
-    pub fn begin_anew(&self, kept: K) {
-        *self.kept_mut() = kept;
+    /// Replaces the table by an empty one: every file is read again.
+    pub fn reset(&self, table: K) {
+        *self.table_mut() = table;
         self.changes.reset();
     }
 
@@ -88,11 +89,11 @@ impl<K: Keeper> Fresh<K> {
     /// Brings the records up to date; the first time, every file is read.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read so far stays.
-    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
+    /// [`Cancelled`]; what was read so far stays.
+    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = |(path, record): (&VaultPath, &K::Record)| (path.clone(), K::stamp(record).0);
-        self.changes.settle(|| self.kept().iter().map(stamps).collect(), || false);
+        self.changes.settle(|| self.table().iter().map(stamps).collect(), || false);
         let outcome = self.take(self.stale(), cancel);
         if outcome.is_err() {
             self.changes.reset();
@@ -103,7 +104,7 @@ impl<K: Keeper> Fresh<K> {
     /// Compares the files of an answer with the disk, and reads those again that may have changed.
     pub fn check<'p>(&self, paths: impl Iterator<Item = &'p VaultPath>) {
         let stale: Vec<_> = {
-            let known = self.kept();
+            let known = self.table();
             let is_same = |path, record| {
                 let (stamp, unsure) = K::stamp(record);
                 !unsure && self.changes.is_same(path, stamp)
@@ -129,17 +130,17 @@ impl<K: Keeper> Fresh<K> {
 
     /// The files to read again.
     fn stale(&self) -> Vec<Changed> {
-        let kept = self.kept();
+        let table = self.table();
         let mut pending = self.changes.take();
-        kept.unsure().for_each(|path| pending.name(path.clone()));
-        let known = kept.iter().map(|(path, _)| path.borrowed());
+        table.unsure().for_each(|path| pending.name(path.clone()));
+        let known = table.iter().map(|(path, _)| path.borrowed());
         let mut files = self.changes.files(pending, known);
-        let stamp = |path: &VaultPath| kept.get(path).map(|record| K::stamp(record).0);
+        let stamp = |path: &VaultPath| table.get(path).map(|record| K::stamp(record).0);
         files.retain(|file| file.named || stamp(&file.path) != file.stamp);
         files
     }
 
-    fn take(&self, stale: Vec<Changed>, cancel: &Cancel) -> Result<(), Withdrawn> {
+    fn take(&self, stale: Vec<Changed>, cancel: &Cancel) -> Result<(), Cancelled> {
         let (there, gone): (Vec<_>, Vec<_>) =
             stale.into_iter().partition(|file| file.stamp.is_some());
         gone.into_iter().for_each(|file| self.put(file.path, None));
@@ -155,7 +156,7 @@ impl<K: Keeper> Fresh<K> {
                 self.put(path, record);
             }
             if cancel.is_cancelled() {
-                return Err(Withdrawn);
+                return Err(Cancelled);
             }
         }
         Ok(())
@@ -163,10 +164,10 @@ impl<K: Keeper> Fresh<K> {
 
     fn put(&self, path: VaultPath, read: Option<K::Read>) {
         self.is_unsaved.store(true, Ordering::Relaxed);
-        let mut kept = self.kept_mut();
+        let mut table = self.table_mut();
         match read {
-            Some(read) => kept.put(path, read),
-            None => kept.remove(&path),
+            Some(read) => table.put(path, read),
+            None => table.remove(&path),
         }
     }
 }

@@ -20,7 +20,7 @@ const MOST: usize = 200;
 
 /// The notes to check.
 #[derive(Debug, Default)]
-pub struct Fresh(Mutex<Vec<Made>>);
+pub struct NewNotes(Mutex<Vec<Made>>);
 
 #[derive(Debug)]
 struct Made {
@@ -30,7 +30,7 @@ struct Made {
     due: Instant,
 }
 
-impl Fresh {
+impl NewNotes {
     /// Records a change set that was applied at `now`.
     pub fn hear(&self, set: &ListedSet, now: Instant) {
         let mut waiting = self.waiting();

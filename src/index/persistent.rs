@@ -1,4 +1,4 @@
-//! Records that are saved from run to run, and the first reading of all files in the background.
+//! Tables that are saved between runs, and the first reading of all files in the background.
 //!
 //! A saved record is used only if its file has the size, mtime, inode and ctime that it had when it was read
 //! ([`SameAs`]). A saved file can be deleted at any time.
@@ -12,22 +12,21 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::changes::{Feed, Stamp, identity};
-use super::fresh::{Fresh, Keeper, Withdrawn};
 use super::sealed;
+use super::synced::{Cancelled, RecordTable, Synced};
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Kind, Vault};
 
-/// The name of the file in a keeper's folder.
+/// The name of the file in a table's folder.
 const FILE: &str = "table";
 
 /// How often a caller that waits for the first reading checks whether it was cancelled.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// A keeper whose records are saved.
-pub(super) trait Saved: Keeper + 'static {
+pub(super) trait SavedTable: RecordTable + 'static {
     /// Name of its folder in the steward's folder, and of the thread of the first reading.
     const NAME: &'static str;
-    /// The file's first bytes. They change with the format, and with what a record is.
+    /// The file's first bytes. They change with the format, and with the content of a record.
     const HEADER: &'static [u8];
 
     /// Stores the saved records of unchanged files; `None` if the data is invalid.
@@ -52,25 +51,25 @@ impl SameAs<'_> {
     }
 }
 
-/// Records that are saved from run to run.
-pub(super) struct Lasting<K: Keeper> {
-    pub fresh: Fresh<K>,
-    /// The folder in which they are saved.
+/// A synchronised table that is saved between runs.
+pub(super) struct Persistent<K: RecordTable> {
+    pub synced: Synced<K>,
+    /// The folder in which the table is saved.
     folder: OnceLock<PathBuf>,
     loaded: Once,
-    /// Whether the first reading of all files is not over.
+    /// Whether the first reading of all files is still running or due.
     is_first: Mutex<bool>,
-    /// Notified when it is over.
+    /// Notified when the first reading is over.
     was_first: Condvar,
     stop: Cancel,
     reader: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl<K: Saved> Lasting<K> {
+impl<K: SavedTable> Persistent<K> {
     /// Records of `vault`. Nothing is read yet.
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         Self {
-            fresh: Fresh::new(vault, feed),
+            synced: Synced::new(vault, feed),
             folder: OnceLock::new(),
             loaded: Once::new(),
             is_first: Mutex::default(),
@@ -80,13 +79,13 @@ impl<K: Saved> Lasting<K> {
         }
     }
 
-    /// Uses what an earlier run saved in `state`, the steward's folder of the vault. Returns whether there is any.
-    pub fn remember(&self, state: &Path) -> bool {
+    /// Sets the steward's folder of the vault, where an earlier run may have saved the table. Returns whether it did.
+    pub fn set_folder(&self, state: &Path) -> bool {
         self.folder.get_or_init(|| state.join(K::NAME)).join(FILE).exists()
     }
 
     /// Reads all files on a thread and saves the records: as soon as a caller needs them, or `after` that time.
-    pub fn read_beside(self: &Arc<Self>, after: Option<Duration>) {
+    pub fn read_in_background(self: &Arc<Self>, after: Option<Duration>) {
         self.set_first(true);
         let shared = Arc::clone(self);
         let read = move || {
@@ -95,7 +94,7 @@ impl<K: Saved> Lasting<K> {
                 None => std::thread::park(),
             }
             shared.load();
-            if shared.fresh.refresh(&shared.stop).is_ok() {
+            if shared.synced.refresh(&shared.stop).is_ok() {
                 shared.set_first(false);
                 shared.save();
             }
@@ -123,18 +122,18 @@ impl<K: Saved> Lasting<K> {
     /// Brings the records up to date, after the first reading.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read so far stays.
-    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
+    /// [`Cancelled`]; what was read so far stays.
+    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         while self.is_first(CHECK_EVERY) {
             if cancel.is_cancelled() {
-                return Err(Withdrawn);
+                return Err(Cancelled);
             }
         }
         self.load();
-        self.fresh.refresh(cancel)
+        self.synced.refresh(cancel)
     }
 
-    /// Starts the first reading, waits for it for at most `patience`, and returns whether it is not over.
+    /// Starts the first reading, waits for it for at most `patience`, and returns whether it is still running.
     pub fn is_first(&self, patience: Duration) -> bool {
         let first = lock(&self.is_first);
         if !*first {
@@ -145,13 +144,13 @@ impl<K: Saved> Lasting<K> {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Whether all files were read, in this run or an earlier one, so that only changed ones are to be read.
+    /// Whether all files were read, in this run or an earlier one; then only changed files have to be read.
     pub fn is_read(&self) -> bool {
         let is_saved = self.folder.get().is_some_and(|folder| folder.join(FILE).exists());
         is_saved && !self.is_first(Duration::ZERO)
     }
 
-    /// Sets whether the first reading is not over.
+    /// Sets whether the first reading is still running or due.
     pub fn set_first(&self, is_first: bool) {
         *lock(&self.is_first) = is_first;
         self.was_first.notify_all();
@@ -161,17 +160,17 @@ impl<K: Saved> Lasting<K> {
         self.loaded.call_once(|| {
             let Some(file) = self.folder.get().and_then(|folder| read(folder).ok()) else { return };
             if let Some(saved) = sealed::content(&file, K::HEADER) {
-                let _ = self.fresh.kept_mut().load(saved, &SameAs(&self.fresh.vault));
+                let _ = self.synced.table_mut().load(saved, &SameAs(&self.synced.vault));
             }
         });
     }
 
     fn save(&self) {
-        let Some(folder) = self.folder.get().filter(|_| self.fresh.take_unsaved()) else { return };
-        let saved = self.fresh.kept().save();
+        let Some(folder) = self.folder.get().filter(|_| self.synced.take_unsaved()) else { return };
+        let saved = self.synced.table().save();
         if let Err(error) = sealed::write(folder, FILE, &[K::HEADER, &saved]) {
             // They are read again in the next run.
-            tracing::warn!(%error, kept = K::NAME, "what was read of the notes could not be saved");
+            tracing::warn!(%error, table = K::NAME, "the index could not be saved");
         }
     }
 }
@@ -190,7 +189,7 @@ pub(super) mod check {
     use crate::vault::Settings;
 
     /// Checks that the records of these files are saved and loaded, and that a damaged file is not used.
-    pub fn survives<K: Saved, S: PartialEq + std::fmt::Debug>(
+    pub fn survives<K: SavedTable, S: PartialEq + std::fmt::Debug>(
         files: &[(&str, &str)],
         seen: impl Fn(&K) -> S,
     ) {
@@ -203,18 +202,18 @@ pub(super) mod check {
             file.set_modified(std::time::UNIX_EPOCH).expect("set");
         }
         let vault = Vault::open(place, state, Settings::default(), &|_| ()).expect("opened").0;
-        let new = || Lasting::<K>::new(vault.clone(), &Feed::new(vault.clone()));
+        let new = || Persistent::<K>::new(vault.clone(), &Feed::new(vault.clone()));
         let nothing = seen(&K::default());
         let first = new();
-        assert!(!first.remember(state));
+        assert!(!first.set_folder(state));
         first.refresh(&Cancel::default()).expect("nobody withdraws");
-        let all = seen(&first.fresh.kept());
+        let all = seen(&first.synced.table());
         assert_ne!(all, nothing);
         first.stop();
         let again = new();
-        assert!(again.remember(state));
+        assert!(again.set_folder(state));
         again.load();
-        assert_eq!(seen(&again.fresh.kept()), all);
+        assert_eq!(seen(&again.synced.table()), all);
         let place = state.join(K::NAME).join(FILE);
         let file = std::fs::read(&place).expect("read");
         for at in (0..file.len()).step_by(7) {
@@ -222,9 +221,9 @@ pub(super) mod check {
             damaged[at] ^= 16;
             std::fs::write(&place, damaged).expect("written");
             let loaded = new();
-            loaded.remember(state);
+            loaded.set_folder(state);
             loaded.load();
-            assert_eq!(seen(&loaded.fresh.kept()), nothing, "byte {at}");
+            assert_eq!(seen(&loaded.synced.table()), nothing, "byte {at}");
         }
     }
 }
