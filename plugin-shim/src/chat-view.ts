@@ -69,11 +69,6 @@ export class ChatView extends ItemView {
     this.#chat?.focus();
   }
 
-  /** Shows what changed the vault, and how it was. */
-  timeMachine(): void {
-    this.#chat?.timeMachine();
-  }
-
   /** Puts a note beside what is going to be said. */
   ask(about: ActiveNote): void {
     this.#chat?.compose("", [about]);

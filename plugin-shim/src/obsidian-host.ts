@@ -16,6 +16,7 @@ import { DEFAULT_ADDRESS } from "./address";
 import { CallError, type Unsubscribe } from "./connection";
 import type { ActiveNote, Host, OpenOptions } from "./host";
 import { activeNote, openFile } from "./notes";
+import { openTimeMachine } from "./time-machine-view";
 import { setWords } from "./view/part";
 
 const USUAL = DEFAULT_ADDRESS.slice(DEFAULT_ADDRESS.lastIndexOf(":") + 1);
@@ -39,6 +40,10 @@ export class ObsidianHost implements Host {
     openFile(this.#app, path, options).catch((error: unknown) => {
       this.notice(error instanceof CallError ? error.advice : String(error));
     });
+  }
+
+  openTimeMachine(): void {
+    openTimeMachine(this.#app).catch((error: unknown) => this.notice(String(error)));
   }
 
   openExternal(url: string): void {

@@ -1,12 +1,20 @@
-/** Cards whose code is loaded when the first of them is drawn. */
+/** Parts whose code is loaded when the first of them is drawn. */
 
-import { box } from "./dom";
+import type { Entry } from "./timeline";
+import type { EntryView } from "./entries";
+import { box, setText } from "./dom";
 
 /** A card in the timeline, or above the field. */
 export interface Card {
   readonly root: HTMLElement;
   /** Lets go of what it hears. */
   end(): void;
+}
+
+/** A part that is there as long as the view is. */
+export interface Part {
+  readonly root: HTMLElement;
+  update(): void;
 }
 
 type Cards = typeof import("./cards");
@@ -17,6 +25,8 @@ let loaded: Cards | null = null;
 export async function loadCards(): Promise<Cards> {
   return (loaded ??= await import("./cards"));
 }
+
+const FAILED = "This part could not be loaded. Reload the page.";
 
 /** A card that is there at once where its code is loaded, and otherwise as soon as it is. */
 export function lazyCard(near: Node, make: (cards: Cards) => Card): Card {
@@ -30,13 +40,61 @@ export function lazyCard(near: Node, make: (cards: Cards) => Card): Card {
       card = make(cards);
       root.append(card.root);
     },
-    () => root.append("This card could not be loaded. Reload the page."),
+    () => setText(root, FAILED),
   );
   return {
     root,
     end() {
       isOver = true;
       card?.end();
+    },
+  };
+}
+
+/** An entry of the timeline, likewise; it is drawn as it stands when its code is there. */
+export function lazyEntry<E extends Entry>(near: Node, make: (cards: Cards) => EntryView<E>): EntryView<E> {
+  if (loaded) return make(loaded);
+  let view: EntryView<E> | null = null;
+  let last: E | null = null;
+  const card = lazyCard(near, (cards) => {
+    view = make(cards);
+    if (last) view.update(last);
+    return { root: view.root, end: () => view?.end?.() };
+  });
+  return {
+    root: card.root,
+    update(entry) {
+      last = entry;
+      view?.update(entry);
+    },
+    end: () => card.end(),
+  };
+}
+
+/** A part that is made when it has something to show. */
+export function lazyPart(near: Node, isWanted: () => boolean, make: (cards: Cards) => Part): Part {
+  const root = box(near, "vs-lazy");
+  let part: Part | null = null;
+  let isLoading = false;
+  const take = (cards: Cards): void => {
+    isLoading = false;
+    part ??= make(cards);
+    root.replaceChildren(part.root);
+    part.update();
+  };
+  return {
+    root,
+    update() {
+      if (part) part.update();
+      else if (isLoading || !isWanted()) return;
+      else if (loaded) take(loaded);
+      else {
+        isLoading = true;
+        loadCards().then(take, () => {
+          isLoading = false;
+          setText(root, FAILED);
+        });
+      }
     },
   };
 }
