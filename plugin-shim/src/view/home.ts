@@ -206,7 +206,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
     const found = await read<{ items: { item: string; was?: string | null }[]; total: number }>("list_trash", { limit: NAMED });
     if (!found || found.total === 0) return null;
     const lines = found.items.map(({ item, was }): HTMLElement => {
-      const name = was ?? item;
+      const name = was ?? item.replace(/^\.trash\//, "");
       const back = textButton(root, "Restore", "vs-small");
       back.setAttribute("aria-label", `Restore ${name}`);
       const line = box(root, "vs-home-broken", element(root, "span", { text: visible(name), attributes: { dir: "auto" } }), back);
