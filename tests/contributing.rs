@@ -66,7 +66,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ),
     (
         "src/config/template.toml",
-        "# Minutes without a word after which",
+        "# Minutes of silence after which",
         "# What a conversation begins with.\n#greeting = \"\"\n",
     ),
 ];

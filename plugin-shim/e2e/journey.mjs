@@ -190,7 +190,7 @@ async function askAndAgree(desk, tab) {
 /** What is spoken to SmartHole, once it is switched on in the settings, stands in the same timeline. */
 async function speak(desk, tab) {
   await openTab(tab);
-  const hear = tab.getByRole("switch", { name: "Hear SmartHole" });
+  const hear = tab.getByRole("switch", { name: "Receive voice messages from SmartHole" });
   await hear.click();
   await until("registration", () => desk.smarthole.isRegistered);
   assert.match(await desk.daemon.command("config", "get", "smarthole.enabled"), /true/);
@@ -304,14 +304,14 @@ async function settings(desk, tab) {
   assert.equal(await body.getByLabel("Approvals").inputValue(), "ask");
   await body.getByLabel("Approvals").selectOption("auto");
   await until("mode", () => desk.daemon.command("mode"), (text) => /auto/.test(text));
-  const minutes = body.getByLabel("Minutes until a conversation ends");
+  const minutes = body.getByLabel("End a conversation after (minutes)");
   await minutes.fill("soon");
   await minutes.press("Tab");
-  await body.getByText("is no whole number").waitFor();
+  await body.getByText("is not a whole number").waitFor();
   await minutes.fill("45");
   await minutes.press("Tab");
   await until("setting", () => desk.daemon.command("config", "get", "conversation.idle_minutes"), (text) => /45/.test(text));
-  const arranged = body.getByLabel("How this vault is arranged");
+  const arranged = body.getByLabel("Vault structure");
   await arranged.fill("The garden is in Garden.");
   await arranged.press("Tab");
   await until("setting", () => desk.daemon.read(path.relative(desk.daemon.vault, desk.daemon.settings)), (text) => text.includes("The garden is in Garden."));
@@ -437,7 +437,7 @@ async function openTab(tab) {
   await tab.evaluate(() => window.standIn.openSettings());
   await tab.locator(".vertical-tab-nav-item", { hasText: "Vault Steward" }).click();
   // A row can be used once the daemon has said what holds; until then Obsidian's switches take no click.
-  await tab.locator(".vertical-tab-content [aria-label='Hear SmartHole']:not(.is-disabled)").waitFor();
+  await tab.locator(".vertical-tab-content [aria-label='Receive voice messages from SmartHole']:not(.is-disabled)").waitFor();
 }
 
 function status(tab, wanted) {

@@ -230,6 +230,10 @@ export async function the_composer_names_notes(set) {
   await picture(tab, "completion-light");
   await input.press("Enter");
   assert.equal(await input.inputValue(), "Look at [[Garden/Compost]] ");
+  await input.pressSequentially("and @pumpk");
+  await until("alias", () => option.innerText().catch(() => ""), (text) => /^Pumpkin\s+Garden\/Plants\/Kürbis$/.test(text));
+  await input.press("Tab");
+  assert.equal(await input.inputValue(), "Look at [[Garden/Compost]] and [[Garden/Plants/Kürbis|Pumpkin]] ");
   await input.press("Shift+Enter");
   assert.match(await input.inputValue(), /\n$/);
 

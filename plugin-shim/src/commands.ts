@@ -1,13 +1,14 @@
-// The plugin's commands. None has a hotkey of its own; people give them those they like.
+// The plugin's commands. None has a default hotkey, as Obsidian's guidelines ask.
 
 import type { App, Plugin } from "obsidian";
 import type { Activity } from "./activity";
+import { said } from "./call-error";
 import { openChat } from "./chat-view";
-import { CallError, type Connection } from "./connection";
+import type { Connection } from "./connection";
 import type { Host } from "./host";
 import type { ToolsCallResult } from "./protocol";
 
-/** What the commands need. */
+/** The parts of the plugin that the commands use. */
 export interface CommandOptions {
   app: App;
   connection: Connection;
@@ -15,7 +16,7 @@ export interface CommandOptions {
   host: Host;
 }
 
-/** Adds them all. */
+/** Adds all commands. */
 export function addCommands(plugin: Plugin, options: CommandOptions): void {
   const { app, connection, activity, host } = options;
   plugin.addCommand({
@@ -77,20 +78,20 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
   });
 }
 
-/** Takes back the last change set that stands, and says what came of it. */
+/** Undoes the last change set that is not undone yet, and shows the result. */
 export async function undoLast(connection: Connection, host: Host): Promise<void> {
   try {
     let result = await undo(connection);
     const refusal = result.isError ? (result.structuredContent as Refusal) : null;
     if (refusal?.code === "approval_needed") {
       const reasons = refusal.data?.reasons?.join("; ") ?? refusal.message ?? "";
-      const question = `Undo: ${refusal.data?.title ?? "the last change"}? It needs your agreement: ${reasons}.`;
+      const question = `Undo: ${refusal.data?.title ?? "the last change"}? It needs your approval: ${reasons}.`;
       if (!(await host.confirm(question, "Undo"))) return;
       result = await undo(connection, refusal.data?.identity ?? "");
     }
     host.notice(result.content.map(({ text }) => text).join("\n"));
   } catch (error) {
-    host.notice(error instanceof CallError ? error.advice : String(error));
+    host.notice(said(error));
   }
 }
 
@@ -100,7 +101,7 @@ interface Refusal {
   data?: { title?: string; reasons?: string[]; identity?: string };
 }
 
-/** `agreed` is the identity of what the person was shown and agreed to. */
+/** `agreed` is the identity of the change that the user was shown and approved. */
 function undo(connection: Connection, agreed?: string): Promise<ToolsCallResult> {
   return connection.call("tools/call", {
     name: "undo",

@@ -46,8 +46,8 @@ const STOOD_MS = 5_000;
 
 /** Why it is refused. */
 const OTHER_TOKEN =
-  "the daemon there knows another token: it was changed, or another vault's daemon has the port; pair again with `steward pair`";
-const BUSY = "the daemon answers and lets nobody in; it may have too many connections";
+  "the daemon has another token: the token was changed, or another vault's daemon uses this port; pair again with `steward pair`";
+const BUSY = "the daemon refuses connections; it may have too many";
 
 /** The one implementation of `Connection`; see there. */
 export class DaemonConnection implements Connection {
@@ -158,7 +158,7 @@ export class DaemonConnection implements Connection {
     return new Promise((resolve, reject) => {
       const session = this.#session;
       if (session === null || this.#state.kind !== "connected") {
-        reject(new CallError("there is no connection to the daemon", 0, "not_connected", true));
+        reject(new CallError("not connected to the daemon", 0, "not_connected", true));
         return;
       }
       if (signal?.aborted === true) {
@@ -436,7 +436,7 @@ function nonceIn(text: string): ChallengeAnswer {
 }
 
 function cancelled(): CallError {
-  return new CallError("the call was given up", 0, "cancelled", false);
+  return new CallError("the call was cancelled", 0, "cancelled", false);
 }
 
 function webSocket(url: string, protocols: string[]): Socket {

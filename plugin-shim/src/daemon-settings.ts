@@ -1,6 +1,7 @@
-// The daemon's settings, as the daemon has them: nothing is kept here, so there is one truth.
+// The daemon's settings. They are loaded from the daemon while they are shown, and stored only there.
 
-import { CallError, type Connection, type Unsubscribe } from "./connection";
+import { said } from "./call-error";
+import type { Connection, Unsubscribe } from "./connection";
 import { Listeners } from "./listeners";
 import type {
   ConfigProblem,
@@ -11,24 +12,24 @@ import type {
   SettingsSetResult,
 } from "./protocol";
 
-/** What the daemon says of its settings. */
+/** The settings as the daemon reported them. */
 export interface Loaded {
-  /** The file. */
+  /** The path of the settings file. */
   file: string;
-  /** Why the file as it is now does not hold. */
+  /** Why the current file is not in effect. */
   problem?: ConfigProblem;
-  /** The settings by name. */
+  /** By name. */
   settings: ReadonlyMap<string, Setting>;
-  /** How far callers are trusted with changes; null where that cannot be read. */
+  /** The approval mode; null if it cannot be read. */
   mode: ModeResult | null;
-  /** The models; null where they cannot be told. */
+  /** Null if they cannot be listed. */
   models: ModelsResult | null;
 }
 
-/** The settings, for as long as somebody looks at them. */
+/** The settings, loaded while there are subscribers. */
 export class DaemonSettings {
   readonly #connection: Connection;
-  readonly #heard = new Listeners<void>();
+  readonly #listeners = new Listeners<void>();
   #watching: Unsubscribe[] = [];
   #loaded: Loaded | null = null;
   #loading = 0;
@@ -38,46 +39,46 @@ export class DaemonSettings {
     this.#connection = connection;
   }
 
-  /** What is known; null until it is loaded, and while there is no connection. */
+  /** Null until they are loaded, and without a connection. */
   get loaded(): Loaded | null {
     return this.#loaded;
   }
 
-  /** Why they could not be loaded. */
+  /** Why the last load failed. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** Hears whenever they are otherwise, whoever changed them. They are loaded with the first. */
-  watch(heard: () => void): Unsubscribe {
-    const end = this.#heard.add(heard);
+  /** Subscribes to changes, whoever makes them. The first subscriber loads the settings. */
+  watch(listener: () => void): Unsubscribe {
+    const end = this.#listeners.add(listener);
     if (this.#watching.length === 0) this.#begin();
     return () => {
       end();
-      if (this.#heard.size === 0) this.#end();
+      if (this.#listeners.size === 0) this.#end();
     };
   }
 
-  /** Gives one setting a value; null brings its default back. */
+  /** Sets one setting; null restores its default. */
   async set(key: string, value: JsonValue): Promise<SettingsSetResult> {
     const result = await this.#connection.call("_vault/settings/set", { key, value });
     await this.load();
     return result;
   }
 
-  /** Says how far callers are trusted, from the next call on. */
+  /** Sets the approval mode, in effect from the next call on. */
   async setMode(mode: string): Promise<void> {
     await this.#connection.call("_vault/mode", { mode });
     await this.load();
   }
 
-  /** Has another model asked first. The daemon takes only those that it names itself. */
+  /** Puts a model first in the chain. The daemon accepts only models that it lists. */
   async chooseModel(name: string): Promise<void> {
     await this.#connection.call("_vault/models", { choose: name });
     await this.load();
   }
 
-  /** Asks the daemon for all of it. */
+  /** Loads all of it from the daemon. */
   async load(): Promise<void> {
     const loading = ++this.#loading;
     const connection = this.#connection;
@@ -94,9 +95,9 @@ export class DaemonSettings {
     } catch (error) {
       if (loading !== this.#loading) return;
       this.#loaded = null;
-      this.#problem = error instanceof CallError ? error.advice : String(error);
+      this.#problem = said(error);
     }
-    this.#heard.tell();
+    this.#listeners.tell();
   }
 
   #begin(): void {
@@ -120,10 +121,10 @@ export class DaemonSettings {
   }
 
   #forget(): void {
-    // What is on its way counts for nothing.
+    // A response that is still pending is ignored.
     this.#loading += 1;
     this.#loaded = null;
     this.#problem = null;
-    this.#heard.tell();
+    this.#listeners.tell();
   }
 }

@@ -125,8 +125,8 @@ export class HostOperations extends Component {
         throw failed(`\`${params.to}\` exists already`, "choose another name");
       }
       if (!(await this.#linksFollowUnasked())) {
-        const hint = "switch on `Automatically update internal links`, or let the daemon rename it";
-        throw failed("Obsidian would ask its user about the links", hint);
+        const hint = "turn on `Automatically update internal links` in Obsidian, or let the daemon rename the file";
+        throw failed("Obsidian would ask its user whether to update links", hint);
       }
       await this.#app.fileManager.renameFile(file, to);
     });
@@ -201,7 +201,7 @@ function inTime(work: Promise<void>, milliseconds: number, signal: AbortSignal):
 }
 
 function tooLate(): CallError {
-  return new CallError("it was too late to begin, or took too long", 0, "timeout", false);
+  return new CallError("the operation timed out", 0, "timeout", false);
 }
 
 function failed(message: string, hint: string): CallError {
@@ -209,5 +209,5 @@ function failed(message: string, hint: string): CallError {
 }
 
 function unknownPath(path: string): CallError {
-  return failed(`Obsidian knows no \`${path}\``, "it may not have noticed a new file yet");
+  return failed(`Obsidian cannot find \`${path}\``, "Obsidian may not have noticed a new file yet; try again");
 }

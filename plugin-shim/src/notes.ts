@@ -5,7 +5,7 @@ import { CallError } from "./call-error";
 import type { OpenOptions } from "./host";
 import type { ActiveNote } from "./protocol";
 
-/** More of a selection is not told. */
+/** Characters of a selection that are sent. */
 const MOST_SELECTED = 100_000;
 
 /** The note in front of the person, or the last one that was, with what is selected in it. */
@@ -41,7 +41,7 @@ function noteView({ workspace }: App): MarkdownView | null {
   return null;
 }
 
-/** Opens a file, where it is open already if it is; fails where Obsidian knows no such file. */
+/** Opens a file, in its own tab if it is open already. Fails if Obsidian cannot find it. */
 export async function openFile(app: App, path: string, options: OpenOptions = {}): Promise<void> {
   const file = app.vault.getAbstractFileByPath(normalizePath(path));
   if (!(file instanceof TFile)) throw unknownFile(path);
@@ -96,6 +96,6 @@ function leafOf(app: App, path: string): WorkspaceLeaf | null {
 }
 
 function unknownFile(path: string): CallError {
-  const message = `Obsidian knows no file \`${path}\``;
-  return new CallError(message, 0, "not_found", true, "it may not have noticed a new file yet");
+  const message = `Obsidian cannot find \`${path}\``;
+  return new CallError(message, 0, "not_found", true, "Obsidian may not have noticed a new file yet; try again");
 }

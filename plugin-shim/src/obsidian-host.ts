@@ -1,4 +1,4 @@
-// What the chat view asks of the program around it, answered by Obsidian.
+// The chat's host in Obsidian.
 
 import {
   ConfirmationModal,
@@ -13,7 +13,8 @@ import {
   type App,
 } from "obsidian";
 import { DEFAULT_ADDRESS } from "./address";
-import { CallError, type Unsubscribe } from "./connection";
+import { said } from "./call-error";
+import type { Unsubscribe } from "./connection";
 import type { ActiveNote, Host, OpenOptions } from "./host";
 import { activeNote, openFile } from "./notes";
 import { openTimeMachine } from "./time-machine-view";
@@ -21,13 +22,13 @@ import { setWords } from "./view/part";
 
 const USUAL = DEFAULT_ADDRESS.slice(DEFAULT_ADDRESS.lastIndexOf(":") + 1);
 
-/** Obsidian, as the chat view sees it. */
+/** Implements `Host` with Obsidian's API. */
 export class ObsidianHost implements Host {
   readonly kind = "obsidian";
 
   readonly #app: App;
   readonly #address: () => string;
-  /** `address` is where the daemon is looked for. */
+  /** `address` gives the daemon's address. */
   constructor(
     app: App,
     address: () => string,
@@ -38,7 +39,7 @@ export class ObsidianHost implements Host {
 
   openNote(path: string, options?: OpenOptions): void {
     openFile(this.#app, path, options).catch((error: unknown) => {
-      this.notice(error instanceof CallError ? error.advice : String(error));
+      this.notice(said(error));
     });
   }
 
@@ -57,9 +58,9 @@ export class ObsidianHost implements Host {
     return { path: note.path, selection: note.selection?.text };
   }
 
-  onActiveNote(heard: (note: ActiveNote | null) => void): Unsubscribe {
+  onActiveNote(listener: (note: ActiveNote | null) => void): Unsubscribe {
     const { workspace } = this.#app;
-    const opened = workspace.on("file-open", () => heard(this.activeNote()));
+    const opened = workspace.on("file-open", () => listener(this.activeNote()));
     return () => workspace.offref(opened);
   }
 
@@ -77,7 +78,7 @@ export class ObsidianHost implements Host {
       setWords(modal.contentEl, text);
       modal.addButton((button) => button.setButtonText(action).setCta().onClick(() => resolve(true)));
       modal.addCancelButton();
-      // Whatever closes it; after the button this changes nothing any more.
+      // Runs however the dialog closes; after the button has resolved the promise it has no effect.
       modal.setCloseCallback(() => resolve(false));
       modal.open();
     });
@@ -107,14 +108,14 @@ export class ObsidianHost implements Host {
   command(name: string): string {
     const { adapter } = this.#app.vault;
     if (!(adapter instanceof FileSystemAdapter)) return `steward ${name}`;
-    // It has to listen where it is looked for: with several vaults each has a port of its own.
+    // The daemon must listen on the port that this vault uses: each vault has its own.
     const [port = USUAL] = /\d+$/.exec(this.#address()) ?? [];
     const at = name === "pair" || port === USUAL ? "" : ` --port ${port}`;
     return `steward ${name} --vault ${quoted(adapter.getBasePath(), Platform.isWin)}${at}`;
   }
 }
 
-/** A path as a shell takes it for one word. */
+/** Quotes a path for a shell. */
 export function quoted(path: string, windows: boolean): string {
   if (windows) return /^[\w:\\.-]+$/.test(path) ? path : `"${path}"`;
   return /^[\w/.-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;

@@ -1,64 +1,64 @@
-// Pairing: the token that lets this plugin in at the daemon, and where it is kept.
+// Pairing: stores the token with which this plugin connects to the daemon.
 
 import type { App, ObsidianProtocolData } from "obsidian";
 import type { Connection } from "./connection";
 import type { Host } from "./host";
 
-/** Obsidian's secret storage: on this device alone, encrypted, and never in the vault. */
+/** Its key in Obsidian's secret storage, which is encrypted, local to this device and outside the vault. */
 const SECRET = "vault-steward-token";
 
-/** What a link of `steward pair` brings. */
+/** The content of a link that `steward pair` prints. */
 export interface PairingLink {
   token: string;
-  /** Host and port; left out where the link says nothing of it. */
+  /** Host and port, if the link names a port. */
   address?: string;
 }
 
-/** The token; null while nobody has paired. */
+/** The token; null before pairing. */
 export function readToken(app: App): string | null {
   const token = app.secretStorage.getSecret(SECRET);
   return token === null || token === "" ? null : token;
 }
 
-/** Keeps the token; an empty one forgets it. */
-export function keepToken(app: App, token: string): void {
+/** Stores the token; an empty one removes it. */
+export function storeToken(app: App, token: string): void {
   app.secretStorage.setSecret(SECRET, token);
 }
 
-/** What a person pasted, the token or the whole link; or why it is neither. */
+/** Reads pasted text, the token or the whole link; or says why it is neither. */
 export function parseToken(text: string): PairingLink | { problem: string } {
   const trimmed = text.trim();
   if (/^obsidian:\/\/vault-steward\b/.test(trimmed)) {
     const parameters = Object.fromEntries(new URLSearchParams(trimmed.split("?")[1] ?? ""));
     return parseLink({ action: "", ...parameters });
   }
-  if (trimmed === "") return { problem: "nothing was pasted; `steward token` prints the token" };
-  // What a subprotocol may be made of: no blanks, no quotes, no separators.
+  if (trimmed === "") return { problem: "paste the link that `steward pair` prints" };
+  // The characters that the name of a WebSocket subprotocol may have.
   if (!/^[\w.~-]{16,256}$/.test(trimmed)) {
-    return { problem: "this is no token; `steward token` prints it, 64 letters and digits" };
+    return { problem: "this is neither a pairing link nor a token; paste the link that `steward pair` prints" };
   }
   return { token: trimmed };
 }
 
-/** What `obsidian://vault-steward?token=…&port=…` says, or what is wrong with it. */
+/** Reads `obsidian://vault-steward?token=…&port=…`, or says what is wrong with it. */
 export function parseLink(data: ObsidianProtocolData): PairingLink | { problem: string } {
   const parsed = parseToken(data.token ?? "");
-  if ("problem" in parsed) return { problem: "the link has no token; make a new one with `steward pair`" };
+  if ("problem" in parsed) return { problem: "the link has no valid token; make a new one with `steward pair`" };
   if (data.port === undefined) return parsed;
   const port = Number(data.port);
   if (!/^\d+$/.test(data.port) || port < 1 || port > 65_535) {
-    return { problem: `the link's port \`${data.port}\` is none; make a new one with \`steward pair\`` };
+    return { problem: `the link's port \`${data.port}\` is not valid; make a new one with \`steward pair\`` };
   }
   return { ...parsed, address: `127.0.0.1:${port}` };
 }
 
-/** Where the plugin keeps what is no secret: which port the daemon listens on. */
+/** The daemon's address, which the plugin stores in its `data.json`. */
 export interface AddressBook {
   address: string;
   save(): Promise<void>;
 }
 
-/** Pairs this vault with a daemon, and undoes that. */
+/** Pairs this vault with a daemon, and unpairs it. */
 export class Pairing {
   readonly #app: App;
   readonly #book: AddressBook;
@@ -74,40 +74,40 @@ export class Pairing {
     this.#connection = connection;
   }
 
-  /** Whether there is a token, be it right or not. */
+  /** Whether a token is stored, right or wrong. */
   get paired(): boolean {
     return readToken(this.#app) !== null;
   }
 
-  /** Where the daemon is looked for. */
+  /** The daemon's address. */
   get address(): string {
     return this.#book.address;
   }
 
-  /** Keeps a token, and an address with it, and connects. */
+  /** Stores a token, and an address if one is given, and connects. */
   async pair({ token, address }: PairingLink): Promise<void> {
-    keepToken(this.#app, token);
+    storeToken(this.#app, token);
     if (address !== undefined) await this.move(address);
     this.#connection.retryNow();
   }
 
-  /** Looks for the daemon elsewhere. The address must be one (`endpoint`). */
+  /** Sets the daemon's address, which must be valid (`endpoint`), and connects. */
   async move(address: string): Promise<void> {
     this.#book.address = address;
     await this.#book.save();
     this.#connection.retryNow();
   }
 
-  /** Forgets the token. The daemon still takes it, until `steward token --rotate`. */
+  /** Removes the token. The daemon still accepts it until `steward token --rotate`. */
   forget(): void {
-    keepToken(this.#app, "");
+    storeToken(this.#app, "");
     this.#connection.stop();
     this.#connection.start();
   }
 
   /**
-   * Takes what `obsidian://vault-steward?…` brings. Any page can open such a link, and whoever made
-   * it would then read and write this vault's conversations: so a person is asked, always.
+   * Follows a link `obsidian://vault-steward?…`. Any web page can open such a link, and its author
+   * could then read and write this vault's conversations. So the user is always asked.
    */
   async follow(data: ObsidianProtocolData, host: Pick<Host, "confirm" | "notice">): Promise<void> {
     const link = parseLink(data);
@@ -117,20 +117,20 @@ export class Pairing {
     if (!(await host.confirm(question, "Pair"))) return;
     const same = readToken(this.#app) === link.token && where === this.#book.address;
     if (same && this.#connection.state.kind === "connected") {
-      return host.notice("Paired already: the steward is connected");
+      return host.notice("Already paired and connected");
     }
-    this.#tellOnce(host);
+    this.#reportOnce(host);
     await this.pair(link);
   }
 
-  /** Says what the next try to connect comes to. */
-  #tellOnce(host: Pick<Host, "notice">): void {
+  /** Shows a notice with the result of the next attempt to connect. */
+  #reportOnce(host: Pick<Host, "notice">): void {
     const end = this.#connection.onState(({ kind, detail }) => {
       if (kind === "connecting") return;
       end();
-      if (kind === "connected") host.notice("Paired: the steward is connected");
-      if (kind === "absent") host.notice("Paired; this connects once the daemon runs");
-      if (kind === "refused") host.notice(`Not paired: ${detail ?? "the daemon refuses"}`);
+      if (kind === "connected") host.notice("Paired and connected");
+      if (kind === "absent") host.notice("Paired. The plugin connects when the daemon runs");
+      if (kind === "refused") host.notice(`Not paired: ${detail ?? "the daemon refused the connection"}`);
     });
   }
 }

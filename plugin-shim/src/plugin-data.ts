@@ -1,11 +1,10 @@
-// What the plugin keeps in its `data.json`. The token is not in it: that file is part of the vault
-// and goes wherever the vault is synced to.
+// The plugin's `data.json`. The token is not in it: the file is part of the vault and is synced with it.
 
 import type { Plugin } from "obsidian";
 import { DEFAULT_ADDRESS } from "./address";
 import type { AddressBook } from "./pairing";
 
-/** The plugin's own settings. Those of the daemon are the daemon's. */
+/** The plugin's own settings; the daemon stores its settings itself. */
 export class PluginData implements AddressBook {
   address = DEFAULT_ADDRESS;
 
@@ -15,10 +14,10 @@ export class PluginData implements AddressBook {
     this.#plugin = plugin;
   }
 
-  /** Reads them; what is missing or makes no sense is as it would be without the file. */
+  /** Reads the file. Missing or invalid values get their defaults. */
   async load(): Promise<void> {
-    const kept = (await this.#plugin.loadData()) as { address?: unknown } | null;
-    this.address = typeof kept?.address === "string" ? kept.address : DEFAULT_ADDRESS;
+    const stored = (await this.#plugin.loadData()) as { address?: unknown } | null;
+    this.address = typeof stored?.address === "string" ? stored.address : DEFAULT_ADDRESS;
   }
 
   async save(): Promise<void> {

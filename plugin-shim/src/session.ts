@@ -17,9 +17,9 @@ const HANDSHAKE_MS = 10_000;
 /** How much may come before the daemon has proved itself: questions that wait for a person. */
 const MOST_HELD = 1_000;
 
-/** What is said of whoever cannot prove that it knows the token. */
+/** The message about a program that cannot prove that it knows the token. */
 export const NOT_THE_DAEMON =
-  "whoever answers at this address is not this vault's daemon: it cannot prove that it knows the token, and was not told it. Look what runs there; `steward status` says where the daemon listens";
+  "the program at this address is not this vault's daemon: it could not prove that it knows the token, which was not sent to it. Check what runs there; `steward status` shows where the daemon listens";
 
 /** Why a session is over. */
 export interface SessionEnd {
@@ -230,7 +230,7 @@ export class Session {
   }
 
   #nonsense(): void {
-    this.end({ detail: "what answers at this address does not speak the daemon's protocol", lasting: false });
+    this.end({ detail: "the program at this address does not speak the daemon's protocol", lasting: false });
   }
 
   #settle(id: RequestId): Waiting | undefined {
@@ -249,7 +249,7 @@ export class Session {
     if (3 * text.length <= this.#largest) return null;
     const bytes = new TextEncoder().encode(text).length;
     if (bytes <= this.#largest) return null;
-    const message = `this is ${bytes} bytes, and the daemon takes ${this.#largest} at once`;
-    return new CallError(message, 0, "invalid_params", false, "send less, or smaller pictures");
+    const message = `the message has ${bytes} bytes; the daemon accepts ${this.#largest}`;
+    return new CallError(message, 0, "invalid_params", false, "send less text, or smaller images");
   }
 }

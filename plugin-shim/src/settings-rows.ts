@@ -1,81 +1,71 @@
-// One of the daemon's settings as a row of the settings tab: shown as it holds, changed through the
-// daemon, wrong values told at the field.
+// One of the daemon's settings as a row of the settings tab. The row shows the current value, changes it
+// through the daemon, and shows errors below the field.
 
 import type { Setting, SettingDefinition } from "obsidian";
-import { CallError } from "./connection";
+import { said } from "./call-error";
 import type { DaemonSettings } from "./daemon-settings";
 import type { JsonValue, Setting as DaemonSetting, SettingsSetResult } from "./protocol";
 
-/** How a setting is shown. */
+/** A setting and its field. */
 export interface Row {
   /** The daemon's name for it. */
   key: string;
-  /** What it is called here. */
+  /** Its label. */
   name: string;
   /** `number` takes whole numbers from 0 on. */
   kind: "text" | "lines" | "number" | "toggle";
 }
 
-/** A field of a row. */
+/** The input field of a row. */
 interface Field {
-  /** Shows the value that holds, but not over what the person is typing. */
+  /** Shows the current value, unless the user is editing the field. */
   show(value: JsonValue): void;
   disable(disabled: boolean): void;
 }
 
-/** The row's definition, for Obsidian to show and to search. */
+/** The row's definition, which Obsidian shows and searches. */
 export function rowDefinition(row: Row, daemon: DaemonSettings): SettingDefinition {
   return { name: row.name, aliases: [row.key], render: (setting) => renderRow(setting, row, daemon) };
 }
 
-/** Draws the row; what it returns ends its listening. */
+/** Draws the row. The returned function ends its subscription. */
 export function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): () => void {
-  // A setting has a `then` of its own, so none may be what a promise comes to: it would never end.
-  const say = (problem: string | null): void => void setting.setErrorMessage(problem);
+  // `Setting` has a `then`, so a promise that resolved to one would never settle: hence `void`.
+  const report = (problem: string | null): void => void setting.setErrorMessage(problem);
   const commit = (value: JsonValue): void => {
     daemon.set(row.key, value).then(
-      (result) => say(overridden(result)),
+      (result) => report(overridden(result)),
       (error: unknown) => {
-        // What was typed stays, to be mended; a switch has nothing to mend and stands as the daemon has it.
+        // Typed text stays, to be corrected; a toggle goes back to the daemon's value.
         if (row.kind === "toggle") show();
-        say(errorText(error));
+        report(said(error));
       },
     );
   };
-  const field = addField(setting, row, commit, say);
+  const field = addField(setting, row, commit, report);
   const show = (): void => {
     const current = daemon.loaded?.settings.get(row.key);
     const settable = current?.settable === true && current.from === undefined;
     field.disable(!settable);
     if (current === undefined) return;
     setting.setDesc(description(current, daemon.loaded?.file ?? ""));
-    // A value that waits for a restart is the one that was last chosen.
+    // A value that takes effect after a restart is the one that was last chosen.
     field.show(current.afterRestart ?? current.value);
   };
   show();
   return daemon.watch(show);
 }
 
-/** What went wrong, for the row to say. */
-export function errorText(error: unknown): string {
-  return error instanceof CallError ? error.advice : String(error);
-}
-
-/** That a setting cannot be changed from here. */
-function onlyInFile(key: string, file: string): string {
-  return `Can be changed in the settings file alone: ${key} in ${file}.`;
-}
-
 function overridden(result: SettingsSetResult): string | null {
   if (result.overriddenBy === undefined) return null;
-  return `written, but ${result.overriddenBy} is stronger than the file`;
+  return `saved, but ${result.overriddenBy} overrides the settings file`;
 }
 
 function description(setting: DaemonSetting, file: string): string {
   const parts = [setting.doc];
   if (setting.from !== undefined) parts.push(`Set by ${setting.from}.`);
-  else if (!setting.settable) parts.push(onlyInFile(setting.key, file));
-  if (setting.afterRestart !== undefined) parts.push("Holds from the daemon's next start on.");
+  else if (!setting.settable) parts.push(`Change it in the settings file: ${setting.key} in ${file}.`);
+  if (setting.afterRestart !== undefined) parts.push("Takes effect when the daemon restarts.");
   return parts.join(" ");
 }
 
@@ -90,7 +80,7 @@ function addField(
   const named = (input: HTMLInputElement | HTMLTextAreaElement): void => {
     element = input;
     input.setAttribute("aria-label", row.name);
-    // Not with every key: each change is written to the settings file.
+    // On `change`, not on every key: each change is written to the settings file.
     input.addEventListener("change", () => {
       const read = readValue(input.value, row);
       if ("problem" in read) refuse(read.problem);
@@ -128,7 +118,7 @@ function addToggle(setting: Setting, row: Row, commit: (value: JsonValue) => voi
   let disable: Field["disable"] = () => undefined;
   setting.addToggle((toggle) => {
     toggle.toggleEl.setAttribute("aria-label", row.name);
-    // Setting a value tells its listener, too; only a person's click is to be written.
+    // `setValue` calls the listener, too; only a click may be written.
     let shown = false;
     toggle.onChange((value) => {
       if (value === shown) return;
@@ -144,14 +134,14 @@ function addToggle(setting: Setting, row: Row, commit: (value: JsonValue) => voi
   return { show, disable };
 }
 
-/** What a person typed, as the setting's value. An empty number is the default. */
+/** The setting's value for the typed text. An empty number is the default. */
 function readValue(text: string, row: Row): { value: JsonValue } | { problem: string } {
   if (row.kind !== "number") return { value: text };
   const trimmed = text.trim();
   if (trimmed === "") return { value: null };
   const value = Number(trimmed);
   if (!/^\d+$/.test(trimmed) || !Number.isSafeInteger(value)) {
-    return { problem: `\`${trimmed}\` is no whole number; empty brings the default back` };
+    return { problem: `\`${trimmed}\` is not a whole number; leave the field empty for the default` };
   }
   return { value };
 }

@@ -1,5 +1,5 @@
-// The settings tab: where the daemon is and whether this vault is paired with it, and the daemon's
-// own settings, read and written through it.
+// The settings tab: the connection to the daemon, and the daemon's own settings, which the daemon
+// reads and writes.
 
 import {
   PluginSettingTab,
@@ -11,38 +11,39 @@ import {
   type SettingDefinitionItem,
 } from "obsidian";
 import { DEFAULT_ADDRESS, endpoint } from "./address";
+import { said } from "./call-error";
 import type { Connection, ConnectionState } from "./connection";
 import type { DaemonSettings } from "./daemon-settings";
 import type { Host } from "./host";
 import { parseToken, type Pairing } from "./pairing";
-import { errorText, rowDefinition, type Row } from "./settings-rows";
+import { rowDefinition, type Row } from "./settings-rows";
 
 const CONVERSATION_ROWS: Row[] = [
-  { key: "agent.information_architecture", name: "How this vault is arranged", kind: "lines" },
-  { key: "agent.instructions", name: "What every conversation is told", kind: "lines" },
-  { key: "conversation.idle_minutes", name: "Minutes until a conversation ends", kind: "number" },
+  { key: "agent.information_architecture", name: "Vault structure", kind: "lines" },
+  { key: "agent.instructions", name: "Instructions for the model", kind: "lines" },
+  { key: "conversation.idle_minutes", name: "End a conversation after (minutes)", kind: "number" },
 ];
 
 const VOICE_ROWS: Row[] = [
-  { key: "smarthole.enabled", name: "Hear SmartHole", kind: "toggle" },
+  { key: "smarthole.enabled", name: "Receive voice messages from SmartHole", kind: "toggle" },
   { key: "smarthole.name", name: "Name in SmartHole", kind: "text" },
-  { key: "smarthole.description", name: "What SmartHole sends here", kind: "lines" },
+  { key: "smarthole.description", name: "Description for SmartHole", kind: "lines" },
 ];
 
 const RETENTION_ROWS: Row[] = [
   { key: "conversation.kept", name: "Conversations to keep", kind: "number" },
-  { key: "journal.versions", name: "Earlier texts to keep of each file", kind: "number" },
-  { key: "journal.days", name: "Days to keep them", kind: "number" },
+  { key: "journal.versions", name: "Versions to keep of each file", kind: "number" },
+  { key: "journal.days", name: "Days to keep versions", kind: "number" },
 ];
 
 const MODES: Record<string, string> = {
-  settings: "As the settings file says",
+  settings: "Use the settings file",
   ask: "Ask before every change",
   auto: "Ask before large or risky changes",
   "read-only": "Allow no changes",
 };
 
-/** What the tab needs of the plugin. */
+/** The parts of the plugin that the tab uses. */
 export interface SettingsTabOptions {
   connection: Connection;
   daemon: DaemonSettings;
@@ -50,7 +51,7 @@ export interface SettingsTabOptions {
   host: Host;
 }
 
-/** The tab. Its rows listen only while they are shown. */
+/** The tab. Its rows subscribe to changes only while they are shown. */
 export class StewardSettingTab extends PluginSettingTab {
   override icon = "messages-square";
   readonly #options: SettingsTabOptions;
@@ -94,9 +95,9 @@ export class StewardSettingTab extends PluginSettingTab {
       const problem = daemon.loaded?.problem;
       if (problem !== undefined) {
         const place = problem.line === undefined ? "" : `, line ${problem.line}`;
-        lines.push(`The settings file is wrong and the old settings hold: ${problem.message} (${problem.file}${place}).`);
+        lines.push(`The settings file has an error, so the previous settings stay in effect: ${problem.message} (${problem.file}${place}).`);
       } else if (daemon.problem !== null) {
-        lines.push(`The daemon's settings could not be loaded: ${daemon.problem}.`);
+        lines.push(`Could not load the daemon's settings: ${daemon.problem}.`);
       }
       setting.setDesc(lines.join(" "));
     };
@@ -116,10 +117,10 @@ export class StewardSettingTab extends PluginSettingTab {
   #address(setting: Setting): () => void {
     const { pairing, connection } = this.#options;
     let show = (): void => undefined;
-    setting.setDesc("Where the daemon listens on this machine. The port is the one in its settings.");
+    setting.setDesc("The daemon's address on this computer. Its port is `server.port` in its settings.");
     setting.addText((text) => {
       text.setPlaceholder(DEFAULT_ADDRESS);
-      // Pairing may bring another one; what a person is typing stays.
+      // Pairing may change the address. Text that the user is editing is left alone.
       let shown = "";
       show = () => {
         if (text.getValue() === shown) text.setValue((shown = pairing.address));
@@ -132,7 +133,7 @@ export class StewardSettingTab extends PluginSettingTab {
         setting.setErrorMessage(null);
         shown = text.getValue();
         pairing.move(address).catch((error: unknown) => {
-          setting.setErrorMessage(errorText(error));
+          setting.setErrorMessage(said(error));
         });
       });
     });
@@ -145,8 +146,8 @@ export class StewardSettingTab extends PluginSettingTab {
     const show = (): void => {
       setting.setDesc(
         pairing.paired
-          ? "This vault is paired. The token is in the secret storage of this device, and not in the vault."
-          : `Run \`${host.command("pair")}\` in a terminal and open the link it shows, or paste that link here.`,
+          ? "This vault is paired. The token is stored in this device's secret storage, not in the vault."
+          : `Run \`${host.command("pair")}\` in a terminal. Then open the link that it prints, or paste it here.`,
       );
     };
     setting.addText((text) => {
@@ -184,8 +185,8 @@ export class StewardSettingTab extends PluginSettingTab {
         dropdown.addOption(name, ready ? name : `${name} (not set up)`);
       }
       dropdown.setDisabled(models === null);
-      const parts = ["Which language model is asked first."];
-      if ((models?.chain.length ?? 0) > 1) parts.push("Where it fails, the others of the chain follow.");
+      const parts = ["The language model that answers."];
+      if ((models?.chain.length ?? 0) > 1) parts.push("If it fails, the others in `models.chain` are tried in order.");
       setting.setDesc(parts.join(" "));
       return first;
     };
@@ -198,14 +199,14 @@ export class StewardSettingTab extends PluginSettingTab {
       const mode = daemon.loaded?.mode ?? null;
       for (const [value, name] of Object.entries(MODES)) dropdown.addOption(value, name);
       dropdown.setDisabled(mode === null);
-      const now = mode === null ? "" : ` At the moment: ${MODES[mode.mode] ?? mode.mode}.`;
-      setting.setDesc(`How far the steward is trusted with changes.${now}`);
+      const now = mode === null ? "" : ` Currently: ${MODES[mode.mode] ?? mode.mode}.`;
+      setting.setDesc(`Which changes need your approval.${now}`);
       return mode?.setLive === true ? mode.mode : "settings";
     };
     return this.#dropdown(setting, "Approvals", show, (chosen) => daemon.setMode(chosen));
   }
 
-  /** A choice that is drawn anew whenever the daemon's settings are otherwise. */
+  /** A dropdown that is redrawn when the daemon's settings change. */
   #dropdown(
     setting: Setting,
     label: string,
@@ -227,7 +228,7 @@ export class StewardSettingTab extends PluginSettingTab {
           () => void setting.setErrorMessage(null),
           (error: unknown) => {
             redraw();
-            setting.setErrorMessage(errorText(error));
+            setting.setErrorMessage(said(error));
           },
         );
       });
@@ -237,7 +238,7 @@ export class StewardSettingTab extends PluginSettingTab {
   }
 }
 
-/** How the connection stands, in a sentence. */
+/** Describes the state of the connection in a sentence. */
 export function stateText(state: ConnectionState, startCommand: string): string {
   switch (state.kind) {
     case "off":
@@ -247,10 +248,10 @@ export function stateText(state: ConnectionState, startCommand: string): string 
     case "connected":
       return "Connected.";
     case "absent":
-      return `The daemon is not running. Start it in a terminal with \`${startCommand}\`; this connects by itself.`;
+      return `The daemon is not running. Start it in a terminal with \`${startCommand}\`; the plugin then connects by itself.`;
     case "refused":
-      return `No use: ${state.detail ?? "the daemon refuses"}.`;
+      return `Cannot connect: ${state.detail ?? "the daemon refused the connection"}.`;
     case "unpaired":
-      return "Not paired yet: the daemon's token is missing.";
+      return "Not paired yet. See Token below.";
   }
 }

@@ -1,19 +1,19 @@
-// The steward in the status bar: connected, working, waiting for the person; SmartHole beside it.
+// The status bar item: connected, working or waiting for the user, and the state of SmartHole.
 
 import { Component, setIcon } from "obsidian";
 import type { Activity } from "./activity";
 import type { Connection, ConnectionState } from "./connection";
 import type { SmartHoleState } from "./protocol";
 
-/** What is shown. */
+/** The content of the item. */
 export interface Status {
   icon: string;
   text: string;
-  /** All of it, for a screen reader and when the mouse rests on it. */
+  /** The complete text, for screen readers and as the tooltip. */
   label: string;
 }
 
-/** Shows it for as long as it is loaded; a click does what is given. */
+/** Shows the status while it is loaded, and calls `clicked` on a click. */
 export class StatusBar extends Component {
   readonly #element: HTMLElement;
   readonly #connection: Connection;
@@ -59,7 +59,7 @@ export class StatusBar extends Component {
   }
 }
 
-/** How the steward stands, in a word and in a sentence. */
+/** Describes the state of the connection and of SmartHole. */
 export function statusOf(
   state: ConnectionState,
   activity: Pick<Activity, "working" | "waiting" | "smarthole">,
@@ -91,7 +91,7 @@ function wordOf(
     case "unpaired":
       return { icon: "circle-help", word: "not paired" };
     case "connected":
-      // What waits for the person comes first: work goes on without them, this does not.
+      // A question to the user comes first: other work goes on without them.
       if (activity.waiting) return { icon: "message-circle-question", word: "waiting for you" };
       if (activity.working > 0) return { icon: "loader", word: "working" };
       return { icon: "circle-check", word: "connected" };
@@ -104,10 +104,10 @@ function voiceOf(smarthole: SmartHoleState | null): { short: string; long: strin
     connecting: "SmartHole connecting",
     connected: "SmartHole",
     refused: "SmartHole refused",
-    disconnected: "SmartHole away",
+    disconnected: "SmartHole disconnected",
   };
   const parts = [`SmartHole: ${smarthole.state} as ${smarthole.name}`];
   if (smarthole.reason !== "") parts.push(smarthole.reason);
-  if (smarthole.setAside > 0) parts.push(`${smarthole.setAside} spoken messages were set aside`);
+  if (smarthole.setAside > 0) parts.push(`${smarthole.setAside} voice messages failed`);
   return { short: words[smarthole.state], long: parts.join(", ") };
 }

@@ -41,7 +41,7 @@ describe("getting in", () => {
     }],
     ["has no proof", () => (daemon.challenge = ({ nonce }) => answered({ nonce }))],
     ["has no nonce", () => (daemon.challenge = ({ proof }) => answered({ proof }))],
-    ["has a nonce that is no word", () => {
+    ["has a nonce that is not a word", () => {
       const nonce = "a, vault.v1";
       daemon.challenge = () => answered({ nonce, proof: hmac(TOKEN, `vault-steward challenge ${PLACE} x ${nonce}`) });
     }],

@@ -200,7 +200,7 @@ describe("trashing", () => {
 
   it("says where Obsidian knows nothing of it", async () => {
     expect(await asked("trash", { path: "Nowhere.md" })).toMatchObject({
-      error: "Obsidian knows no `Nowhere.md`",
+      error: "Obsidian cannot find `Nowhere.md`",
     });
   });
 
@@ -221,7 +221,7 @@ describe("renaming", () => {
     for (const settings of [null, "{}", '{"alwaysUpdateLinks":false}', "{broken", "null"]) {
       if (settings !== null) await write(`${app.vault.configDir}/app.json`, settings);
       expect(await asked("rename", rename)).toMatchObject({
-        error: "Obsidian would ask its user about the links",
+        error: "Obsidian would ask its user whether to update links",
       });
     }
     expect(renamed).not.toHaveBeenCalled();

@@ -1,7 +1,7 @@
 import type { ObsidianProtocolData } from "obsidian";
 import { App } from "obsidian-test-mocks/obsidian";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { keepToken, Pairing, parseLink, parseToken, readToken } from "../src/pairing";
+import { storeToken, Pairing, parseLink, parseToken, readToken } from "../src/pairing";
 import { FakeClock, settle } from "./fake-clock";
 import { connectTo, FakeDaemon, TOKEN } from "./fake-daemon";
 
@@ -73,14 +73,14 @@ describe("a link", () => {
     expect(book.save).toHaveBeenCalledOnce();
     expect(connection.state.kind).toBe("connected");
     expect(daemon.last.url).toBe("ws://127.0.0.1:27999/v1");
-    expect(host.notice.mock.calls).toEqual([["Paired: the steward is connected"]]);
+    expect(host.notice.mock.calls).toEqual([["Paired and connected"]]);
     await made.follow({ action: "vault-steward", token: TOKEN }, host);
-    expect(host.notice.mock.calls[1]).toEqual(["Paired already: the steward is connected"]);
+    expect(host.notice.mock.calls[1]).toEqual(["Already paired and connected"]);
   });
 
   it.each([
-    ["absent", "once the daemon runs"],
-    ["refused", "lets nobody in"],
+    ["absent", "when the daemon runs"],
+    ["refused", "refuses connections"],
   ])("says where it came to nothing: %s", async (kind, words) => {
     if (kind === "absent") daemon.there = false;
     else daemon.opening = "refuse";
@@ -100,7 +100,7 @@ describe("a link", () => {
   });
 
   it("that somebody else made changes nothing without the person", async () => {
-    keepToken(app, TOKEN);
+    storeToken(app, TOKEN);
     const { pairing: made, connection } = pairing();
     connection.start();
     await settle();

@@ -7,7 +7,7 @@ import { undoLast } from "../src/commands";
 import type { Connection } from "../src/connection";
 import type { Host } from "../src/host";
 import VaultStewardPlugin from "../src/main";
-import { keepToken } from "../src/pairing";
+import { storeToken } from "../src/pairing";
 import { settle } from "./fake-clock";
 import { FakeDaemon, type FakeSocket, TOKEN } from "./fake-daemon";
 import { observing } from "./setup";
@@ -92,7 +92,7 @@ beforeEach(async () => {
   vi.stubGlobal("WebSocket", function WebSocket(url: string, protocols: string[]) {
     return daemon.socket(url, protocols);
   });
-  keepToken(app, TOKEN);
+  storeToken(app, TOKEN);
   countListeners();
   plugin = new VaultStewardPlugin(app, manifest) as unknown as Plugin & Mocked;
   plugin.load();

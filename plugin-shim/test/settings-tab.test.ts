@@ -3,7 +3,7 @@ import { App, Plugin as PluginMock } from "obsidian-test-mocks/obsidian";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Connection } from "../src/connection";
 import { DaemonSettings } from "../src/daemon-settings";
-import { keepToken, Pairing, readToken } from "../src/pairing";
+import { storeToken, Pairing, readToken } from "../src/pairing";
 import type { JsonValue, Setting } from "../src/protocol";
 import { StewardSettingTab } from "../src/settings-tab";
 import { FakeClock, settle } from "./fake-clock";
@@ -44,7 +44,7 @@ function setting(key: string, value: JsonValue, more: Partial<Setting> = {}): vo
 beforeEach(async () => {
   seq = 0;
   app = App.createConfigured__().asOriginalType__();
-  keepToken(app, TOKEN);
+  storeToken(app, TOKEN);
   book.address = "127.0.0.1:27180";
   book.save.mockClear();
   daemon = new FakeDaemon();
@@ -182,9 +182,9 @@ function sets(): unknown[] {
 
 describe("the daemon's settings", () => {
   it("are shown as they hold, with the daemon's own words", () => {
-    expect(field("How this vault is arranged").value).toBe("Inbox first.");
-    expect(row("How this vault is arranged").textContent).toContain("What agent.information_architecture is for.");
-    expect(field("Minutes until a conversation ends").value).toBe("30");
+    expect(field("Vault structure").value).toBe("Inbox first.");
+    expect(row("Vault structure").textContent).toContain("What agent.information_architecture is for.");
+    expect(field("End a conversation after (minutes)").value).toBe("30");
   });
 
   it("are written when a field is left, and not with every key", async () => {
@@ -193,8 +193,8 @@ describe("the daemon's settings", () => {
     await settle();
     expect(sets()).toEqual([]);
     await type("Name in SmartHole", "steward");
-    await type("Minutes until a conversation ends", " 45 ");
-    await type("Minutes until a conversation ends", "");
+    await type("End a conversation after (minutes)", " 45 ");
+    await type("End a conversation after (minutes)", "");
     expect(sets()).toEqual([
       { key: "smarthole.name", value: "steward" },
       { key: "conversation.idle_minutes", value: 45 },
@@ -217,13 +217,13 @@ describe("the daemon's settings", () => {
     await settle();
     expect(row("Name in SmartHole").textContent).toContain("cannot be `two words` (one word)");
     expect(field("Name in SmartHole").value).toBe("two words");
-    await type("Minutes until a conversation ends", "soon");
-    expect(row("Minutes until a conversation ends").textContent).toContain("`soon` is no whole number");
+    await type("End a conversation after (minutes)", "soon");
+    expect(row("End a conversation after (minutes)").textContent).toContain("`soon` is not a whole number");
   });
 
   it("that are switches stand as they were where they cannot be set", async () => {
     daemon.answers.delete("_vault/settings/set");
-    const components = shown.find(({ settingEl }) => settingEl === row("Hear SmartHole"))?.setting.components;
+    const components = shown.find(({ settingEl }) => settingEl === row("Receive voice messages from SmartHole"))?.setting.components;
     const hear = components?.find((component) => "toggleEl" in component);
     hear?.onClick?.();
     await settle();
@@ -234,7 +234,7 @@ describe("the daemon's settings", () => {
       error: { code: -32000, message: "could not write `/home/ana/config.toml`", data: { kind: "failed", retryable: false } },
     });
     await settle();
-    expect(row("Hear SmartHole").textContent).toContain("could not write");
+    expect(row("Receive voice messages from SmartHole").textContent).toContain("could not write");
     expect(hear?.getValue?.()).toBe(false);
     expect(sets()).toHaveLength(1);
   });
@@ -248,7 +248,7 @@ describe("the daemon's settings", () => {
     setting("conversation.idle_minutes", 10);
     daemon.last.event("_vault/config_reloaded", ++seq, { changed: [], needsRestart: [] });
     await settle();
-    expect(field("Minutes until a conversation ends").value).toBe("10");
+    expect(field("End a conversation after (minutes)").value).toBe("10");
     expect(name.value).toBe("half a na");
     name.blur();
     daemon.last.event("_vault/config_reloaded", ++seq, { changed: [], needsRestart: [] });
@@ -257,9 +257,9 @@ describe("the daemon's settings", () => {
   });
 
   it("that only the file may change are shown and cannot be written", () => {
-    expect(field("Days to keep them").disabled).toBe(true);
-    expect(field("Days to keep them").value).toBe("90");
-    expect(row("Days to keep them").textContent).toContain("settings file alone: journal.days in /home/ana/config.toml");
+    expect(field("Days to keep versions").disabled).toBe(true);
+    expect(field("Days to keep versions").value).toBe("90");
+    expect(row("Days to keep versions").textContent).toContain("settings file: journal.days in /home/ana/config.toml");
   });
 
   it("that a flag has set, or that wait for a restart, say so", async () => {
@@ -269,8 +269,8 @@ describe("the daemon's settings", () => {
     await settle();
     expect(field("Name in SmartHole").disabled).toBe(true);
     expect(row("Name in SmartHole").textContent).toContain("Set by --name.");
-    expect(field("Minutes until a conversation ends").value).toBe("60");
-    expect(row("Minutes until a conversation ends").textContent).toContain("next start");
+    expect(field("End a conversation after (minutes)").value).toBe("60");
+    expect(row("End a conversation after (minutes)").textContent).toContain("restarts");
   });
 
   it("cannot be written without a connection, and can again with one", async () => {
@@ -304,7 +304,7 @@ describe("model and approvals", () => {
     await choose("Approvals", "ask");
     expect(mode).toEqual({ mode: "ask", setLive: true });
     expect(select?.value).toBe("ask");
-    expect(row("Approvals").textContent).toContain("At the moment: Ask before every change.");
+    expect(row("Approvals").textContent).toContain("Currently: Ask before every change.");
     await choose("Approvals", "settings");
     expect(mode.setLive).toBe(false);
   });
@@ -337,7 +337,7 @@ describe("the connection", () => {
 
   it("moves to another port, and to nowhere else", async () => {
     await type("Address", "evil.example:27180");
-    expect(row("Address").textContent).toContain("no address of a daemon on this machine");
+    expect(row("Address").textContent).toContain("not an address on this computer");
     expect(book.save).not.toHaveBeenCalled();
     await type("Address", "27999");
     expect(book.address).toBe("27999");
@@ -350,7 +350,7 @@ describe("the connection", () => {
     expect(row("Token").textContent).toContain("steward pair");
     await type("Token", "no token");
     await press("Token", "Pair");
-    expect(row("Token").textContent).toContain("this is no token");
+    expect(row("Token").textContent).toContain("neither a pairing link nor a token");
     await type("Token", ` ${TOKEN} `);
     await press("Token", "Pair");
     expect(connection.state.kind).toBe("connected");

@@ -139,7 +139,7 @@ describe("the status bar", () => {
       smarthole: { ...away, state: "refused", reason: "another has the name", setAside: 2 },
     });
     expect(element.textContent).toBe("Steward: connected · SmartHole refused");
-    expect(element.getAttribute("aria-label")).toContain("another has the name, 2 spoken messages");
+    expect(element.getAttribute("aria-label")).toContain("another has the name, 2 voice messages failed");
     daemon.last.event("_vault/smarthole", ++seq, { smarthole: away });
     expect(element.textContent).toBe("Steward: connected");
   });

@@ -522,6 +522,31 @@ it("completes a name that was typed while there was no connection once there is 
   }
 });
 
+it("completes a note by its aliases and links it under the chosen one", async () => {
+  await mounted();
+  daemon.answers.set("_vault/complete", () => ({
+    found: [
+      { kind: "note", path: "Garden/Plants/Kürbis.md", name: "Kürbis", folder: "Garden/Plants", aliases: ["Pumpkin", "Pumpkin soup"] },
+      { kind: "note", path: "Pump.md", name: "Pump", folder: "" },
+    ],
+  }));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    field().focus();
+    field().value = "Plant [[pump";
+    field().setSelectionRange(12, 12);
+    field().dispatchEvent(new Event("input", { bubbles: true }));
+    vi.advanceTimersByTime(1_000);
+    await settle();
+    const rows = [...root.querySelectorAll(".vs-completion")].map(({ textContent }) => textContent);
+    expect(rows).toEqual(["PumpkinGarden/Plants/Kürbis", "Pumpkin soupGarden/Plants/Kürbis", "Pump"]);
+    field().dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    expect(field().value).toBe("Plant [[Garden/Plants/Kürbis|Pumpkin]] ");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 describe("a field that is taken away while it is connecting", () => {
   async function takenAway(): Promise<void> {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -61,18 +61,18 @@ pub struct Excerpt {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadAttachment {
     /// The image exceeds [`MAX_IMAGE_BYTES`].
-    #[error("the picture has {bytes} bytes, and {MAX_IMAGE_BYTES} are taken")]
+    #[error("the image has {bytes} bytes; the limit is {MAX_IMAGE_BYTES}")]
     TooLarge { bytes: usize },
     /// The bytes are no supported image.
-    #[error("the picture is no PNG, JPEG, GIF or WebP")]
+    #[error("the image is not PNG, JPEG, GIF or WebP")]
     Kind,
     /// The declared type differs from the actual one.
-    #[error("the picture is said to be `{said}` and is `{found}`")]
+    #[error("the image is declared as `{said}` but is `{found}`")]
     Differs { said: String, found: &'static str },
     /// Invalid base64.
-    #[error("the picture is no base64")]
+    #[error("the image is not valid base64")]
     NoBase64,
-    #[error("{MAX_IMAGES} pictures and {MAX_EXCERPTS} texts go with one message")]
+    #[error("a message takes at most {MAX_IMAGES} images and {MAX_EXCERPTS} texts")]
     TooMany,
     /// The texts exceed [`MAX_EXCERPT_CHARS`].
     #[error(
@@ -160,10 +160,7 @@ mod tests {
         assert!(Image::new("image/png", &png).is_ok());
         assert!(Image::new("image/webp", &encoded(b"RIFF\x01\x02\x03\x04WEBPVP8 ")).is_ok());
         let differs = Image::new("image/jpeg", &png).unwrap_err();
-        assert_eq!(
-            differs.to_string(),
-            "the picture is said to be `image/jpeg` and is `image/png`"
-        );
+        assert_eq!(differs.to_string(), "the image is declared as `image/jpeg` but is `image/png`");
         assert_eq!(Image::new("image/svg+xml", &encoded(b"<svg/>")), Err(BadAttachment::Kind));
         assert_eq!(Image::new("image/png", "no base64!"), Err(BadAttachment::NoBase64));
         assert_eq!(Image::new("image/png", ""), Err(BadAttachment::Kind));

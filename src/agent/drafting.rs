@@ -183,7 +183,7 @@ mod tests {
     };
 
     fn check(yaml: &str) -> Result<usize, String> {
-        yaml.parse().map_err(|_| format!("1:1: `{yaml}` is no number"))
+        yaml.parse().map_err(|_| format!("1:1: `{yaml}` is not a number"))
     }
 
     #[tokio::test]
@@ -200,7 +200,7 @@ mod tests {
         let asked = script.asked.lock().unwrap();
         assert_eq!(asked.len(), 2);
         let last = format!("{:?}", asked[1].messages);
-        assert!(last.contains("1:1: `no` is no number"), "{last}");
+        assert!(last.contains("1:1: `no` is not a number"), "{last}");
         assert!(asked.iter().all(|request| request.tools.is_empty()));
         // The profile ends where its mark does.
         assert_eq!(last.matches("</tool_data>").count(), 2, "{last}");
@@ -212,7 +212,7 @@ mod tests {
         let clock = SystemClock::default();
         let error = draft(&script, &clock, WANTED, check, |_, _| {}).await.unwrap_err();
         let DraftError::Unreadable { yaml, faults } = error else { panic!("{error}") };
-        assert_eq!((yaml.as_str(), faults.as_str()), ("c", "1:1: `c` is no number"));
+        assert_eq!((yaml.as_str(), faults.as_str()), ("c", "1:1: `c` is not a number"));
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Toolbox for VaultToolbox {
             ToolArgs::Object(arguments) => Value::Object(arguments),
             // The turn refuses these before they get here.
             ToolArgs::Invalid(_) => {
-                let why = "the arguments are no JSON object";
+                let why = "the arguments are not a JSON object";
                 return Box::pin(std::future::ready(CallOutcome::Done(CallResult::error(why))));
             }
         };

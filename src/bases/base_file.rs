@@ -251,7 +251,7 @@ impl<'t> Reader<'t> {
 
     fn unknown_key(&mut self, key: &Node, name: &str, known: &[&str]) {
         if let Some(near) = nearest(name, known.iter().copied()) {
-            let message = format!("`{name}` is no key here, and counts for nothing");
+            let message = format!("`{name}` is not a key here and is ignored");
             self.warn(Kind::UnknownName, key, message, format!("did you mean `{near}`?"));
         }
     }
@@ -380,7 +380,7 @@ impl<'t> Reader<'t> {
         for (key, value) in self.mapping(node, &format!("`{what}`")) {
             let name = key.text().unwrap_or_default();
             if value.text().is_some_and(|text| text.trim().is_empty()) {
-                let message = format!("`{what}.{name}` is empty, and counts for nothing");
+                let message = format!("`{what}.{name}` is empty and is ignored");
                 self.warn(Kind::InvalidExpression, key, message, "write its expression".to_owned());
                 continue;
             }
@@ -405,7 +405,7 @@ impl<'t> Reader<'t> {
             if ["file.", "note.", "formula."].iter().any(|prefix| name.starts_with(prefix)) {
                 titles.insert(column(name), title.into());
             } else {
-                let message = format!("the `displayName` of `{name}` counts for nothing");
+                let message = format!("the `displayName` of `{name}` is ignored");
                 self.warn(Kind::Misleading, key, message, format!("write `note.{name}`"));
             }
         }
@@ -475,7 +475,7 @@ impl<'t> Reader<'t> {
         let get = |name: &str| pairs.iter().find(|(key, _)| key.text() == Some(name));
         let Some((_, property)) = get("property") else {
             if let Some((key, value)) = get("column") {
-                let message = "`column` is how early versions wrote it, and counts for nothing";
+                let message = "`column` is an early spelling and is ignored";
                 let hint = format!("write `property: {}`", value.text().unwrap_or_default());
                 self.warn(Kind::Outdated, key, message.to_owned(), hint);
             } else if let Content::Mapping(_) = node.content {
@@ -494,7 +494,7 @@ impl<'t> Reader<'t> {
             written.is_some_and(|written| written.eq_ignore_ascii_case(word))
         };
         if let Some(direction) = direction.filter(|_| !is("ASC") && !is("DESC")) {
-            let message = "this is no direction";
+            let message = "this is not a direction";
             self.fault(Kind::InvalidBase, direction, message, "write `ASC` or `DESC`");
         }
         Some(SortBy { key, is_descending: is("DESC") })

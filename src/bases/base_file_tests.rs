@@ -193,7 +193,7 @@ fn values_have_to_fit_their_keys() {
     fails("views:\n  - limit: -1\n", &["2:12 invalid_base"]);
     fails(
         "views:\n  - sort:\n      - {property: a, direction: up}\n",
-        &["3:34 invalid_base this is no direction → write `ASC` or `DESC`"],
+        &["3:34 invalid_base this is not a direction → write `ASC` or `DESC`"],
     );
     fails("views:\n  - sort:\n      - {by: a}\n", &["3:9 invalid_base `sort` does not say"]);
     fails("formulas:\n  a: [1]\n", &["2:6 invalid_base `formulas.a` has to be a text"]);
@@ -228,21 +228,19 @@ fn warns(text: &str, expected: &[&str]) {
 fn what_counts_for_nothing_is_told() {
     warns(
         "filter: a\n",
-        &["1:1 `filter` is no key here, and counts for nothing → did you mean `filters`?"],
+        &["1:1 `filter` is not a key here and is ignored → did you mean `filters`?"],
     );
     warns(
         "views:\n  - groupby: {property: a}\n    image: b\n",
-        &["2:5 `groupby` is no key here, and counts for nothing → did you mean `groupBy`?"],
+        &["2:5 `groupby` is not a key here and is ignored → did you mean `groupBy`?"],
     );
     warns(
         "views:\n  - sort:\n      - column: note.a\n        direction: DESC\n",
-        &[
-            "3:9 `column` is how early versions wrote it, and counts for nothing → write `property: note.a`",
-        ],
+        &["3:9 `column` is an early spelling and is ignored → write `property: note.a`"],
     );
     warns(
         "properties:\n  status:\n    displayName: S\n",
-        &["2:3 the `displayName` of `status` counts for nothing → write `note.status`"],
+        &["2:3 the `displayName` of `status` is ignored → write `note.status`"],
     );
     warns(
         "views:\n  - summaries:\n      a: Avrage\n",
@@ -251,7 +249,7 @@ fn what_counts_for_nothing_is_told() {
     warns(
         "formulas:\n  a: ''\nfilters: formula.b || due-date && file.hastag('x')\n",
         &[
-            "2:3 `formulas.a` is empty, and counts for nothing → write its expression",
+            "2:3 `formulas.a` is empty and is ignored → write its expression",
             "3:10 the base has no formula `b` → ",
             "3:23 `due-date` subtracts one property from another → write `note[\"due-date\"]` for the \
              property of that name",

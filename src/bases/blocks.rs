@@ -117,14 +117,16 @@ mod tests {
         let first = "filters:\n    and:\n\n      - a";
         assert_eq!(texts, [(2, first), (8, "filters: b"), (11, "> filters: c")], "{found:#?}");
         let found = blocks("> ```base\n> filters: a = b\n> ```\n", "base");
-        let errors = super::super::base_file::read(&found[0].text).expect_err("`=` is no operator");
+        let errors =
+            super::super::base_file::read(&found[0].text).expect_err("`=` is not an operator");
         assert_eq!((errors[0].line, errors[0].column), (2, 14));
     }
 
     #[test]
     fn an_error_has_its_line_in_the_note() {
         let found = blocks("# Projects\n\n```base\nfilters: a =\n```\n", "base");
-        let errors = super::super::base_file::read(&found[0].text).expect_err("`=` is no operator");
+        let errors =
+            super::super::base_file::read(&found[0].text).expect_err("`=` is not an operator");
         assert_eq!((errors[0].line, errors[0].column), (4, 12));
     }
 }

@@ -132,7 +132,9 @@ impl<'s> Parser<'s> {
             Token::Sign(",") => self
                 .fault("`,` stands only between elements and between arguments")
                 .hint("join conditions with `&&` or `||`"),
-            Token::Sign(sign) => self.fault(format!("`{sign}` is no operator between two values")),
+            Token::Sign(sign) => {
+                self.fault(format!("`{sign}` is not an operator between two values"))
+            }
             _ => {
                 let fault = self.fault("an operator is missing before this");
                 let word =

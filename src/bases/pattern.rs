@@ -356,7 +356,7 @@ impl<'s> Reader<'s> {
                 self.skip(property.chars().count() + 2);
                 if regex_syntax::Parser::new().parse(&written).is_err() {
                     return Err(
-                        self.fault(at, &format!("`{written}` is no property of characters"))
+                        self.fault(at, &format!("`{written}` is not a property of characters"))
                     );
                 }
                 Atom::Property(written)
@@ -394,7 +394,7 @@ impl<'s> Reader<'s> {
 
     fn code(&self, at: usize, code: u32) -> Result<Atom, PatternFault> {
         let c = char::from_u32(code);
-        c.map(Atom::Char).ok_or_else(|| self.fault(at, "this is no whole character"))
+        c.map(Atom::Char).ok_or_else(|| self.fault(at, "this is not a whole character"))
     }
 
     fn class(&mut self, at: usize) -> Result<(), PatternFault> {

@@ -111,7 +111,7 @@ impl<'s> Lexer<'s> {
         if let Some((sign, hint)) = foreign.filter(|(sign, _)| sign.len() > known.len()) {
             let message = match *sign {
                 "{" => "Bases has no objects in braces".to_owned(),
-                sign => format!("`{sign}` is no operator"),
+                sign => format!("`{sign}` is not an operator"),
             };
             return Err(self.fault(here(sign.len()), message).hint(*hint));
         }

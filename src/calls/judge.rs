@@ -328,17 +328,14 @@ impl Gate for Judge {
             return Err(self.refuse(Refusal {
                 layer: layers::APPROVAL,
                 code: ErrorCode::StaleRevision,
-                reason: "what a person agreed to has changed meanwhile; nothing was done"
-                    .to_owned(),
+                reason: "what a person approved has changed meanwhile; nothing was done".to_owned(),
                 hint: Some("look again and call anew".to_owned()),
             }));
         }
         if self.is_another(proposal) {
             let mut asked = self.asked(proposal, &reasons);
             asked.layer = layers::APPROVAL;
-            asked
-                .reasons
-                .insert(0, "what was shown and agreed to has changed meanwhile".to_owned());
+            asked.reasons.insert(0, "what was shown and approved has changed meanwhile".to_owned());
             return Err(self.ask(asked));
         }
         let lasting = reasons.iter().all(|reason| reason.lasting);

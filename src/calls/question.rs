@@ -200,7 +200,7 @@ fn refused(by: &Answerer) -> (ErrorCode, String, String) {
         "" => (format!("{who} refused it"), "do not try it again in another way"),
         words => (
             format!("{who} refused it and said \"{words}\""),
-            "go by what they said; do not try the same in another way",
+            "follow what they said; do not try the same in another way",
         ),
     };
     (ErrorCode::Denied, why, hint.to_owned())

@@ -153,7 +153,7 @@ impl Stopped {
             Self::Late { progress: Progress::GoesOn, .. } => {
                 Some("the change may still be made; look before trying again")
             }
-            Self::Ending => Some("what was said is kept"),
+            Self::Ending => Some("the conversation is saved"),
             Self::Late { .. } | Self::Cancelled | Self::BrokeOff(_) => None,
         }
     }

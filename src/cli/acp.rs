@@ -283,7 +283,7 @@ impl Relay<'_> {
         for (id, asked) in self.in_flight.drain() {
             let error = ErrorObject::new(Kind::Failed, "the connection to the steward broke off");
             let error = error.hint(match asked.method.as_str() {
-                "session/prompt" => "what was said is kept; say that it should go on",
+                "session/prompt" => "the conversation is saved; tell it to go on",
                 _ => "ask again",
             });
             listening &= tell(&envelope::failure(Some(&id), &error));

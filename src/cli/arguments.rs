@@ -356,7 +356,12 @@ fn command_in(arguments: &[OsString]) -> String {
             command = inner;
         }
     }
-    name
+    // The tools are subcommands of `call` only where it reads their flags.
+    let tool = |one: &OsString| Registry::built_in().get(&one.to_str()?.replace('-', "_"));
+    match arguments.iter().find_map(tool).filter(|_| command.get_name() == "call") {
+        Some(tool) => format!("{name} {}", tool.name),
+        None => name,
+    }
 }
 
 /// The suggested word: our name for another program's command, a tool or command of that name, or
@@ -404,22 +409,27 @@ fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
         ContextValue::String(word) => Some(word.as_str()),
         _ => None,
     };
-    if let Some(flag) = wrong(ContextKind::InvalidArg) {
+    let argument = wrong(ContextKind::InvalidArg);
+    if let Some(flag) = argument.filter(|one| one.starts_with('-')) {
         let flag = flag.split([' ', '=']).next().unwrap_or_default();
         return words::known_elsewhere(flag).map(str::to_owned);
     }
-    let word = wrong(ContextKind::InvalidSubcommand)?;
-    let is_tool = || Registry::built_in().get(&word.replace('-', "_"));
-    match arguments.iter().take_while(|one| *one != word).any(|one| one == "call") {
-        true if names().iter().any(|name| name == word) => Some(format!("steward {word}")),
-        true => None,
-        false => match is_tool() {
+    let word = argument.or_else(|| wrong(ContextKind::InvalidSubcommand))?;
+    let tools = Registry::built_in();
+    let name = word.replace('-', "_");
+    // What the word stands behind: nothing, `call`, or another command.
+    match command_in(arguments).split_once(' ') {
+        Some(("steward", "call")) => {
+            let is_command = names().iter().any(|name| name == word);
+            let command = is_command.then(|| format!("steward {word}"));
+            command.or_else(|| tools.meant(&name).map(str::to_owned))
+        }
+        Some((_, command)) => words::known_below(command, word).map(str::to_owned),
+        None => match tools.get(&name) {
             Some(tool) => Some(words::command_of(&tool.name)),
-            None if ["list", "load", "unload"].contains(&word) => {
-                let is_plugin = arguments.iter().any(|one| one == "plugin");
-                is_plugin.then(|| "steward plugin status".to_owned())
-            }
-            None => words::known_elsewhere(word).map(str::to_owned),
+            None => words::known_elsewhere(word)
+                .map(str::to_owned)
+                .or_else(|| tools.meant(&name).map(words::command_of)),
         },
     }
 }

@@ -18,7 +18,7 @@ const MOST: u64 = 64 << 20;
 /// Prints a note, or the files of a folder, as of a time or a change set.
 ///
 /// # Errors
-/// What is no time; nothing of this name was there then; a journal that cannot be read.
+/// What is not a time; nothing of this name was there then; a journal that cannot be read.
 pub fn show(
     session: &Session,
     path: Option<&str>,

@@ -355,7 +355,7 @@ fn end(source: &Source<'_>, id: Option<&str>, output: &Output) -> Result<ExitCod
     let text = match (&done.session_id, done.ended) {
         (Some(id), true) => format!("ended conversation {id}"),
         (Some(id), false) => format!("conversation {id} had ended already"),
-        (None, _) => "no conversation goes on".to_owned(),
+        (None, _) => "there is no current conversation".to_owned(),
     };
     output.answer(&done, text)?;
     Ok(ExitCode::SUCCESS)
@@ -448,7 +448,7 @@ fn conversations(number: u64) -> String {
 
 /// The title, or the state of an untitled conversation.
 fn title<'a>(one: &'a ConversationInfo, current: Option<&str>) -> &'a str {
-    let unnamed = if current == Some(&one.session_id) { "(goes on)" } else { "(no title yet)" };
+    let unnamed = if current == Some(&one.session_id) { "(current)" } else { "(no title yet)" };
     one.title.as_deref().unwrap_or(unnamed)
 }
 

@@ -195,7 +195,7 @@ impl From<StartError> for Failure {
                 ..Self::other(
                     "already_running",
                     message,
-                    "`steward status` says more; `steward call` uses the running daemon by itself",
+                    "`steward status` says more; `steward call` uses the running daemon automatically",
                 )
             },
             StartError::Busy { pid } => Self {

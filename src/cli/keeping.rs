@@ -276,8 +276,8 @@ pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, F
     }
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(
-            format!("this has to be agreed to: {}", question().replace('\n', ", ")),
-            "say `--yes`",
+            format!("this needs confirmation: {}", question().replace('\n', ", ")),
+            "add `--yes` to confirm",
         ));
     }
     let mut terminal = std::io::stderr().lock();

@@ -106,7 +106,7 @@ pub(super) fn set(
     if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
         && (into_keyring || !matches!(source, vendor_keys::Source::File { .. }))
     {
-        output.notice(&format!("the key from {} is stronger than the stored one", place(&source)));
+        output.notice(&format!("the key from {} overrides the stored one", place(&source)));
     }
     if into_keyring && !settings.keyring {
         output.notice("the keyring is not asked yet: put `keyring = true` into `[models]`");

@@ -21,7 +21,7 @@ use crate::tools::{GetLinks, Tool as _};
 /// The arguments of `links`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-#[command(subcommand_value_name = "check")]
+#[command(override_usage = "steward links <NAME>\n       steward links check")]
 pub struct LinksArguments {
     /// The note whose links to list, with what links to it
     #[arg(add = completions::notes())]

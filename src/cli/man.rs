@@ -1,5 +1,7 @@
 //! `steward man`: writes the help as man pages.
 
+#![expect(clippy::disallowed_methods, reason = "a folder of the user's, outside every vault")]
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,7 +19,7 @@ pub struct ManArguments {
     pub folder: Option<PathBuf>,
 }
 
-/// Writes a page for each subcommand of `command` into an existing folder, or prints the main page.
+/// Writes a page for each subcommand of `command` into a folder, which is made if it is missing, or prints the main page.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -34,7 +36,12 @@ pub fn run(
             output.raw(&page)?;
         }
         Some(folder) => {
-            clap_mangen::generate_to(command, folder)?;
+            std::fs::create_dir_all(folder)
+                .and_then(|()| clap_mangen::generate_to(command, folder))
+                .map_err(|error| {
+                    let message = format!("cannot write into `{}`: {error}", folder.display());
+                    Failure::other("io_error", message, "name a folder that you can write to")
+                })?;
             let text =
                 format!("wrote the pages into {}; `man steward` shows the first", folder.display());
             output.answer(&serde_json::json!({ "folder": folder }), text)?;

@@ -205,9 +205,9 @@ pub(super) async fn ollama(
 fn text(report: &Report, output: &Output) -> String {
     let mut lines = Vec::new();
     if report.chain.is_empty() {
-        lines.push("no model is configured, so none is ever asked".to_owned());
+        lines.push("no model is configured".to_owned());
     } else {
-        lines.push(output.paint(Paint::Bold, "asked, in this order"));
+        lines.push(output.paint(Paint::Bold, "Models, tried in this order:"));
         for link in &report.chain {
             lines.push(format!("  {}{}", link.name, told(link)));
         }
@@ -217,7 +217,7 @@ fn text(report: &Report, output: &Output) -> String {
         let key = match (&provider.key, provider.key_needed) {
             (Some(source), _) => format!("key from {}", place(source)),
             (None, Some(true)) => output.paint(Paint::Yellow, "no key"),
-            (None, _) => "no key, none needed".to_owned(),
+            (None, _) => "needs no key".to_owned(),
         };
         let name = output.paint(Paint::Bold, &provider.name);
         lines.push(format!("{name}  {address}  {key}"));
@@ -259,7 +259,7 @@ fn offered(models: &[String]) -> String {
 
 fn told(link: &Link) -> String {
     let window = link.window.map(|window| format!("reads {window} tokens"));
-    let output = link.max_output.map(|most| format!("writes {most}"));
+    let output = link.max_output.map(|most| format!("writes {most} tokens"));
     let vision = link.images.unwrap_or(false).then(|| "sees images".to_owned());
     let told: Vec<String> = [window, output, vision].into_iter().flatten().collect();
     if told.is_empty() { String::new() } else { format!("  ({})", told.join(", ")) }

@@ -53,8 +53,8 @@ pub fn run(
         return Ok(ExitCode::SUCCESS);
     }
     output.notice(
-        "whoever has this link can do with the vault all that you can: show it to nobody, and run \
-         `steward token --rotate` if somebody saw it",
+        "anyone with this link can do everything with the vault that you can. Do not share it; if \
+         somebody saw it, run `steward token --rotate`",
     );
     if !arguments.no_qr && (arguments.qr || std::io::stdout().is_terminal()) {
         output.text(&code(&link)?)?;
@@ -62,7 +62,7 @@ pub fn run(
     output.text(&link)?;
     output.notice(
         "open it on this machine while Obsidian has the vault open, or paste it into the plugin's \
-         settings; it holds until the token is rotated",
+         settings; it is valid until the token is rotated",
     );
     Ok(ExitCode::SUCCESS)
 }

@@ -264,7 +264,7 @@ impl From<ClientError> for Failure {
                 ("not_running", "start it with `steward serve`".to_owned())
             }
             ClientError::Refused { status: 401, .. } => {
-                ("refused", "it knows another token; restart it, or use `--direct`".to_owned())
+                ("refused", "it has another token; restart it, or use `--direct`".to_owned())
             }
             ClientError::Refused { .. } => ("refused", "`steward doctor` may say more".to_owned()),
             ClientError::NotTheDaemon { .. } => (

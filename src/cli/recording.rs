@@ -39,7 +39,7 @@ pub fn definition(file: &Path) -> Result<String, Failure> {
         return Err(Failure::other("too_large", format!("`{shown}` is larger than 1 MB"), hint));
     }
     String::from_utf8(bytes).map_err(|_| {
-        Failure::other("binary_file", format!("`{shown}` is no text"), "save it as UTF-8")
+        Failure::other("binary_file", format!("`{shown}` is not text"), "save it as UTF-8")
     })
 }
 

@@ -81,7 +81,7 @@ impl Session {
                 return Err(fault);
             }
             output.notice(&format!(
-                "the settings file is wrong and changes nothing: {}",
+                "the settings file has an error and is ignored: {}",
                 fault.message
             ));
             session.fault = Some(fault);

@@ -144,19 +144,19 @@ pub fn set(place: &Place, key: &str, value: Option<&str>, output: &Output) -> Re
     }
     let file = place.file.display();
     let mut said = match (written, value.is_null()) {
-        (false, _) => format!("{file} says so already"),
+        (false, _) => format!("{file} has this already"),
         (true, false) => format!("wrote {key} = {value} to {file}"),
-        (true, true) => format!("took {key} out of {file}"),
+        (true, true) => format!("removed {key} from {file}"),
     };
     if let (Some(settings), Some(setting)) = (&held, found) {
         said.push_str(&match (&setting.from, &setting.after_restart, setting.takes_effect) {
             _ if settings.problem.is_some() => "; the file is wrong elsewhere".to_owned(),
-            (Some(from), ..) => format!("; `{from}` is stronger, so the daemon keeps its value"),
-            (None, Some(_), _) => "; it holds after a restart of the daemon".to_owned(),
+            (Some(from), ..) => format!("; `{from}` overrides it, so the daemon keeps its value"),
+            (None, Some(_), _) => "; it takes effect when the daemon restarts".to_owned(),
             (None, None, TakesEffect::NextConnection) => {
-                "; it holds for every connection from now on".to_owned()
+                "; it takes effect for new connections".to_owned()
             }
-            (None, None, _) => "; it holds from now on".to_owned(),
+            (None, None, _) => "; it is in effect now".to_owned(),
         });
     }
     Ok(output.text(&said)?)

@@ -67,7 +67,7 @@ pub fn run(
     change::set(&session.settings.file, "models.chain", &json!(chain))?;
     let said: String = answer.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
     let text =
-        format!("{model} answers: {said}\nit is asked from now on; `steward chat` talks to it");
+        format!("{model} answers: {said}\nit is used from now on; `steward chat` talks to it");
     output.answer(&json!({ "model": model, "chain": chain, "answer": answer }), text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -95,10 +95,10 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
         }
         output.notice(&format!("{provider} runs on this machine"));
         let models: Vec<&str> = offered.iter().map(String::as_str).take(MOST).collect();
-        return Ok(format!("{provider}/{}", pick("which model?", &models)?));
+        return Ok(format!("{provider}/{}", pick("Which model?", &models)?));
     }
-    output.notice("no model runs on this machine that is known; a vendor's needs a key of yours");
-    let vendor = pick("whose?", &VENDORS)?;
+    output.notice("no model server was found on this machine; a provider's model needs an API key");
+    let vendor = pick("Which provider?", &VENDORS)?;
     let known = setup::provider(settings, vendor).map_err(KeyError::from)?;
     let has_key = vendor_keys::find(&known, &session.environment, &session.folders)?.is_some();
     if !has_key {
@@ -117,7 +117,7 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
         models.extend(more);
     }
     let models: Vec<&str> = models.iter().map(String::as_str).take(MOST).collect();
-    Ok(format!("{vendor}/{}", pick("which model?", &models)?))
+    Ok(format!("{vendor}/{}", pick("Which model?", &models)?))
 }
 
 /// The model servers on this machine and their addresses.
@@ -202,8 +202,8 @@ fn pick<'a>(question: &str, from: &[&'a str]) -> Result<&'a str, Failure> {
     terminal.flush()?;
     let mut line = String::new();
     if io::stdin().lock().read_line(&mut line)? == 0 && !io::stdin().is_terminal() {
-        let hint = "`steward setup --model PROVIDER/MODEL` asks nothing";
-        return Err(Failure::usage("nobody is there to choose a model", hint));
+        let hint = "`steward setup --model PROVIDER/MODEL` asks no questions";
+        return Err(Failure::usage("there is no terminal to choose a model on", hint));
     }
     let chosen = match line.trim() {
         "" => from.first(),

@@ -189,11 +189,11 @@ fn text(running: &Running, status: &StatusResult) -> String {
         lines.push(format!("obsidian  connected, as `{}`", host.client));
     }
     if let Some(problem) = &status.settings.problem {
-        lines.push(format!("settings  as before, since {}", settings_problem(problem)));
+        lines.push(format!("settings  the previous ones: {}", settings_problem(problem)));
     }
     if !status.settings.needs_restart.is_empty() {
         let waiting = status.settings.needs_restart.join(", ");
-        lines.push(format!("settings  from the next start on: {waiting}"));
+        lines.push(format!("settings  after a restart: {waiting}"));
     }
     if vault.conflicts > 0 {
         lines.push(format!(

@@ -50,7 +50,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     }
     let mut lines: Vec<String> = tasks.iter().map(|task| shown(output, task, today)).collect();
     lines.push(match tasks.len() {
-        0 => "[nothing is due; a task is due by `📅 2026-11-21` behind it]".to_owned(),
+        0 => "[nothing is due; a task gets its date by `📅 2026-11-21` after its text]".to_owned(),
         1 => "[1 task]".to_owned(),
         number => format!("[{number} tasks]"),
     });

@@ -9,14 +9,9 @@ use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
 use crate::config::folders::same_folder;
-use crate::config::running::Running;
+use crate::config::vaults::all_known;
 
-/// Shown for a vault that Obsidian does not know.
-fn name_of(vault: &Path) -> String {
-    vault.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Prints Obsidian's vaults and the served ones, marked as open, missing, served or selected.
+/// Prints the vaults of Obsidian's list and those that were served, marked as open, missing, served or chosen.
 ///
 /// # Errors
 /// stdout cannot be written. It is no error if no vault would be selected: the output says so.
@@ -24,13 +19,9 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let choice = session.choose();
     let chosen = choice.as_ref().ok();
     let is_chosen = |path: &Path| chosen.is_some_and(|c| same_folder(path, &c.root));
-    let is_known =
-        |path: &Path| session.known.vaults.iter().any(|one| same_folder(&one.path, path));
-    let mut others: Vec<Running> =
-        Running::all(&session.folders).into_iter().map(|one| one.0).collect();
-    others.retain(|running| !is_known(Path::new(&running.vault)));
+    let vaults = all_known(&session.folders, &session.known);
     if output.json() {
-        let known = session.known.vaults.iter().map(|vault| {
+        let vaults = vaults.iter().map(|vault| {
             json!({
                 "name": vault.name,
                 "path": vault.path.to_string_lossy(),
@@ -41,31 +32,18 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
                 "daemon": session.running(&vault.path).map(|(running, _)| running),
             })
         });
-        let others = others.iter().map(|running| {
-            let path = Path::new(&running.vault);
-            json!({
-                "name": name_of(path),
-                "path": running.vault,
-                "open": false,
-                "exists": true,
-                "lastOpened": null,
-                "chosen": is_chosen(path),
-                "daemon": running,
-            })
-        });
-        let vaults: Vec<_> = known.chain(others).collect();
+        let vaults: Vec<_> = vaults.collect();
         let chosen = chosen.map(
             |choice| json!({ "path": choice.root.to_string_lossy(), "because": choice.origin }),
         );
         output.json_value(&json!({ "vaults": vaults, "chosen": chosen }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if session.known.vaults.is_empty() {
-        output.text("Obsidian knows no vaults")?;
-    }
-    if !session.known.vaults.is_empty() || !others.is_empty() {
+    if vaults.is_empty() {
+        output.text("no vaults are known: none in Obsidian's list, and none was served before")?;
+    } else {
         let mut rows = vec![["VAULT", "PATH", "STATE"].map(str::to_owned).to_vec()];
-        for vault in &session.known.vaults {
+        for vault in vaults {
             let mut state = Vec::new();
             if is_chosen(&vault.path) {
                 state.push("chosen".to_owned());
@@ -79,17 +57,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
             if let Some((running, _)) = session.running(&vault.path) {
                 state.push(format!("served by pid {} on port {}", running.pid, running.port));
             }
-            let path = vault.path.display().to_string();
-            rows.push(vec![vault.name.clone(), path, state.join(", ")]);
-        }
-        for running in others {
-            let path = Path::new(&running.vault);
-            let mut state = Vec::new();
-            if is_chosen(path) {
-                state.push("chosen".to_owned());
-            }
-            state.push(format!("served by pid {} on port {}", running.pid, running.port));
-            rows.push(vec![name_of(path), running.vault.clone(), state.join(", ")]);
+            rows.push(vec![vault.name, vault.path.display().to_string(), state.join(", ")]);
         }
         output.text(&output.table(&rows))?;
     }

@@ -214,7 +214,10 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
     let mut arguments = json!({ "path": read.name });
     if let Some(lines) = &read.lines {
         let (first, last) = range(lines).ok_or_else(|| {
-            Failure::usage(format!("\"{lines}\" are no lines"), "such as 10, 10-20 or 10-")
+            Failure::usage(
+                format!("\"{lines}\" is not a range of lines"),
+                "such as 10, 10-20 or 10-",
+            )
         })?;
         arguments["start_line"] = json!(first);
         arguments["end_line"] = json!(last);

@@ -71,6 +71,18 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["--dir", "--directory", "--folder", "--root"], "--vault PATH"),
 ];
 
+/// Words that follow one of our commands elsewhere, and our equivalent.
+const BELOW: &[(&str, &[&str], &str)] = &[
+    ("config", &["show", "ls"], "steward config list"),
+    ("config", &["edit", "file"], "steward config path"),
+    ("journal", &["check", "fsck"], "steward journal verify"),
+    ("key", &["list", "ls", "show", "get"], "steward key status PROVIDER"),
+    ("models", &["add", "set", "use"], "steward setup"),
+    ("models", &["list", "ls"], "steward models"),
+    ("organize", &["list", "ls"], "steward organize jobs"),
+    ("plugin", &["list", "load", "unload"], "steward plugin status"),
+];
+
 /// Other programs' commands without an equivalent, and what to say about them.
 const NOT_HERE: &[(&[&str], &str)] = &[
     (&["--host", "--bind", "--listen"], "the daemon listens on this machine alone"),
@@ -110,6 +122,11 @@ pub fn not_here(word: &str) -> Option<&'static str> {
 /// Our command for another program's command `word`.
 pub fn known_elsewhere(word: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, command)| *command)
+}
+
+/// Our command for another program's `word` after our `command`.
+pub fn known_below(command: &str, word: &str) -> Option<&'static str> {
+    BELOW.iter().find(|(of, words, _)| *of == command && words.contains(&word)).map(|one| one.2)
 }
 
 /// The command that calls `tool`.
@@ -377,6 +394,11 @@ mod tests {
         let ours: Vec<_> = super::super::arguments::names();
         for (words, _) in ELSEWHERE {
             assert!(words.iter().all(|word| !ours.contains(&(*word).to_owned())), "{words:?}");
+        }
+        let command = super::super::arguments::command();
+        for (of, words, _) in BELOW {
+            let of = command.find_subcommand(of).expect("one of ours");
+            assert!(words.iter().all(|word| of.find_subcommand(word).is_none()), "{words:?}");
         }
         for (words, _) in NOT_HERE {
             assert!(words.iter().all(|word| !ours.contains(&(*word).to_owned())), "{words:?}");

@@ -96,7 +96,7 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
         return Ok(false);
     }
     let now = file::parse(edited.as_bytes(), path).map_err(|error| match error {
-        ConfigError::Fault { message, .. } => invalid(message),
+        ConfigError::Fault { message, .. } => invalid(expected(message)),
         error => invalid(error.to_string()),
     })?;
     if name == "models.chain" {
@@ -118,6 +118,18 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     }
     beside.put(&real).map_err(unwritable)?;
     Ok(true)
+}
+
+/// What the parser expected, if the type or value is wrong: the error names setting and value itself.
+fn expected(message: String) -> String {
+    let is_wrong = message.contains("invalid type: ") || message.contains("invalid value: ");
+    let Some((_, wanted)) = message.rsplit_once(", expected ").filter(|_| is_wrong) else {
+        return message;
+    };
+    match wanted.rsplit_once(" in `").map_or(wanted, |(wanted, _)| wanted) {
+        "a boolean" => "expected `true` or `false`".to_owned(),
+        wanted => format!("expected {wanted}"),
+    }
 }
 
 /// Whether this process can change the file at `path` with [`set`]: it needs to write to its

@@ -87,7 +87,7 @@ pub enum KeyringError {
         said: String,
     },
     /// The entry is not a valid key.
-    #[error("what the keyring holds for `{provider}` is no key: {reason}")]
+    #[error("what the keyring holds for `{provider}` is not a key: {reason}")]
     NoKey { provider: String, reason: NoKey },
     /// The program accepts a key only as an argument, where others could read it.
     #[error("`{program}` takes a key from its arguments only, where others could read it")]
@@ -377,8 +377,8 @@ mod tests {
             told("echo 'secret-tool: Cannot autolaunch D-Bus' >&2; exit 1"),
             "the keyring did not answer: `secret-tool` says `secret-tool: Cannot autolaunch D-Bus`"
         );
-        assert!(told("echo sk-canary two words").contains("is no key"));
-        assert!(told("printf 'sk-canary\\001\\377'").contains("is no key"));
+        assert!(told("echo sk-canary two words").contains("is not a key"));
+        assert!(told("printf 'sk-canary\\001\\377'").contains("is not a key"));
         assert!(told("while :; do echo sk-canary; done").contains("said too much"));
     }
 

@@ -276,7 +276,7 @@ mod tests {
             assert!(docs[name].len() > 10, "`{name}` has no words in template.toml");
         }
         for key in KEYS {
-            assert!(names.iter().any(|name| name == key.name), "`{}` is no setting", key.name);
+            assert!(names.iter().any(|name| name == key.name), "`{}` is not a setting", key.name);
         }
         assert!(docs["server.max_pending_handshakes"].starts_with("Connections at a time"));
         assert!(docs["vault.path"].starts_with("The vault to serve."));

@@ -141,24 +141,24 @@ pub fn choose(
 ) -> Result<Choice, NoVault> {
     if let Some((path, origin)) = named {
         let path = called(&path, environment, folders, known)?.unwrap_or(path);
-        return self::named(path, origin, environment, known);
+        return self::named(path, origin, environment, || all_known(folders, known));
     }
     if let Some(root) = upward(environment) {
         return Ok(Choice { root, origin: Origin::Folder, is_vault: true, notices: Vec::new() });
     }
-    let known = known.vaults.clone();
-    let open: Vec<_> = known.iter().filter(|vault| vault.open).collect();
+    let open: Vec<_> = known.vaults.iter().filter(|vault| vault.open).collect();
+    let known = || all_known(folders, known);
     match open.as_slice() {
-        [] => Err(NoVault::None { known }),
-        [one] if too_wide(&one.path, environment) => Err(NoVault::None { known }),
+        [] => Err(NoVault::None { known: known() }),
+        [one] if too_wide(&one.path, environment) => Err(NoVault::None { known: known() }),
         [one] => match dunce::canonicalize(&one.path) {
             Ok(root) if root.is_dir() => {
                 let is_vault = root.join(".obsidian").is_dir();
                 Ok(Choice { root, origin: Origin::Obsidian, is_vault, notices: Vec::new() })
             }
-            _ => Err(NoVault::None { known }),
+            _ => Err(NoVault::None { known: known() }),
         },
-        _ => Err(NoVault::Several { known }),
+        _ => Err(NoVault::Several { known: known() }),
     }
 }
 
@@ -166,14 +166,10 @@ fn named(
     path: PathBuf,
     origin: Origin,
     environment: &Environment,
-    known: &KnownVaults,
+    known: impl Fn() -> Vec<KnownVault>,
 ) -> Result<Choice, NoVault> {
-    let refuse = |reason: String| NoVault::Named {
-        path: path.clone(),
-        origin,
-        reason,
-        known: known.vaults.clone(),
-    };
+    let refuse =
+        |reason: String| NoVault::Named { path: path.clone(), origin, reason, known: known() };
     let full = match environment.working_folder() {
         Some(folder) => folder.join(environment.expand(&path)),
         None => environment.expand(&path),
@@ -227,10 +223,9 @@ fn called(
     }
 }
 
-/// The existing vaults that can be chosen by name: those known to Obsidian, and those served
-/// before.
-pub fn with_names(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
-    let mut found: Vec<_> = known.vaults.iter().filter(|vault| vault.exists).cloned().collect();
+/// The vaults of Obsidian's list, then those that were served before and still exist.
+pub fn all_known(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
+    let mut found = known.vaults.clone();
     for (_, owner) in folders.remembered() {
         let path = PathBuf::from(&owner.path);
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -245,6 +240,13 @@ pub fn with_names(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
             found.push(vault);
         }
     }
+    found
+}
+
+/// The vaults that can be chosen by name: [`all_known`] without those whose folder is missing.
+pub fn with_names(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
+    let mut found = all_known(folders, known);
+    found.retain(|vault| vault.exists);
     found
 }
 

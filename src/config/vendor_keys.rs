@@ -37,7 +37,7 @@ pub enum Source {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The value found is not a valid key.
-    #[error("what `{place}` holds is no key: {reason}")]
+    #[error("what `{place}` holds is not a key: {reason}")]
     NoKey {
         /// The variable or the file.
         place: String,
@@ -76,7 +76,7 @@ impl KeyError {
                  as known to others",
                 path.display()
             ),
-            Self::Io { .. } => "`steward config path` says where settings are kept".to_owned(),
+            Self::Io { .. } => "`steward config path` shows where the settings are".to_owned(),
             Self::Keyring(error) => error.hint(),
             Self::Setup(error) => error.hint(),
         }

@@ -56,9 +56,7 @@ pub(super) fn again(row: &InboxRow, most: u32) -> String {
 pub(super) fn answer(reason: Reason, answer: String) -> String {
     let why = match reason {
         _ if !answer.trim().is_empty() => return answer,
-        Reason::MaxRounds => {
-            "I did not come to an end with it; open the conversation to see how far."
-        }
+        Reason::MaxRounds => "I could not finish it; open the conversation to see how far I got.",
         Reason::MaxTokens => "My answer was cut off before its first word.",
         Reason::Refused => "The model declined to answer.",
         Reason::Done => "I am through with it, but the model gave no answer.",
@@ -101,7 +99,7 @@ mod tests {
     #[test]
     fn an_end_without_a_word_is_said_where_nobody_wanted_it() {
         assert_eq!(self::answer(Reason::MaxRounds, "So far.".to_owned()), "So far.");
-        assert!(self::answer(Reason::MaxRounds, " ".to_owned()).contains("did not come to an end"));
+        assert!(self::answer(Reason::MaxRounds, " ".to_owned()).contains("could not finish"));
         assert!(self::answer(Reason::Refused, String::new()).contains("declined"));
         assert!(self::answer(Reason::Done, String::new()).contains("no answer"));
         assert_eq!(self::answer(Reason::Cancelled, String::new()), "");

@@ -27,7 +27,7 @@ impl Answer {
             // Without the output itself, which may contain a note's text.
             let (line, column) = (error.line(), error.column());
             Fault::Answer(format!(
-                "it is no answer at line {line}, column {column}: {{\"decision\": \"continue\"}}, \
+                "it is not an answer at line {line}, column {column}: {{\"decision\": \"continue\"}}, \
                  \"refuse\" with a `reason` or \"replace\" with an `input` is one"
             ))
         })?;

@@ -144,7 +144,7 @@ impl Hook {
             name.is_empty() || name.contains(['=', '\0']) || name.starts_with("STEWARD_")
         };
         let wrong = self.environment.iter().find(|name| named(name));
-        wrong.map(|name| format!("`{name}` is no variable that can be passed on"))
+        wrong.map(|name| format!("`{name}` is not a variable that can be passed on"))
     }
 }
 

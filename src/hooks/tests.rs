@@ -116,10 +116,10 @@ fn a_hook_that_fails_refuses_only_where_it_is_critical() {
     for (script, said) in [
         ("echo no rule; exit 3", "exit status: 3"),
         ("echo 'cannot read the rules' >&2; exit 1", "cannot read the rules"),
-        ("echo nonsense", "it is no answer at line 1"),
-        (r#"echo '{"decision":"refuse"}'"#, "it is no answer"),
-        (r#"echo '{"decision":"continue","why":"x"}'"#, "it is no answer"),
-        (r#"echo '{"decision":"continue"}{"decision":"continue"}'"#, "it is no answer"),
+        ("echo nonsense", "it is not an answer at line 1"),
+        (r#"echo '{"decision":"refuse"}'"#, "it is not an answer"),
+        (r#"echo '{"decision":"continue","why":"x"}'"#, "it is not an answer"),
+        (r#"echo '{"decision":"continue"}{"decision":"continue"}'"#, "it is not an answer"),
         (much, "more than 4194304 bytes"),
         ("kill -9 $$", "signal: 9"),
     ] {
@@ -204,7 +204,7 @@ fn what_lies_in_the_vault_is_never_run() {
     let settings = serde_json::from_value(json!({"commands": {"list": hook}})).unwrap();
     let hooks = Hooks::new(settings, ground.path("vault"), ground.path("place"));
     assert_eq!(ask(&hooks), Ok(None));
-    assert!(hooks.failures()[0].contains("it is no answer"), "it ran, and said names");
+    assert!(hooks.failures()[0].contains("it is not an answer"), "it ran, and said names");
 }
 
 /// Whether a process with this number is there and no zombie.

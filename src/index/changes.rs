@@ -336,7 +336,7 @@ mod tests {
             assert_eq!(given(listener, &["a.png"]), [""; 0], "taken is taken");
         }
         bench.create(&["y.png", "x.png", "other.md"]);
-        assert_eq!(first_wakes.load(Ordering::Relaxed), 2, "notes are no images");
+        assert_eq!(first_wakes.load(Ordering::Relaxed), 2, "notes are not images");
         assert_eq!(given(&second, &[]), ["y.png", "x.png"]);
         bench.create(&["w.png"]);
         // A rescan reports what is gone, then what has come.

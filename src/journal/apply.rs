@@ -233,9 +233,7 @@ impl Executor {
     fn record_rollback(&self, operation: i64, left: &[String]) {
         if left.is_empty() && self.parts.vault().check_disk().is_err() {
             // The disk was gone, so an empty `left` proves nothing.
-            tracing::error!(
-                "the vault's disk is gone: the next change or start takes back the rest"
-            );
+            tracing::error!("the vault's disk is gone: the next change or start undoes the rest");
         } else if !left.is_empty() {
             tracing::error!(?left, "a change that failed could be taken back in part only");
         } else if let Err(error) = self.parts.rows.operations.roll_back(operation, now()) {

@@ -347,7 +347,7 @@ impl Journal {
                 Ok(bytes) if bytes > most => Err(too_large(bytes)),
                 Ok(_) => blobs.get(*text).map_err(|error| error.to_string()),
                 Err(crate::store::BlobError::Missing { .. }) => {
-                    Err("its text is no longer kept".to_owned())
+                    Err("its text is no longer stored".to_owned())
                 }
                 Err(error) => Err(error.to_string()),
             },

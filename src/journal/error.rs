@@ -15,7 +15,7 @@ pub enum JournalError {
     #[error(transparent)]
     Change(#[from] VaultError),
     /// A change failed, and some of the changes before it could not be rolled back.
-    #[error("{error}; and {} of the changes before it could not be taken back: {}", left.len(), left.join("; "))]
+    #[error("{error}; and {} of the changes before it could not be undone: {}", left.len(), left.join("; "))]
     Half {
         /// The error that stopped the set.
         #[source]

@@ -426,10 +426,10 @@ fn list(set: SetRow, steps: Vec<Result<StepRow, StoreError>>) -> Result<ListedSe
             set: ChangeSetId(undone.cast_unsigned()),
             number: u32::try_from(number).map_err(|error| fault(error.to_string()))?,
         })),
-        (other, ..) => return Err(fault(format!("`{other}` is no kind of change set"))),
+        (other, ..) => return Err(fault(format!("`{other}` is not a kind of change set"))),
     };
     let time = DateTime::from_timestamp_millis(set.began)
-        .ok_or_else(|| fault(format!("{} is no time", set.began)))?;
+        .ok_or_else(|| fault(format!("{} is not a time", set.began)))?;
     let (mut changes, mut unreadable, mut title) = (Vec::new(), 0, set.title);
     let mut over = HashMap::new();
     let mut operations: Vec<i64> = steps.iter().flatten().map(|step| step.operation).collect();

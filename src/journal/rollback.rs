@@ -34,7 +34,7 @@ impl Rollback<'_> {
 
     fn report(&mut self, step: &RecordedStep, result: Result<(), VaultError>) {
         if let Err(error) = result {
-            self.left.push(format!("`{}` could not be taken back: {error}", step.path));
+            self.left.push(format!("`{}` could not be undone: {error}", step.path));
         }
     }
 

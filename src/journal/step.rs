@@ -330,7 +330,7 @@ impl RecordedStep {
                 let from = detail.place.as_ref().and_then(TrashRecord::trashed);
                 RecordedAct::Restore { from, identity: identity()? }
             }
-            other => return Err(row.fault(format!("`{other}` is no step"))),
+            other => return Err(row.fault(format!("`{other}` is not a step"))),
         };
         Ok(Self { path: path(&row.path)?, act, detail, row })
     }

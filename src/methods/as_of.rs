@@ -91,7 +91,7 @@ pub fn between(
     let side = |one: &AsOf| match &one.was {
         Was::File(content) => text(journal, content, most / 2),
         Was::Nothing => Ok(Ok(String::new())),
-        Was::Folder | Was::Other => Ok(Err("it is no file".to_owned())),
+        Was::Folder | Was::Other => Ok(Err("it is not a file".to_owned())),
     };
     let reasons = [&before, &after].into_iter().filter_map(|one| Some(unsure(one.gap?).said));
     let mut reasons: Vec<String> = reasons.collect();
@@ -256,7 +256,7 @@ fn text(
     let bytes = journal.content(content, most).map_err(|e| failed(&e))?;
     Ok(bytes.and_then(|bytes| match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text),
-        _ => Err("it is no text".to_owned()),
+        _ => Err("it is not text".to_owned()),
     }))
 }
 

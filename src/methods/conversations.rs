@@ -135,7 +135,7 @@ impl StoredConversations {
         most: u64,
     ) -> Result<ConversationResult, ErrorObject> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
-            return Err(ErrorObject::new(Kind::UnknownSession, "no conversation goes on")
+            return Err(ErrorObject::new(Kind::UnknownSession, "there is no current conversation")
                 .hint("`session/list` names those that ended"));
         };
         let conversation = self.conversations.get(id).map_err(failed)?;

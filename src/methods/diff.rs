@@ -159,11 +159,11 @@ fn difference(journal: &Journal, change: &ListedChange) -> (Option<String>, Opti
     let why = match found {
         Difference::None => return (None, None),
         Difference::Text(diff) => return (Some(diff), None),
-        Difference::Binary => "it is no text".to_owned(),
+        Difference::Binary => "it is not text".to_owned(),
         Difference::TooLarge(bytes) => {
             format!("it is too large to compare: {}", tools::size(bytes))
         }
-        Difference::NotKept => "its texts are no longer kept".to_owned(),
+        Difference::NotKept => "its texts are no longer stored".to_owned(),
     };
     (None, Some(why))
 }

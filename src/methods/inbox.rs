@@ -65,7 +65,7 @@ pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, Er
 /// Kinds `not_found`, `invalid_params` and `failed`.
 pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
     let only = [InboxState::SetAside, InboxState::New, InboxState::Answered];
-    moved(store, params.id, &only, InboxState::Done, "let go of by a person")
+    moved(store, params.id, &only, InboxState::Done, "discarded by a person")
 }
 
 fn moved(

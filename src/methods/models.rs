@@ -54,7 +54,7 @@ pub async fn models(
 /// Checks a vendor's key by asking the vendor for its models, and stores it where `steward key set` does.
 ///
 /// # Errors
-/// Kind `invalid_params` for an unknown vendor and for what is no key or is refused; `failed` if the
+/// Kind `invalid_params` for an unknown vendor and for what is not a key or is refused; `failed` if the
 /// vendor cannot be asked or the key cannot be stored. Nothing is stored then.
 pub async fn set_key(
     live: Arc<Live>,

@@ -30,7 +30,7 @@ pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObjec
         let mode = Mode::parse(word);
         if mode.is_none() && word != AS_SET {
             let shown: String = word.chars().take(40).collect();
-            let message = format!("`{}` is no mode", shown.escape_debug());
+            let message = format!("`{}` is not a mode", shown.escape_debug());
             return Err(ErrorObject::new(Kind::InvalidParams, message)
                 .hint("it is `ask`, `auto`, `read-only` or `settings`"));
         }

@@ -65,7 +65,7 @@ pub(super) fn said(
                 "(with a picture)".to_owned()
             }
             PromptContent::Other => {
-                let text = "the agent takes text, pictures, notes and parts of notes only";
+                let text = "the agent accepts only text, images, notes and parts of notes";
                 return Err(invalid(text.to_owned()).hint(
                     "send pieces of the types `text`, `image`, `resource_link` and `resource`",
                 ));
@@ -115,7 +115,7 @@ pub(super) fn said(
 pub(super) const COMMANDS: [(&str, &str, &str, &str); 3] = [
     (
         "undo",
-        "take back what was changed last",
+        "undo the last changes",
         "what, if not the last change",
         "Take back your last change with the tool `undo`.",
     ),
@@ -195,7 +195,7 @@ fn in_vault(uri: &str, root: &Path) -> Result<String, ErrorObject> {
     let path = path.to_string_lossy().into_owned();
     if path.is_empty() || !is_inside || path.chars().any(char::is_control) {
         let uri: String = uri.chars().take(200).collect();
-        return Err(invalid(format!("`{}` is no path in this vault", uri.escape_debug()))
+        return Err(invalid(format!("`{}` is not a path in this vault", uri.escape_debug()))
             .hint("name a note by its path in the vault, or by a `file:` address of it"));
     }
     Ok(path)

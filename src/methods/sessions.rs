@@ -376,7 +376,7 @@ impl Sessions {
         let Some(cwd) = cwd else { return Ok(self.root.to_string_lossy().into_owned()) };
         let is_fit = Path::new(cwd).is_absolute() && !cwd.chars().any(char::is_control);
         if !is_fit || cwd.len() > MAX_CWD {
-            return Err(ErrorObject::new(Kind::InvalidParams, "`cwd` is no absolute path")
+            return Err(ErrorObject::new(Kind::InvalidParams, "`cwd` is not an absolute path")
                 .hint("name the folder from the root, or leave `cwd` out"));
         }
         Ok(cwd.to_owned())

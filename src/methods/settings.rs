@@ -87,7 +87,7 @@ pub fn set(
             Kind::NotPermitted,
             format!("`{name}` cannot be changed by a client"),
         )
-        .hint("whoever may write the settings file changes it there, or by `steward config set`"));
+        .hint("change it in the settings file, or with `steward config set`"));
     }
     let news = live.set(name, value).map_err(|error| refused(&error, Kind::InvalidSetting))?;
     tracing::info!(setting = name, "a client changed the settings file");
@@ -164,7 +164,8 @@ fn problem(problem: &Problem, view: &View) -> ConfigProblem {
             file: problem.file.to_string_lossy().into_owned(),
             line: None,
             column: None,
-            message: "the settings file is wrong, and the old settings hold".to_owned(),
+            message: "the settings file has an error; the previous settings stay in effect"
+                .to_owned(),
             hint: None,
         };
     }

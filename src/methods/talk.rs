@@ -128,7 +128,7 @@ impl Talk {
                 }
             };
             if let Err(error) = stopped {
-                tracing::error!(%error, conversation = %id, "a turn could not be given up");
+                tracing::error!(%error, conversation = %id, "a turn could not be cancelled");
             }
         });
     }
@@ -177,7 +177,7 @@ fn result(answered: MessageOutcome) -> Result<SessionPromptResult, ErrorObject> 
     let Some(reason) = reason else {
         let text = "the steward ended in the middle of the turn";
         return Err(ErrorObject::new(Kind::Failed, text)
-            .hint("what was changed by then stands and can be undone; ask it to go on")
+            .hint("the changes it made stay and can be undone; ask it to go on")
             .detail(detail));
     };
     let Some(stop_reason) = stop_reason(reason) else {
@@ -228,5 +228,5 @@ fn refused(error: PromptError) -> ErrorObject {
 }
 
 fn ending() -> ErrorObject {
-    ErrorObject::new(Kind::Failed, "the steward ends").hint("what was said is kept")
+    ErrorObject::new(Kind::Failed, "the steward ends").hint("the conversation is saved")
 }

@@ -31,14 +31,7 @@ const LINE_CHARS: usize = 1_000;
 /// [`MAX_DIFF_BYTES`] bytes, then a line with the number of lines left out. Empty if both are
 /// equal; one sentence if either is not UTF-8. `path` is the file's vault path.
 pub fn unified(old: &[u8], new: &[u8], path: &str) -> String {
-    let part = part(old, new, path, 0, false);
-    let mut text = part.text;
-    match part.more {
-        0 => {}
-        1 => text.push_str("[1 more line of the diff is left out]\n"),
-        more => text.push_str(&format!("[{more} more lines of the diff are left out]\n")),
-    }
-    text
+    part(old, new, path, 0, false).into_text()
 }
 
 /// A page of a diff.
@@ -56,6 +49,19 @@ pub struct Part {
     pub added: usize,
     /// Lines removed by the whole diff.
     pub removed: usize,
+}
+
+impl Part {
+    /// The page, with a last line that says how many lines follow.
+    pub fn into_text(self) -> String {
+        let mut text = self.text;
+        match self.more {
+            0 => {}
+            1 => text.push_str("[1 more line of the diff is left out]\n"),
+            more => text.push_str(&format!("[{more} more lines of the diff are left out]\n")),
+        }
+        text
+    }
 }
 
 /// The diff between a file's old and new bytes from line `first` (0-based) on, as many lines as

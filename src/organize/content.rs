@@ -13,7 +13,7 @@ use crate::note::text::{Eol, Text};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
     /// The file is not a note, so it has no properties, tags or text to change.
-    #[error("it is no note, so it has no properties, tags or text to change")]
+    #[error("it is not a note, so it has no properties, tags or text to change")]
     NotANote,
     /// The file is not text.
     #[error("{0}")]

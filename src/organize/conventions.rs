@@ -269,7 +269,7 @@ impl<'n> Tally<'n> {
             let styles = Style::ALL.into_iter().zip(counted.styles);
             for (style, found) in styles {
                 let Some(Named { matching, shown, example, .. }) = found else { continue };
-                // Words without a style are no convention, and a pattern without words has no style.
+                // Words without a style are not a convention, and a pattern without words has no style.
                 if (style == Style::Any && is_words) || (style != Style::Any && !has_words) {
                     continue;
                 }

@@ -199,8 +199,8 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item,
             let parsed = VaultPath::from_disk(to).or_else(|| world.vault.parse(to).ok());
             if parsed.is_none() {
                 let fault = world.vault.parse(to).err();
-                let message =
-                    fault.map_or_else(|| format!("`{to}` is no path"), |fault| fault.to_string());
+                let message = fault
+                    .map_or_else(|| format!("`{to}` is not a path"), |fault| fault.to_string());
                 draft.block(ProblemKind::InvalidPath, message);
             }
             // A name without an extension keeps that of the file.

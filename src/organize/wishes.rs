@@ -349,7 +349,7 @@ impl<'w> Asking<'w> {
                 | Action::Fill(_)
         );
         if edits && !draft.path.is_note() {
-            let message = "it is no note, so it has no properties, tags or text to change";
+            let message = "it is not a note, so it has no properties, tags or text to change";
             draft.add(Problem::told(ProblemKind::NotApplicable, message));
             return Ok(());
         }
@@ -474,7 +474,7 @@ impl<'w> Asking<'w> {
                 draft.wish = (path != draft.path).then_some(path);
                 draft.on_conflict = self.world.on_conflict(self.rules[at].rule);
             }
-            None => draft.block(ProblemKind::InvalidPath, format!("`{whole}` is no path")),
+            None => draft.block(ProblemKind::InvalidPath, format!("`{whole}` is not a path")),
         }
     }
 
@@ -529,7 +529,7 @@ impl<'w> Asking<'w> {
         let name = super::content::bare(text);
         if !tag::is_name(name) {
             let message =
-                format!("`{name}` is no tag: tags have letters, digits, `_`, `-` and `/`");
+                format!("`{name}` is not a tag: tags have letters, digits, `_`, `-` and `/`");
             return draft.add(Problem::told(ProblemKind::NotApplicable, message));
         }
         let is = |other: &String| tag::key(other) == tag::key(name);

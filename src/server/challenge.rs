@@ -176,7 +176,7 @@ async fn proved(
     paced(shared, &shared.settings.load_full())?;
     let is_plain = nonce.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     if !is_plain || !NONCE.contains(&nonce.len()) {
-        let text = "the nonce is no 16 to 128 letters and digits";
+        let text = "the nonce is not 16 to 128 letters and digits";
         return Err(ErrorObject::new(Kind::InvalidParams, text).into());
     }
     let Some(Known { entry, .. }) = known(shared, name) else {

@@ -46,7 +46,7 @@ pub enum HostError {
     #[error("`{client}` did not answer")]
     Unknown { client: String },
     /// The request was cancelled.
-    #[error("the request was given up")]
+    #[error("the request was cancelled")]
     Cancelled,
 }
 

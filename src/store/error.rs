@@ -40,7 +40,7 @@ pub enum StoreError {
         /// The newest format that this program knows.
         known: i64,
     },
-    /// The file is no database of ours, or a damaged one.
+    /// The file is not a database of ours, or a damaged one.
     #[error("`{}` is damaged: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
     /// The file was removed or replaced while it was open: writes would be lost.

@@ -258,7 +258,7 @@ pub(super) fn read_header(path: &Path) -> Result<Header, StoreError> {
         }
     };
     if head.len() < 100 || !head.starts_with(b"SQLite format 3\0") {
-        let what = if head.is_empty() { "it is empty" } else { "it is no database" };
+        let what = if head.is_empty() { "it is empty" } else { "it is not a database" };
         return Ok(Header::Damaged(what.to_owned()));
     }
     let number = |at: usize| {

@@ -112,7 +112,7 @@ fn read(row: &Row) -> Result<InboxRow, StoreError> {
         text: column(row, T, 3)?,
         body: column(row, T, 4)?,
         state: InboxState::parse(&state)
-            .ok_or_else(|| fault(row, T, format!("`{}` is no state", state.escape_debug())))?,
+            .ok_or_else(|| fault(row, T, format!("`{}` is not a state", state.escape_debug())))?,
         differs: column(row, T, 6)?,
         attempts: column(row, T, 7)?,
         received: column(row, T, 8)?,

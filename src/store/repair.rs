@@ -70,7 +70,7 @@ pub(super) fn check_and_repair(
     });
     warning.push_str(
         "; the vault itself was not touched. It is read only until you say otherwise (`steward mode \
-         auto`), and what you agreed to for good is to be agreed to again",
+         auto`), and every \"always allow\" answer has to be given again",
     );
     tracing::error!("{warning}");
     prepared.warnings.push(warning);

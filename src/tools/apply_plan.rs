@@ -145,7 +145,8 @@ fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, 
     }
     if let Some(reason) = enabled::not_agreed_any_more(context, &job.enabled_rules())? {
         let message = format!("job {} is not resumed: {reason}", job.id());
-        let hint = "nothing was changed; take back what is done with rollback_job, or enable the rule again";
+        let hint =
+            "nothing was changed; undo what was done with rollback_job, or enable the rule again";
         return Err(ToolError::new(ErrorCode::StalePlan, message, hint));
     }
     let edited = ask_again(context, &mut job)?;

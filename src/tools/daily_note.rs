@@ -208,7 +208,7 @@ pub(super) fn place(context: &Context, asked: &str) -> Result<WriteTarget, ToolE
     if !view.is_all() && path.is_none_or(|path| !view.holds(&path)) {
         return Err(ToolError::new(
             ErrorCode::Denied,
-            "daily notes are kept where this caller may not look",
+            "the folder of daily notes is not visible to this caller",
             "`[policy] read` in the settings says what callers of this kind may see",
         ));
     }
@@ -299,7 +299,7 @@ impl Day {
         if !unknown.is_empty() {
             let letters: Vec<String> = unknown.iter().map(|c| format!("`{c}`")).collect();
             let letters = letters.join(", ");
-            self.remarks.push(format!("{letters} in {what} means nothing and stands as it is"));
+            self.remarks.push(format!("{letters} in {what} has no meaning and stays as it is"));
         }
     }
 

@@ -112,7 +112,9 @@ impl Tool for EditFile {
         }
         let path = &file.path;
         fits(&context.vault, path, edited.bytes.len())?;
-        let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());
+        let diff = diff::part(&file.content.bytes, &edited.bytes, path.as_str(), 0, false);
+        // Counted in the diff: a replaced range may have lines that stay as they are.
+        let (lines_added, lines_removed) = (diff.added, diff.removed);
         let previous = file.content.revision;
         let applied = context.editor().apply(
             format!("edit `{path}`"),
@@ -129,9 +131,9 @@ impl Tool for EditFile {
             path: path.as_str().to_owned(),
             replacements: edited.replacements,
             first_line: edited.first_line,
-            lines_added: edited.lines_added,
-            lines_removed: edited.lines_removed,
-            diff,
+            lines_added,
+            lines_removed,
+            diff: diff.into_text(),
             revision: saved.revision.to_string(),
             previous_revision: previous.to_string(),
             change_set: applied.change_set.0,
@@ -139,8 +141,8 @@ impl Tool for EditFile {
         let what = match edited.replacements {
             0 => format!(
                 "{} added, {} removed",
-                count(edited.lines_added, "line"),
-                count(edited.lines_removed, "line")
+                count(lines_added, "line"),
+                count(lines_removed, "line")
             ),
             number => count(number, "replacement"),
         };

@@ -1,6 +1,6 @@
 //! Enabled rules: their state, what they would do now, and what they did to a note.
 //!
-//! Nobody but a person's own program reaches [`enable`] and [`disable`]: they are no tools, and no text of the vault
+//! Nobody but a person's own program reaches [`enable`] and [`disable`]: they are not tools, and no text of the vault
 //! leads to them.
 
 use std::collections::{HashMap, HashSet};
@@ -140,7 +140,7 @@ fn given(context: &Context, source: &str) -> Result<GivenRules, String> {
         true => outside(Path::new(source))?,
         false => {
             let path = VaultPath::from_disk(source);
-            let path = path.ok_or_else(|| format!("`{source}` is no path of the vault"))?;
+            let path = path.ok_or_else(|| format!("`{source}` is not a path of the vault"))?;
             let content = context.vault.read(&path).map_err(|error| error.to_string())?;
             let text = Text::decode(&content.bytes, path.name());
             text.map_err(|fault| format!("`{path}` is {fault}"))?.body().to_owned()

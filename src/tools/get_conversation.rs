@@ -126,7 +126,7 @@ pub(super) fn seen(context: &Context) -> Result<&dyn ConversationView, ToolError
     context.conversations.as_deref().ok_or_else(|| {
         ToolError::new(
             ErrorCode::NotFound,
-            "no conversations are kept here",
+            "no conversations are stored here",
             "there is none to see",
         )
     })
@@ -168,7 +168,7 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
         return Err(ToolError::new(
             ErrorCode::NotFound,
             format!("there is no conversation {number}"),
-            "list_recent shows what there is; the oldest are not kept for ever",
+            "list_recent shows what there is; the oldest are deleted in time",
         ));
     };
     let mut text = vec![listed(&conversation)];

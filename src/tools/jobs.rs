@@ -306,9 +306,8 @@ pub(super) fn check_not_begun(
         match job.state() {
             State::Running => return Err(job.wrong_state("wait for its end")),
             State::Interrupted => {
-                let hint = format!(
-                    "resume it: apply_plan with `job`: {id}; or take it back: rollback_job"
-                );
+                let hint =
+                    format!("resume it: apply_plan with `job`: {id}; or undo it: rollback_job");
                 return Err(job.wrong_state(hint));
             }
             State::Completed if job.row.identity == identity && items.iter().all(has) => {
@@ -534,9 +533,9 @@ fn stop(context: &Context, job: &mut Job, error: ToolError) -> Stopped {
     let id = job.id();
     let hint = match (state, error.hint) {
         (State::Interrupted, _) => {
-            format!("resume it: apply_plan with `job`: {id}; or take it back: rollback_job")
+            format!("resume it: apply_plan with `job`: {id}; or undo it: rollback_job")
         }
-        (_, _) if done > 0 => format!("rollback_job takes back what is done of job {id}"),
+        (_, _) if done > 0 => format!("rollback_job undoes what was done of job {id}"),
         (_, hint) => hint.unwrap_or_default(),
     };
     let (code, what) = match error.code {

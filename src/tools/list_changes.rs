@@ -192,7 +192,7 @@ fn difference(
         Difference::TooLarge(bytes) => {
             Some(format!("(too large to compare: {})", super::text_file::size(bytes)))
         }
-        Difference::NotKept => Some("(its texts are no longer kept)".to_owned()),
+        Difference::NotKept => Some("(its texts are no longer stored)".to_owned()),
         Difference::None => None,
     })
 }

@@ -138,7 +138,7 @@ fn state(word: &str) -> Result<State, ToolError> {
         let states: Vec<&str> = State::ALL.iter().map(|state| state.word()).collect();
         ToolError::new(
             ErrorCode::InvalidInput,
-            format!("`{word}` is no state of a job"),
+            format!("`{word}` is not a state of a job"),
             format!("give one of {}", states.join(", ")),
         )
     })

@@ -60,8 +60,10 @@ impl Tool for OpenNote {
         let open = host.open(&path, input.line, &context.cancel)?.filter(is_seen);
         let text = match &open {
             Some(open) if open == path.as_str() => format!("`{path}` is open in Obsidian"),
-            Some(open) => format!("Obsidian was told to open `{path}`; it shows `{open}`"),
-            None => format!("Obsidian was told to open `{path}`, and does not say what it shows"),
+            Some(open) => format!("Obsidian was asked to open `{path}` but shows `{open}`"),
+            None => {
+                format!("Obsidian was asked to open `{path}`, and did not report what it shows")
+            }
         };
         Ok(Answer::new(text, Output { path: path.as_str().to_owned(), open }))
     }
@@ -71,6 +73,6 @@ fn nobody() -> ToolError {
     ToolError::new(
         ErrorCode::HostUnavailable,
         "Obsidian is not connected",
-        "it is while Obsidian is open with the Vault Steward plugin; say the note's name instead",
+        "open the vault in Obsidian with the Vault Steward plugin enabled, or name the note instead",
     )
 }

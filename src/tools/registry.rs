@@ -201,6 +201,23 @@ pub fn call(
     })
 }
 
+/// Names that other programs give to such tools, and the tool here. They are only suggested, since such a
+/// tool takes other arguments.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (&["grep", "rg", "grep_search", "search_text"], "search_files"),
+    (&["glob", "ls", "list_dir", "list_directory", "find_files"], "list_files"),
+    (&["cat", "view", "file_read", "get_file", "get_note", "read_note"], "read_file"),
+    (&["create_file", "file_write", "create_note", "save_file"], "write_file"),
+    (&["file_edit", "str_replace", "insert_at_line", "append_to_file"], "edit_file"),
+    (&["rm", "remove", "delete_file", "file_delete", "delete_note"], "delete"),
+    (&["mv", "rename", "rename_file", "move_file", "file_move"], "move"),
+    (&["cp", "copy_file"], "copy"),
+    (&["mkdir", "create_directory"], "create_folder"),
+    (&["vault_info", "vault_stats", "get_project_root"], "describe_vault"),
+    (&["semantic_search", "query_semantic_index", "search_vault"], "search_notes"),
+    (&["get_backlinks"], "get_links"),
+];
+
 /// Tools by name. They can come and go; whoever calls one that is gone meanwhile still has it.
 #[derive(Debug, Clone, Default)]
 pub struct Registry(BTreeMap<String, Arc<Definition>>);
@@ -218,14 +235,22 @@ impl Registry {
     /// There is no such tool.
     pub fn find(&self, name: &str) -> Result<&Arc<Definition>, ToolError> {
         self.get(name).ok_or_else(|| {
-            let likeness = |known: &&String| strsim::jaro_winkler(known, name);
-            let alike = self.0.keys().filter(|known| likeness(known) > 0.8);
-            let near = alike.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            let likeness = |known: &&str| strsim::jaro_winkler(known, name);
+            let names = self.0.keys().map(String::as_str);
+            let alike = names.filter(|known| likeness(known) > 0.8);
+            let near = || alike.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            let near = self.meant(name).or_else(near);
             ToolError {
                 hint: near.map(|name| format!("did you mean `{name}`?")),
                 ..ToolError::plain(ErrorCode::NotFound, format!("there is no tool `{name}`"))
             }
         })
+    }
+
+    /// The tool that other programs call `name`.
+    pub fn meant(&self, name: &str) -> Option<&'static str> {
+        let (_, tool) = ELSEWHERE.iter().find(|(names, _)| names.contains(&name))?;
+        self.0.contains_key(*tool).then_some(*tool)
     }
 
     /// All tools, sorted by name.
@@ -435,6 +460,19 @@ mod tests {
             let properties = tool.input_schema["properties"].as_object().expect("an object");
             for (name, schema) in properties {
                 assert!(schema["description"].is_string(), "{}.{name} is not explained", tool.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_tool_is_suggested_by_the_name_that_other_programs_give_it() {
+        let all = Registry::built_in();
+        for (names, tool) in ELSEWHERE {
+            assert!(all.get(tool).is_some(), "there is no {tool}");
+            for name in *names {
+                assert!(all.get(name).is_none(), "{name} is ours");
+                let hint = all.find(name).unwrap_err().hint;
+                assert_eq!(hint, Some(format!("did you mean `{tool}`?")));
             }
         }
     }

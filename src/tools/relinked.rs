@@ -72,8 +72,8 @@ pub struct LeftLink {
 fn why(gap: Gap) -> &'static str {
     match gap {
         Gap::TooLarge => "it is larger than what is read for links",
-        Gap::NotText => "it is no text",
-        Gap::NotCanvas => "it is no canvas that can be read",
+        Gap::NotText => "it is not text",
+        Gap::NotCanvas => "it is not a canvas that can be read",
         Gap::Unreadable => "it cannot be read",
         Gap::Unlisted => "this folder cannot be listed, so what is in it is not known",
         Gap::TooMany => "it has more links than are kept",

@@ -168,7 +168,7 @@ fn name(asked: &str) -> Result<&str, ToolError> {
     rename::name_of(asked).ok_or_else(|| {
         ToolError::new(
             ErrorCode::InvalidInput,
-            format!("`{asked}` is no tag"),
+            format!("`{asked}` is not a tag"),
             "tags are made of letters, digits, `_`, `-` and `/` between two names, without blanks \
              and not of digits alone",
         )

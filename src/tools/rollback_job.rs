@@ -75,8 +75,7 @@ impl Tool for RollbackJob {
         let mut job = Job::find(context, input.job)?;
         let taken = taken_back::take_back(context, &mut job, &input.items)?;
         let (done, undone) = job.counts();
-        let mut lines =
-            vec![format!("took back {} of job {}", count(taken.undone, "item"), job.id())];
+        let mut lines = vec![format!("undid {} of job {}", count(taken.undone, "item"), job.id())];
         lines.extend(
             taken.blocked.iter().map(|one| format!("stays: `{}`: {}", one.path, one.reason)),
         );

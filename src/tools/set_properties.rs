@@ -84,7 +84,7 @@ impl Tool for SetProperties {
         if !file.path.is_note() {
             return Err(ToolError::new(
                 ErrorCode::InvalidInput,
-                format!("`{}` is no note: only notes have properties", file.path),
+                format!("`{}` is not a note: only notes have properties", file.path),
                 "give the path of a file that ends in `.md`",
             ));
         }

@@ -258,7 +258,7 @@ fn key(path: &VaultPath) -> (String, bool) {
 fn unknown(asked: &str, why: &str) -> ToolError {
     ToolError::new(
         ErrorCode::InvalidInput,
-        format!("`{asked}` is no convention: {why}"),
+        format!("`{asked}` is not a convention: {why}"),
         "give a pattern such as `{YYYY-MM-DD} {Title Words}`, a style such as `kebab-case`, or an `id` that \
          describe_vault tells; {number}, {3 digits}, {code}, {version}, {emoji}, {id of 12 digits} stand for what \
          they say",

@@ -20,7 +20,7 @@ pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolEr
         .ok_or_else(|| {
             ToolError::new(
                 ErrorCode::InvalidInput,
-                format!("`{text}` is no time"),
+                format!("`{text}` is not a time"),
                 "say a date such as 2026-11-20, a date and time such as 2026-11-20 14:30, an age \
                  such as 2h, 3d or 1w, `today` or `yesterday`",
             )

@@ -9,9 +9,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Revision([u8; 16]);
 
-/// A text that is no revision.
+/// A text that is not a revision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no revision: it must be the 32 hexadecimal digits that a read gave")]
+#[error("`{0}` is not a revision: it must be the 32 hexadecimal digits that a read gave")]
 pub struct NoRevision(String);
 
 impl Revision {

@@ -192,7 +192,7 @@ impl<'a> Engine<'a> {
                 Ok(other) => {
                     return vec![broken(
                         None,
-                        format!("`for_each` is no list but {}", kind(&other)),
+                        format!("`for_each` is not a list but {}", kind(&other)),
                     )];
                 }
                 Err(message) => return vec![broken(None, message)],

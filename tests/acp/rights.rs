@@ -20,7 +20,7 @@ fn it_answers_what_is_asked_in_its_own_conversations() {
     let options: Vec<_> = params["options"].as_array().unwrap().iter().collect();
     let options: Vec<_> = options.iter().map(|one| one["optionId"].as_str().unwrap()).collect();
     assert_eq!(options, ["allow_once", "reject_once"], "{question}");
-    // What is not offered is no answer, and another client's is none either.
+    // What is not offered is not an answer, and another client's is none either.
     editor.choose(&question, "allow_always");
     other.choose(&question, "allow_once");
     other.call("session/list", json!({}));

@@ -77,13 +77,13 @@ fn what_cannot_go_with_a_message_is_refused_with_the_reason() {
     let image = |mime: &str, data: &str| json!({"type": "image", "mimeType": mime, "data": data});
     let resource = |uri: &str| json!({"type": "resource", "resource": {"uri": uri, "text": "x"}});
     for (piece, said) in [
-        (image("image/jpeg", PICTURE), "is said to be `image/jpeg` and is `image/png`"),
+        (image("image/jpeg", PICTURE), "is declared as `image/jpeg` but is `image/png`"),
         (image("image/svg+xml", "PHN2Zy8+"), "no PNG, JPEG, GIF or WebP"),
         (image("image/png", "%%%%"), "no base64"),
-        (resource("/etc/passwd"), "`/etc/passwd` is no path in this vault"),
-        (resource("../other/A.md"), "is no path in this vault"),
+        (resource("/etc/passwd"), "`/etc/passwd` is not a path in this vault"),
+        (resource("../other/A.md"), "is not a path in this vault"),
         (json!({"type": "resource_link", "uri": "file:///etc/passwd"}), "no path in this vault"),
-        (json!({"type": "audio", "mimeType": "audio/wav", "data": ""}), "takes text, pictures"),
+        (json!({"type": "audio", "mimeType": "audio/wav", "data": ""}), "only text, images"),
     ] {
         let answer = say(&mut client, json!([piece]));
         assert_eq!(answer["error"]["data"]["kind"], "invalid_params", "{answer}");

@@ -97,7 +97,7 @@ fn a_person_is_told_the_identity_and_agrees_to_it_alone() {
     assert_eq!(done["done"], NOTES);
 }
 
-/// Models know such tools by other names. These are no tools of their own: what is allowed, asked and recorded is the
+/// Models know such tools by other names. These are not tools of their own: what is allowed, asked and recorded is the
 /// tool's.
 #[test]
 fn another_name_of_a_tool_is_that_tool_for_policy_and_audit_and_is_not_listed() {

@@ -107,7 +107,7 @@ fn an_enabled_rule_files_a_new_note_once_and_why_says_so_after_a_restart() {
     other_is_filed(&vault, "c");
     assert!(vault.join("Inbox/new.md").exists());
     let why = organize(&home, &vault, &["why", "Inbox/new.md"]).expect(0).stdout;
-    assert!(why.contains("by itself, taken back since"), "{why}");
+    assert!(why.contains("by itself, undone since"), "{why}");
     drop(daemon);
     let _daemon = home.serve(&vault);
     other_is_filed(&vault, "d");

@@ -225,7 +225,7 @@ fn a_connection_that_broke_is_made_again() {
     place.daemon.kill();
     terminal.expect("the connection to the daemon broke");
     place.daemon = place.home.serve(&place.vault);
-    terminal.expect("it is back");
+    terminal.expect("connected again");
     terminal.press("still there?\r");
     terminal.expect("Back again.");
     assert!(place.asked().contains("hello"), "it is the same conversation");
@@ -247,7 +247,7 @@ fn a_connection_that_broke_in_the_middle_of_an_answer_says_nothing_twice() {
     terminal.expect("the connection to the daemon broke");
     place.daemon = place.home.serve(&place.vault);
     // The message is sent again, and what came of it is told.
-    terminal.expect("the daemon was started anew");
+    terminal.expect("the daemon was restarted");
     terminal.expect("> ");
     assert_eq!(place.server.requests().len(), 1, "no model is asked for it a second time");
     terminal.press("are you there?\r");

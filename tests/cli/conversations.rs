@@ -46,7 +46,7 @@ fn look(home: &Home, vault: &Path) -> Vec<String> {
     let mut said = Vec::new();
     let list = run(&["conversations"]).expect(0).stdout;
     let lines: Vec<&str> = list.lines().collect();
-    assert!(lines[0].starts_with("2  ") && lines[0].contains("open   (goes on)"), "{list}");
+    assert!(lines[0].starts_with("2  ") && lines[0].contains("open   (current)"), "{list}");
     assert!(lines[1].contains("ended  please sort my meeting notes"), "{list}");
     said.push(list);
     let json = run(&["conversations", "list", "-n", "1", "--json"]).expect(0).json();
@@ -102,7 +102,10 @@ fn look(home: &Home, vault: &Path) -> Vec<String> {
     assert!(asked.stderr.contains("please sort my meeting notes"), "{asked:?}");
     run(&["conversations", "clear"]).expect(2);
     said.push(run(&["conversations", "end"]).expect(0).stdout);
-    assert_eq!(run(&["conversations", "end"]).expect(0).stdout, "no conversation goes on\n");
+    assert_eq!(
+        run(&["conversations", "end"]).expect(0).stdout,
+        "there is no current conversation\n"
+    );
     said.push(run(&["conversations", "end", "2"]).expect(0).stdout);
     said.push(run(&["conversations", "delete", "1", "--yes"]).expect(0).stdout);
     run(&["conversations", "delete", "1", "--yes"]).expect(1);
@@ -126,9 +129,9 @@ fn only_the_one_that_the_next_message_goes_to_is_marked() {
     for served in [false, true] {
         let _daemon = served.then(|| home.serve(&vault));
         let list = run(&["conversations"]);
-        assert_eq!((marked(&list, "open "), marked(&list, "(goes on)")), (2, 1), "{list}");
+        assert_eq!((marked(&list, "open "), marked(&list, "(current)")), (2, 1), "{list}");
         let current = run(&["conversations", "show"]);
-        assert!(current.starts_with("3  ") && current.contains("(goes on)"), "{current}");
+        assert!(current.starts_with("3  ") && current.contains("(current)"), "{current}");
         let other = run(&["conversations", "show", "2"]);
         assert!(other.starts_with("2  ") && other.contains("(no title yet)"), "{other}");
         let found = run(&["conversations", "search", "会议"]);

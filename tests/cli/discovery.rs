@@ -151,8 +151,12 @@ fn a_vault_is_named_by_its_name() {
     assert_eq!(chosen(&["work log"]), None, "nobody knows it yet");
     drop(home.serve(&other));
     assert_eq!(chosen(&["work log"]), Some(other.clone()), "it was served");
+    // What a name may mean is listed, by the command and where a name is wrong.
+    let listed = home.run(&["vaults"]).expect(0).stdout;
+    assert!(listed.contains("Garden") && listed.contains("Work log"), "{listed}");
     let gone = home.run(&["status", "--vault", "gardn"]).expect(4);
     assert!(gone.stderr.contains("`gardn`") && gone.stderr.contains("Garden"), "{gone:?}");
+    assert!(gone.stderr.contains("Work log"), "{gone:?}");
     // Two of one name are told apart by their paths alone.
     let second = home.path("elsewhere/deeper/Garden");
     std::fs::create_dir_all(second.join(".obsidian")).unwrap();

@@ -310,7 +310,7 @@ fn a_long_history_is_gone_through_in_the_commands_own_words() {
     let rest =
         "    and 31 changes more; `steward log --change-set 3 --first-change 101` shows them\n";
     assert!(undone.contains(rest), "{undone}");
-    // What stands in a note is no word of the steward's.
+    // What stands in a note is not a word of the steward's.
     run(&["call", "delete", "--path", "Budget"]).expect(0);
     let told = run(&["log", "--diff", "-n", "1"]).expect(0).stdout;
     assert!(told.contains("-[older ones with before: 1]"), "{told}");

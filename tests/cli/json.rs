@@ -25,7 +25,7 @@ const DATA: [&str; 10] = [
     "plan",
 ];
 
-/// What they print is no JSON, is an entry for another program's settings, waits for ever, or is what another
+/// What they print is not JSON, is an entry for another program's settings, waits for ever, or is what another
 /// command of these lists prints.
 const OTHERS: [&[&str]; 20] = [
     &["serve"],

@@ -107,7 +107,7 @@ fn a_keyring_that_cannot_be_used_is_told_and_asked_only_where_that_is_wanted() {
     for (mood, said) in [
         ("fails", "the keyring did not answer: `secret-tool` says `the collection is locked`"),
         ("hangs", "the keyring did not answer: `secret-tool` took longer than 2 s and was ended"),
-        ("babbles", "what the keyring holds for `work` is no key"),
+        ("babbles", "what the keyring holds for `work` is not a key"),
     ] {
         ring.mood(mood);
         let listed = finish(ring.steward(&["models"])).expect(0);

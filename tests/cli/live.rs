@@ -205,13 +205,13 @@ fn a_person_sets_everything_and_hears_whether_it_holds() {
         "{run:?}"
     );
     let run = line(&["set", "search.deadline_milliseconds", "900"]).expect(0);
-    assert!(run.stdout.contains("it holds from now on"), "{run:?}");
+    assert!(run.stdout.contains("it is in effect now"), "{run:?}");
     let run = line(&["set", "server.ping_seconds", "9"]).expect(0);
-    assert!(run.stdout.contains("every connection from now on"), "{run:?}");
+    assert!(run.stdout.contains("for new connections"), "{run:?}");
     let run = line(&["set", "log.format", "json"]).expect(0);
-    assert!(run.stdout.contains("after a restart"), "{run:?}");
+    assert!(run.stdout.contains("when the daemon restarts"), "{run:?}");
     let run = line(&["set", "server.port", "4"]).expect(0);
-    assert!(run.stdout.contains("`--port` is stronger"), "{run:?}");
+    assert!(run.stdout.contains("`--port` overrides it"), "{run:?}");
     let (mut client, _) = listener(&home, &vault, &daemon);
     let status = client.call("_vault/status", json!({}))["result"]["settings"].take();
     assert_eq!(status["needsRestart"], json!(["log.format"]));

@@ -40,7 +40,7 @@ fn offer(names: &[&str]) -> Answer {
 fn without_a_model_one_sentence_says_how_to_add_one() {
     let home = Home::new();
     let said = run(&home, &["models"], &nobody()).expect(0).stdout;
-    assert!(said.starts_with("no model is configured, so none is ever asked\n"), "{said}");
+    assert!(said.starts_with("no model is configured\n"), "{said}");
     assert!(said.contains("steward config set models.chain anthropic/claude-sonnet-5-5"), "{said}");
     assert!(said.contains("steward key set anthropic"), "{said}");
     let report = run(&home, &["models", "--json"], &nobody()).expect(0).json();

@@ -119,7 +119,7 @@ fn the_memory_of_another_vault_is_refused_until_a_person_says_that_it_is_this_on
     // The one whose vault is there stays its own.
     assert!(log(&home, &vault).contains("+budget 13"));
     let run = home.run_in(&vault, &["journal", "adopt", "--from", other.to_str().unwrap()]);
-    assert!(run.expect(2).stderr.contains("and is not there any more"));
+    assert!(run.expect(2).stderr.contains("and is gone"));
 }
 
 #[test]

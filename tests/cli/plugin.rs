@@ -98,7 +98,7 @@ fn pairing_gives_the_token_and_says_what_that_means() {
     let link = format!("obsidian://vault-steward?token={token}&port=27180");
     let paired = home.run_in(&vault, &["pair"]).expect(0);
     assert_eq!(paired.stdout.trim_end(), link, "only the link goes into a pipe");
-    assert!(paired.stderr.contains("all that you can"), "{paired:?}");
+    assert!(paired.stderr.contains("everything with the vault"), "{paired:?}");
     assert!(paired.stderr.contains("--rotate"), "{paired:?}");
     let json = home.run_in(&vault, &["pair", "--json"]).expect(0).json();
     assert_eq!(json, json!({"link": link, "token": token, "port": 27180}));

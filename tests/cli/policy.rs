@@ -425,7 +425,7 @@ fn a_question_for_which_nobody_comes_lapses_in_its_time() {
     let next = agent.call("tools/call", delete("Inbox"));
     assert!(text(told(&next), "message").contains("waits 10 minutes for one"), "{next}");
 
-    // Who comes now is asked what still waits, and too late is no answer.
+    // Who comes now is asked what still waits, and too late is not an answer.
     let mut person = ground.client("person", true);
     assert_eq!(person.read()["params"]["toolCall"]["title"], "delete `Inbox`");
     let number = told(&waits)["data"]["question"].as_i64().unwrap();

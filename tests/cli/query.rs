@@ -143,7 +143,7 @@ fn why_a_note_is_a_row_is_explained() {
     let (walden, emma) = (why("walden"), why("emma"));
     assert!(walden.contains("year < 1900") && walden.contains("1854"), "{walden}");
     assert!(
-        emma.starts_with("Emma.md is no row\n") && emma.contains("no  file.hasTag(\"read\")"),
+        emma.starts_with("Emma.md is not a row\n") && emma.contains("no  file.hasTag(\"read\")"),
         "{emma}"
     );
     assert!(emma.contains("not asked  year < 1900"), "{emma}");

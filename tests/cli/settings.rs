@@ -101,7 +101,7 @@ fn a_broken_file_keeps_nobody_from_the_daemon_that_runs() {
             home.write_config(text);
             let status = run(&["status"]).expect(0);
             assert!(status.stdout.contains(vault.to_str().unwrap()), "{status:?}");
-            assert!(status.stderr.contains("the settings file is wrong"), "{status:?}");
+            assert!(status.stderr.contains("the settings file has an error"), "{status:?}");
             assert!(status.stderr.contains("config.toml:"), "{status:?}");
             let edit = ["call", "edit_file", "--path", "projects/my note", "--old-text", "12"];
             let edited = run(&[&edit[..], &["--new-text", "13", "--json"]].concat()).expect(0);
@@ -168,11 +168,14 @@ fn mistakes_are_said_in_words_of_a_person() {
     let set = home.run(&["config", "set", "server.port", "70000"]).expect(2).stderr;
     assert!(set.contains("expected a whole number from 0 to 65535"), "{set}");
     assert!(!set.contains("u16"), "{set}");
+    let set = home.run(&["config", "set", "smarthole.enabled", "maybe"]).expect(2).stderr;
+    assert_eq!(set, "error: `smarthole.enabled` cannot be \"maybe\": expected `true` or `false`\n");
     let call = |arguments: &[&str]| home.run_in(&vault, &[&["call"], arguments].concat());
     let help = call(&["list_files", "--help"]).expect(0).stdout;
     assert!(help.contains("--sort-by <SORT_BY>") && !help.contains("parameter:"), "{help}");
     let wrong = call(&["list_files", "--sort-by", "foo"]).expect(2).stderr;
     assert!(wrong.contains("--sort-by <SORT_BY>"), "{wrong}");
+    assert!(wrong.contains("`steward call list_files --help`"), "{wrong}");
     for number in 0..30 {
         std::fs::write(vault.join(format!("Projects/{number}.md")), "text\n").unwrap();
     }

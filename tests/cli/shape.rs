@@ -109,7 +109,7 @@ fn every_command_stands_in_the_reference() {
 #[test]
 fn mistakes_are_one_line_with_a_hint() {
     let home = Home::new();
-    let cases: [(&[&str], &str, &str); 18] = [
+    let cases: [(&[&str], &str, &str); 24] = [
         (&["sevre"], "unrecognized subcommand 'sevre'", "did you mean `serve`?"),
         (&["serve", "--prot", "1"], "unexpected argument '--prot'", "did you mean `--port`?"),
         (&["serve", "--port", "x"], "invalid value 'x' for '--port <N>'", "`steward serve --help`"),
@@ -125,6 +125,16 @@ fn mistakes_are_one_line_with_a_hint() {
         (&["rules"], "unrecognized subcommand 'rules'", "`steward organize rules check FILE`"),
         (&["quit"], "unrecognized subcommand 'quit'", "Ctrl-C ends `steward serve`"),
         (&["version"], "unrecognized subcommand 'version'", "`steward --version`"),
+        (
+            &["create_file", "x"],
+            "unrecognized subcommand 'create_file'",
+            "`steward call write_file`",
+        ),
+        (&["call", "create_file"], "unrecognized subcommand 'create_file'", "mean `write_file`?"),
+        (&["call", "grep", "x"], "unrecognized subcommand 'grep'", "did you mean `search_files`?"),
+        (&["call", "search", "x"], "unrecognized subcommand 'search'", "`steward search`"),
+        (&["config", "show"], "unrecognized subcommand 'show'", "`steward config list`"),
+        (&["models", "add"], "unexpected argument 'add'", "did you mean `steward setup`?"),
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'", "see `steward --help`"),
         (&["new", "a", "- [ ] b"], "unexpected argument '- '", "put `--` before a text"),
         (&["new", "a", "--text", "b"], "unexpected argument '--text'", "see `steward new --help`"),
@@ -204,8 +214,7 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
 #[test]
 fn every_command_has_a_man_page() {
     let home = Home::new();
-    let folder = home.path("elsewhere/man1");
-    std::fs::create_dir(&folder).unwrap();
+    let folder = home.path("elsewhere/share/man1");
     home.run(&["man", folder.to_str().unwrap()]).expect(0);
     for page in
         ["steward.1", "steward-log.1", "steward-trash-restore.1", "steward-call-read_file.1"]

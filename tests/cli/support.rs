@@ -33,7 +33,7 @@ impl Run {
     /// stdout as the one JSON value it must be.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("stdout is no JSON ({error}): {self:?}"))
+            .unwrap_or_else(|error| panic!("stdout is not JSON ({error}): {self:?}"))
     }
 
     pub fn expect(self, code: i32) -> Self {

@@ -145,6 +145,10 @@ fn an_edit_is_saved_through_the_journal_and_keeps_the_endings_of_lines() {
     std::fs::write(vault.join("Wide.md"), format!("a\n{long}\n")).unwrap();
     edit(&home, &vault, "Wide.md", "sed -i s/^a/b/ \"$1\"").expect(0);
     assert_eq!(read(&vault, "Wide.md"), format!("b\n{long}\n"));
+    // Only what changed is counted, although all from the first such line to the last is replaced.
+    std::fs::write(vault.join("Three.md"), "old\nsame\nold\n").unwrap();
+    let said = edit(&home, &vault, "Three.md", "sed -i s/old/new/ \"$1\"").expect(0).stdout;
+    assert!(said.contains("2 lines added, 2 lines removed"), "{said}");
     let without = home.run_in(&vault, &["edit", "Wide.md"]).expect(1).stderr;
     assert!(without.contains("no terminal") && without.contains("EDITOR"), "{without}");
     let drafts = std::fs::read_dir(home.state().join("drafts")).unwrap().count();

@@ -102,7 +102,7 @@ fn nobody_gets_in_without_the_token_or_from_a_page() {
         let rebound = format!("{line} HTTP/1.1\r\nHost: evil.example\r\n{token}\r\n\r\n");
         assert_eq!(door.status(&rebound), 403, "{line}");
     }
-    // What a form can send is no JSON, and a page that asks whether it may is not told so.
+    // What a form can send is not JSON, and a page that asks whether it may is not told so.
     for kind in ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data", ""] {
         let kind = format!("Content-Type: {kind}");
         assert_eq!(send(&door, all[3], &[&token, &kind], body).0, 415, "{kind}");

@@ -88,7 +88,7 @@ fn the_page_is_served_with_all_that_holds_it_in() {
     assert!(!scripts.is_empty());
     for script in scripts {
         let (attributes, rest) = script.split_once('>').unwrap();
-        assert!(attributes.contains("src="), "a script that is no file: {attributes}");
+        assert!(attributes.contains("src="), "a script that is not a file: {attributes}");
         assert!(rest.trim_start().starts_with("</script>"), "{rest:.40}");
     }
     assert!(!index.contains("<style") && !index.contains("style="));

@@ -558,7 +558,7 @@ fn check_answer(frame: &str, id: &str) {
 /// text of a refusal.
 ///
 /// # Panics
-/// A refusal that is no JSON, or a message that is read differently
+/// A refusal that is not JSON, or a message that is read differently
 /// after having been written again.
 pub fn fuzz_message(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

@@ -207,7 +207,7 @@ fn a_text_that_is_no_longer_kept_is_said_to_be() {
         vault.blobs().into_iter().find(|place| place.to_string_lossy().contains(&hash[..16]));
     std::fs::remove_file(lost.expect("stored")).expect("removed");
     let found = ask(&vault, "a.md", &after(first)).expect("there");
-    assert_eq!((found.text, found.reason.as_deref()), (None, Some("its text is no longer kept")));
+    assert_eq!((found.text, found.reason.as_deref()), (None, Some("its text is no longer stored")));
     assert_eq!(text(&vault, "a.md", &after(second)), "kept\n");
     assert!(vault.journal().moment(When::After(second)).expect("read").is_some());
     assert!(vault.text("read_file", json!({"path": "a.md"})).contains("kept"));

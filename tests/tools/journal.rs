@@ -310,7 +310,7 @@ fn whatever_is_done_is_undone_in_reverse() {
             }
             let set = ChangeSet { title: format!("step {step}"), changes: vec![change] };
             let origin = Origin { confirmed: true, ..Origin::default() };
-            // A folder that is there already is no change.
+            // A folder that is there already is not a change.
             if let Ok(applied) = vault.journal().apply(&set, &origin)
                 && vault.journal().history().change_set(applied.change_set).expect("read").is_some()
             {

@@ -199,5 +199,8 @@ fn it_says_why_a_note_is_in_or_out() {
     assert_eq!(answer["explanation"]["path"], "Projects/Boat.md");
     assert_eq!(answer["explanation"]["is_row"], false);
     let text = vault.text("query_notes", asked);
-    assert!(text.contains("Projects/Boat.md is no row") && text.contains("priority > 3"), "{text}");
+    assert!(
+        text.contains("Projects/Boat.md is not a row") && text.contains("priority > 3"),
+        "{text}"
+    );
 }

@@ -44,6 +44,12 @@ describe("a mention", () => {
     });
     expect(completed("@p", { kind: "note", from: 0, to: 2, text: "p" }, "pear.png").text).toBe("[[pear.png]] ");
   });
+
+  it("shows the alias that was chosen, unless a link cannot hold it", () => {
+    const mention = { kind: "note", from: 0, to: 2, text: "p" } as const;
+    expect(completed("@p", mention, "Garden/Kürbis.md", "Pumpkin").text).toBe("[[Garden/Kürbis|Pumpkin]] ");
+    expect(completed("@p", mention, "Garden/Kürbis.md", "Pumpkin [old]").text).toBe("[[Garden/Kürbis]] ");
+  });
 });
 
 describe("a tag and a command", () => {

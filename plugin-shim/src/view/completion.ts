@@ -24,7 +24,7 @@ export function mentionAt(text: string, cursor: number): Mention | null {
   const linked = line.slice(link + 2);
   if (link >= 0 && !/[\]|#\n]/.test(linked)) return { kind: "note", from: start + link, to: cursor, text: linked };
   const tag = /(?:^|[\s([{"'])#([\p{L}\p{N}_/-]*)$/u.exec(line)?.[1];
-  // A number alone is no tag.
+  // A number alone is not a tag.
   if (tag !== undefined && !/^\d+$/.test(tag) && (start === 0 || tag.length + 1 < line.length)) return { kind: "tag", from: cursor - tag.length - 1, to: cursor, text: tag };
   const at = line.lastIndexOf("@");
   if (at < 0) return null;
@@ -37,12 +37,17 @@ export function mentionAt(text: string, cursor: number): Mention | null {
   return { kind: "note", from: start + at, to: cursor, text: typed };
 }
 
-/** The text with the mention replaced by a link to the path or by the tag, and where the cursor stands then. */
-export function completed(text: string, mention: Mention, name: string): { text: string; cursor: number } {
+/**
+ * Replaces the mention by a link to the path `name`, or by the tag `name`; also returns the new cursor position.
+ * A link shows `alias` where one is given.
+ */
+export function completed(text: string, mention: Mention, name: string, alias?: string): { text: string; cursor: number } {
   const linkpath = name.endsWith(".md") ? name.slice(0, -3) : name;
+  // These would end the link, or begin another one.
+  const shown = alias === undefined || /[[\]\n]/.test(alias) ? "" : `|${alias}`;
   // Brackets that an editor closed by itself are part of the link.
   const after = mention.kind === "note" ? text.slice(mention.to).replace(/^\]\]/, "") : text.slice(mention.to);
-  const what = mention.kind === "tag" ? `#${name}` : `[[${linkpath}]]`;
+  const what = mention.kind === "tag" ? `#${name}` : `[[${linkpath}${shown}]]`;
   const whole = `${what}${/^\s/.test(after) ? "" : " "}`;
   const before = text.slice(0, mention.from);
   return { text: before + whole + after, cursor: before.length + whole.length };

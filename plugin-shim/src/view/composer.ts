@@ -218,8 +218,8 @@ export function composer(parts: Parts, sending: Sending): Composer {
   };
 
   /** Puts a name in the place of what is typed of it. */
-  const complete = (of: Mention, name: string): void => {
-    const done = completed(input.value, of, name);
+  const complete = (of: Mention, name: string, alias?: string): void => {
+    const done = completed(input.value, of, name, alias);
     input.value = done.text;
     input.setSelectionRange(done.cursor, done.cursor);
     closeList();
@@ -246,7 +246,11 @@ export function composer(parts: Parts, sending: Sending): Composer {
       return matching(await tags, of.text, FOUND).map(({ name, notes }) => ({ icon: "tag", name: `#${name}`, aside: counted(notes, "note"), take: () => complete(of, name) }));
     }
     const answer = await parts.connection.call("_vault/complete", { text: of.text, limit: FOUND });
-    return answer.found.map(({ kind, name, folder, path }) => ({ icon: ICONS[kind] ?? "file", name, aside: folder, take: () => complete(of, path) }));
+    return answer.found.flatMap(({ kind, name, folder, path, aliases = [] }): Choice[] => {
+      const icon = ICONS[kind] ?? "file";
+      if (aliases.length === 0) return [{ icon, name, aside: folder, take: () => complete(of, path) }];
+      return aliases.map((alias) => ({ icon, name: alias, aside: path.replace(/\.md$/, ""), take: () => complete(of, path, alias) }));
+    }).slice(0, FOUND);
   };
 
   const look = (): void => {

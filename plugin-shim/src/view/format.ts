@@ -28,7 +28,7 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** `14:02` of today, `Nov 20` of this year, else `Nov 20, 2025`; empty for what is no time. */
+/** `14:02` of today, `Nov 20` of this year, else `Nov 20, 2025`; empty for what is not a time. */
 export function when(time: string, now: Date): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return "";
@@ -46,7 +46,7 @@ export function clock(time: string): string {
   return CLOCK.format(new Date(time));
 }
 
-/** `Today`, `Yesterday`, `Previous 7 days`, else the month; empty for what is no time. */
+/** `Today`, `Yesterday`, `Previous 7 days`, else the month; empty for what is not a time. */
 export function period(time: string, now: Date): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return "";

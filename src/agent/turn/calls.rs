@@ -140,7 +140,7 @@ impl Turn {
             if self.broken_calls >= BROKEN {
                 self.must_end.get_or_insert("calls came with arguments that cannot be read");
             }
-            let why = "it was not made: its arguments are no JSON object, or were cut off; make \
+            let why = "it was not made: its arguments are not a JSON object, or were cut off; make \
                        the call again with whole arguments";
             return self.refuse(at, why, out);
         }

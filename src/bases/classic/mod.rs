@@ -71,13 +71,17 @@ impl<'s> Parser<'s> {
             Some(')') => {
                 self.scan.fault(self.scan.here(), "`)` without a `(`").hint("leave it away")
             }
-            Some('&') => {
-                self.scan.fault(self.scan.here(), "`&` is no operator").hint("write `&&` or `AND`")
+            Some('&') => self
+                .scan
+                .fault(self.scan.here(), "`&` is not an operator")
+                .hint("write `&&` or `AND`"),
+            Some('|') => self
+                .scan
+                .fault(self.scan.here(), "`|` is not an operator")
+                .hint("write `||` or `OR`"),
+            Some('=') => {
+                self.scan.fault(self.scan.here(), "`=` is not an operator").hint("write `==`")
             }
-            Some('|') => {
-                self.scan.fault(self.scan.here(), "`|` is no operator").hint("write `||` or `OR`")
-            }
-            Some('=') => self.scan.fault(self.scan.here(), "`=` is no operator").hint("write `==`"),
             _ => self
                 .scan
                 .fault(self.scan.here(), "an operator is missing before this")
@@ -149,7 +153,7 @@ impl<'s> Parser<'s> {
         if self.scan.sign(".").is_none() {
             return Err(self
                 .scan
-                .fault(start..start + 4, "`file` alone is no condition")
+                .fault(start..start + 4, "`file` alone is not a condition")
                 .hint("name one of its fields: `file.name`"));
         }
         let name = self.scan.word();
@@ -191,7 +195,7 @@ impl<'s> Parser<'s> {
         let written = &self.scan.source[at.start as usize..at.end as usize];
         Err(self
             .scan
-            .fault(at, format!("`{written}` alone is no condition"))
+            .fault(at, format!("`{written}` alone is not a condition"))
             .hint(format!("compare it: `{written} == …`")))
     }
 
@@ -209,9 +213,10 @@ impl<'s> Parser<'s> {
     }
 
     fn bare_word(&self, word: &str) -> Diagnostic {
-        let error = self
-            .scan
-            .fault(span(self.scan.at, self.scan.at + word.len()), format!("`{word}` is no field"));
+        let error = self.scan.fault(
+            span(self.scan.at, self.scan.at + word.len()),
+            format!("`{word}` is not a field"),
+        );
         if let Some(field) = field(word) {
             return error.hint(format!("write `file.{}`", NAMES[field as usize]));
         }
@@ -317,7 +322,7 @@ impl<'s> Parser<'s> {
             }
         };
         if !matches!(field, Field::Name | Field::Ext | Field::Path | Field::MimeType) {
-            let message = format!("`file.{}` is no text", NAMES[field as usize]);
+            let message = format!("`file.{}` is not text", NAMES[field as usize]);
             return Err(self.scan.fault(at, message).hint("compare it with `==`, `<` or `>`"));
         }
         self.scan.take_word(name);
@@ -419,7 +424,9 @@ impl<'s> Parser<'s> {
             return Ok(Some((Classic::NotEqual, at)));
         }
         match self.scan.rest().starts_with('=') {
-            true => Err(self.scan.fault(self.scan.here(), "`=` is no operator").hint("write `==`")),
+            true => {
+                Err(self.scan.fault(self.scan.here(), "`=` is not an operator").hint("write `==`"))
+            }
             false => Ok(None),
         }
     }
@@ -450,7 +457,7 @@ impl<'s> Parser<'s> {
             }
             _ => {
                 let at = span(self.scan.at, self.scan.at + word.len());
-                let error = self.scan.fault(at, format!("`{word}` is no value"));
+                let error = self.scan.fault(at, format!("`{word}` is not a value"));
                 return Err(error.hint(format!("write a text in quotes: `\"{word}\"`")));
             }
         };

@@ -83,7 +83,7 @@ impl<'s> Scanner<'s> {
             let Some((_, power)) = SIZES.iter().find(|(size, _)| size.eq_ignore_ascii_case(unit))
             else {
                 let at = span(self.at, self.at + unit.len());
-                let error = self.fault(at, format!("`{unit}` is no unit of sizes"));
+                let error = self.fault(at, format!("`{unit}` is not a unit of sizes"));
                 return Err(error.hint("there are `B`, `KB`, `MB`, `GB` and `TB`"));
             };
             number *= 1024_f64.powi(*power);

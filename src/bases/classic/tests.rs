@@ -104,10 +104,10 @@ fn what_is_refused_is_told_where_it_stands() {
     fails("true | false", 6, "`|`", "`||`");
     fails("file.nam == 'a'", 6, "no field `file.nam`", "file.name");
     fails("file.colour == 'a'", 6, "no field", "there are");
-    fails("size > 5", 1, "`size` is no field", "`file.size`");
-    fails("contains(file.name, 'a')", 1, "is no field", "file.name.contains");
-    fails("file.ext == pdf", 13, "`pdf` is no value", "`\"pdf\"`");
-    fails("file.name", 1, "alone is no condition", "compare it");
+    fails("size > 5", 1, "`size` is not a field", "`file.size`");
+    fails("contains(file.name, 'a')", 1, "is not a field", "file.name.contains");
+    fails("file.ext == pdf", 13, "`pdf` is not a value", "`\"pdf\"`");
+    fails("file.name", 1, "alone is not a condition", "compare it");
     fails("file", 1, "alone", "file.name");
     fails("file.size > -5", 13, "below zero", "");
     fails("file.size > 5XB", 14, "no unit", "KB");
@@ -116,7 +116,7 @@ fn what_is_refused_is_told_where_it_stands() {
     fails("file.ext IN ['a'", 13, "not closed", "");
     fails("file.ext IN 'a'", 13, "`[` is missing", "");
     fails("file.name.begins('a')", 11, "no function `begins`", "contains");
-    fails("file.size.contains('a')", 11, "is no text", "compare");
+    fails("file.size.contains('a')", 11, "is not text", "compare");
     fails("file.name.contains(5)", 20, "a text is missing", "quotes");
     fails("file.name.contains('a', 'b')", 23, "`)` is missing", "");
     fails("(true", 1, "not closed", "`)`");

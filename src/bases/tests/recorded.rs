@@ -138,7 +138,7 @@ fn as_a_running_obsidian() {
                 evaluator.begin(Some(FileId(0)));
                 let value = evaluator.value(&Prepared::new(&Arc::new(expression), &memory));
                 let given = evaluator.compare().json(&value);
-                // The recording has a link that is no text as its path.
+                // The recording has a link that is not text as its path.
                 match value {
                     super::super::value::Value::Link(link) => json!(&*link.target),
                     _ => given,

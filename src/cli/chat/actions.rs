@@ -55,7 +55,7 @@ pub async fn perform(
                     let words = format!("conversation {} has ended", safe::line(&id));
                     talk.view.tell(Style::DIM, &words)
                 }
-                None => talk.view.tell(Style::DIM, "no conversation goes on"),
+                None => talk.view.tell(Style::DIM, "there is no current conversation"),
             }
         }
         Command::Undo => undo(talk).await,
@@ -119,7 +119,7 @@ async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
                 Err(failure) if failure.code == "approval_needed" => {
                     let asked = agreement(failure.data.as_ref(), talk.view.look);
                     if !confirm(&asked, &mut talk.view).await? {
-                        return talk.view.tell(Style::DIM, "nothing was taken back");
+                        return talk.view.tell(Style::DIM, "nothing was undone");
                     }
                     agreed = Some(failure.identity());
                 }
@@ -193,11 +193,11 @@ async fn list(talk: &mut Talk<'_>, output: &Output) -> Result<(), Failure> {
         ]);
     }
     if rows.len() == 1 {
-        return talk.view.tell(Style::DIM, "nothing was ever said");
+        return talk.view.tell(Style::DIM, "there are no conversations yet");
     }
     let table = output.table(&rows);
     talk.view.show(vec![Shown::Remark(table)])?;
-    talk.view.tell(Style::DIM, "/conversations N goes on with one")
+    talk.view.tell(Style::DIM, "/conversations N continues one")
 }
 
 async fn used(talk: &mut Talk<'_>) -> Result<(), Failure> {
@@ -211,7 +211,7 @@ async fn used(talk: &mut Talk<'_>) -> Result<(), Failure> {
         talk.view.tell(Style::PLAIN, &window)?;
     }
     let all = talk.link.call(&of(None)).await?.total;
-    talk.view.tell(Style::PLAIN, &format!("all that is kept: {}", tokens(&all)))
+    talk.view.tell(Style::PLAIN, &format!("all stored conversations: {}", tokens(&all)))
 }
 
 fn tokens(used: &UsageInfo) -> String {

@@ -180,20 +180,20 @@ impl EventLoop<'_, '_> {
         let back = tokio::select! {
             back = talk.link.come_back() => back,
             () = self.interrupts.next(), if !typing => {
-                Err(Failure::other("cancelled", "the connection is lost", "what was said is kept"))
+                Err(Failure::other("cancelled", "the connection is lost", "the conversation is saved"))
             }
         };
         match back {
             Ok(Back { missed: true, anew }) => {
                 let words = match anew {
-                    true => "it is back; the daemon was started anew meanwhile",
-                    false => "it is back; more happened meanwhile than it could tell",
+                    true => "connected again; the daemon was restarted",
+                    false => "connected again; some events were missed",
                 };
                 talk.view.tell(Style::YELLOW, words)?;
                 talk.running = talk.link.is_waiting();
                 Ok(())
             }
-            Ok(Back { missed: false, .. }) => talk.view.tell(Style::DIM, "it is back"),
+            Ok(Back { missed: false, .. }) => talk.view.tell(Style::DIM, "connected again"),
             Err(failure) if talk.stays && typing => {
                 talk.lost = true;
                 talk.view.fail(&failure)?;

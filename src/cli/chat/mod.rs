@@ -176,7 +176,7 @@ fn read() -> Result<String, Failure> {
         return Err(Failure::usage("stdin holds over 4 MiB", hint));
     }
     String::from_utf8(bytes)
-        .map_err(|_| Failure::usage("stdin is no text", "a message is text in UTF-8"))
+        .map_err(|_| Failure::usage("stdin is not text", "a message is text in UTF-8"))
 }
 
 fn no_message() -> Failure {

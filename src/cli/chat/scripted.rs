@@ -32,8 +32,8 @@ pub async fn run(
             () = stop.next() => {
                 // Before the turn has begun, only this program can be stopped.
                 let Some(conversation) = &shown else {
-                    let hint = "the message may have been heard all the same";
-                    return Err(Failure::other("cancelled", "the wait was given up", hint));
+                    let hint = "the daemon may have received the message";
+                    return Err(Failure::other("cancelled", "stopped waiting for the answer", hint));
                 };
                 let _ = link.cancel(conversation).await;
                 continue;

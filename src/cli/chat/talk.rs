@@ -326,7 +326,7 @@ impl<'a> Talk<'a> {
                         Err(Failure::no_model(safe::line(&words)))
                     }
                     StopReason::Cancelled => {
-                        let hint = "what was said and changed until then stays";
+                        let hint = "messages and changes until then are saved";
                         Err(Failure::other("cancelled", "the turn was stopped", hint))
                     }
                     StopReason::Refusal if !self.stays => Err(Failure::declined()),

@@ -226,7 +226,7 @@ impl Transcript {
         if message.kind == MessageKind::Void {
             self.close(&mut out);
             if self.heard.remove(&message.message_id).is_some() {
-                let words = "that broke off and counts for nothing; it is asked for again\n";
+                let words = "the answer broke off and is discarded; asking again\n";
                 let words = self.look.paint(Style::DIM, words);
                 self.remark(words, &mut out);
             }
@@ -423,7 +423,7 @@ mod tests {
         let mut transcript = transcript();
         told(&mut transcript, piece("Hel"));
         let shown = text(transcript.message(&message("void", "")));
-        assert_eq!(shown, "\n\nthat broke off and counts for nothing; it is asked for again\n");
+        assert_eq!(shown, "\n\nthe answer broke off and is discarded; asking again\n");
         assert_eq!(told(&mut transcript, piece("Hi")), "\nHi");
     }
 

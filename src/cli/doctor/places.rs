@@ -44,7 +44,7 @@ pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Opti
         checks.warn("state", "its disk is full, so changes are refused", "free some space");
     }
     match Token::load(&folders::token_file(&state)) {
-        Ok(_) => checks.ok("token", "readable by you alone"),
+        Ok(_) => checks.ok("token", "readable only by you"),
         Err(TokenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             checks.ok("token", "none yet; the first `steward serve` makes one");
         }
@@ -87,7 +87,7 @@ pub(super) fn daemon(
             checks.warn(
                 "daemon",
                 format!(
-                    "pid {} is said to serve port {}, where nobody answers",
+                    "pid {} should serve port {}, but does not answer",
                     running.pid, running.port
                 ),
                 "it may be starting or stopping; if not, stop that process and start again",

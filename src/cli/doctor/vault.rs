@@ -110,7 +110,7 @@ fn watching(vault: &Vault, served: Option<StatusResult>, checks: &mut Checks) {
         }
     };
     match watching {
-        Watching::Events { .. } => checks.ok("watching", "the system tells of changes"),
+        Watching::Events { .. } => checks.ok("watching", "the system reports changes"),
         Watching::Polling { seconds, reason } => checks.warn(
             "watching",
             format!("changes are looked for every {seconds} s: {reason}"),

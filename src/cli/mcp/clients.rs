@@ -54,9 +54,9 @@ impl McpClient {
     /// The next step after the entry is written.
     pub fn next(self) -> &'static str {
         match self {
-            Self::ClaudeCode => "Claude Code has it from its next start on: `claude mcp list`",
+            Self::ClaudeCode => "restart Claude Code to use it; `claude mcp list` shows it",
             Self::ClaudeDesktop => "restart Claude Desktop",
-            Self::Codex => "Codex has it from its next start on: `codex mcp list`",
+            Self::Codex => "restart Codex to use it; `codex mcp list` shows it",
             Self::Cursor => "switch `vault` on in Settings, MCP",
             Self::Vscode => "start `vault` by the command `MCP: List Servers`",
             Self::Zed => "look for `vault` in the agent's settings",

@@ -57,7 +57,7 @@ impl Subscribed {
                 self.0.insert(uri);
             }
             Wanted::Subscribe(_) => {
-                let message = format!("a client is told of at most {MOST} resources");
+                let message = format!("a client can subscribe to at most {MOST} resources");
                 return Err(Fault::params(message));
             }
         }

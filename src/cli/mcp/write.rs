@@ -32,7 +32,7 @@ pub fn write(
     output: &Output,
 ) -> Result<(), Failure> {
     let path = place(client, environment).ok_or_else(|| {
-        let message = "the home folder of whoever runs this is not known";
+        let message = "the home folder is not known";
         Failure::other("failed", message, "leave `--write` out and paste the entry")
     })?;
     let language = match client {

@@ -245,7 +245,7 @@ pub fn undo(
             data["undone"].as_u64().unwrap_or(0) + data["standing"].as_u64().unwrap_or(0),
             arguments.job
         ),
-        None => format!("Nothing of job {} could be taken back.", arguments.job),
+        None => format!("Nothing of job {} could be undone.", arguments.job),
     })?;
     for one in data["blocked"].as_array().into_iter().flatten() {
         let text = |key: &str| one[key].as_str().unwrap_or_default();

@@ -121,7 +121,7 @@ pub fn plan(
 ) -> Result<ExitCode, Failure> {
     let mut given = json!({});
     if let Some(rules) = &arguments.rules {
-        // What is no file here is one in the vault.
+        // What is not a file here is one in the vault.
         given["rules"] = json!(match rules == "-" || Path::new(rules).is_file() {
             true => text(rules)?,
             false => rules.clone(),
@@ -130,7 +130,7 @@ pub fn plan(
     if let Some(file) = &arguments.items {
         given["items"] = serde_json::from_str(&text(file)?).map_err(|error| {
             let hint = "write a list, such as [{\"path\": \"a.md\", \"to\": \"b.md\"}]";
-            Failure::usage(format!("`{file}` is no JSON: {error}"), hint)
+            Failure::usage(format!("`{file}` is not JSON: {error}"), hint)
         })?;
     }
     if let Some(folder) = &arguments.within {
@@ -157,7 +157,7 @@ pub fn edit(
             text.split_once('=').and_then(|(item, to)| Some((item.parse::<u32>().ok()?, to)));
         parts.map(|(item, to)| json!({ "item": item, "to": to })).ok_or_else(|| {
             Failure::usage(
-                format!("`{text}` is no item and path"),
+                format!("`{text}` is not an item and a path"),
                 "write the number of the item, `=` and the path: `--to 3=Archive/Note.md`",
             )
         })
@@ -279,7 +279,7 @@ fn told(done: &Done, with_rules: bool) -> Vec<String> {
         true => format!("in a plan that `{}` applied", done.caller),
         false => "by itself".to_owned(),
     };
-    let undone = if done.is_undone { ", taken back since" } else { "" };
+    let undone = if done.is_undone { ", undone since" } else { "" };
     let mut lines = vec![
         format!("  {time}  {rules}, {how}{undone}"),
         format!("    {}  (job {}, change set {})", done.line(), done.job, done.change_set),

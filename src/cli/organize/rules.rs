@@ -167,9 +167,9 @@ fn check_files(
     Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What is no file here is one in the vault, or the name of a rule.
+/// What is not a file here is one in the vault, or the name of a rule.
 fn absolute(file: &str) -> String {
-    let here = std::fs::canonicalize(file).ok().filter(|path| path.is_file());
+    let here = dunce::canonicalize(file).ok().filter(|path| path.is_file());
     here.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| file.to_owned())
 }
 
@@ -318,7 +318,7 @@ pub(super) fn outside(file: &Path) -> Result<Option<String>, Failure> {
         }
     }
     String::from_utf8(bytes).map(Some).map_err(|_| {
-        let message = format!("`{}` is no text", file.display());
+        let message = format!("`{}` is not text", file.display());
         Failure::other("binary_file", message, "save it as UTF-8")
     })
 }

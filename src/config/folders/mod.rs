@@ -56,7 +56,7 @@ pub enum FolderError {
     #[error("the state folder `{}` lies inside the vault `{}`", state.display(), vault.display())]
     InsideVault { state: PathBuf, vault: PathBuf },
     /// No state exists for this vault.
-    #[error("no history is kept of a vault that was at `{}` and is not there any more", vault.display())]
+    #[error("there is no history of a vault that was at `{}` and is gone", vault.display())]
     NoMemory { vault: PathBuf },
     /// The state folder cannot be created or written.
     #[error("could not use the state folder `{}`: {source}", state.display())]
@@ -124,8 +124,8 @@ impl Folders {
         owners.retain(|owner| !Path::new(&owner.path).exists());
         let said = owners.into_iter().take(3).map(|Owner { path, .. }| {
             format!(
-                "a history of the vault at `{path}` is kept, which is not there any more: if that is \
-                 this one, stop the daemon and say so by `steward journal adopt --from '{path}'`"
+                "there is a history of a vault at `{path}`, a folder that is gone. If it is this vault's, \
+                 stop the daemon and run `steward journal adopt --from '{path}'`"
             )
         });
         said.collect()

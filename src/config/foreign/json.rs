@@ -53,7 +53,7 @@ fn put(text: &str, path: &[&str], value: &Value, loose: bool) -> Result<String, 
     for (depth, name) in path.iter().enumerate() {
         let members = place.members().ok_or_else(|| match depth {
             0 => "it holds no object".to_owned(),
-            depth => format!("`{}` is no object", path[depth - 1]),
+            depth => format!("`{}` is not an object", path[depth - 1]),
         })?;
         let below = &path[depth + 1..];
         match only(members, name)? {
@@ -223,7 +223,7 @@ impl Reader<'_> {
     fn wrong(&self) -> String {
         let before = &self.text[..self.at.min(self.text.len())];
         let line = before.matches('\n').count() + 1;
-        format!("it is no JSON at line {line}")
+        format!("it is not JSON at line {line}")
     }
 
     fn takes(&mut self, sign: char) -> bool {

@@ -74,7 +74,7 @@ fn changed(text: &str, section: &str, name: &str, entry: &toml::Value) -> Option
 
 fn not_toml(error: toml::de::Error) -> String {
     let words: Vec<&str> = error.message().split_whitespace().collect();
-    format!("it is no TOML: {}", words.join(" "))
+    format!("it is not TOML: {}", words.join(" "))
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ mod tests {
         }
         for part in ["[[Compost#Bins]]", "garden/🌱", "🌱"] {
             let path = VaultPath::parse(part, None).expect("a path");
-            assert!(Asked::new(&path, today).is_inexact, "{part}: a part of a note is no note");
+            assert!(Asked::new(&path, today).is_inexact, "{part}: a part of a note is not a note");
         }
     }
 }

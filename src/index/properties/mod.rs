@@ -44,7 +44,7 @@ impl NotRead {
     pub fn reason(self) -> &'static str {
         match self {
             Self::TooLarge => "the note is too large to be read",
-            Self::NotText => "the file is no text",
+            Self::NotText => "the file is not text",
             Self::Unreadable => "the note could not be read",
             Self::NotYaml => "its frontmatter is not valid YAML",
         }

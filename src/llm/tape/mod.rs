@@ -49,7 +49,7 @@ pub enum TapeError {
         source: io::Error,
     },
     /// A file does not belong to a recording.
-    #[error("`{}` is no part of a recording: {reason}", path.display())]
+    #[error("`{}` is not part of a recording: {reason}", path.display())]
     Foreign {
         path: PathBuf,
         /// Why it is not valid.

@@ -238,7 +238,7 @@ fn is_of_transport(kind: ErrorKind) -> bool {
 }
 
 fn dropped() -> LlmError {
-    LlmError::new(ErrorKind::Truncated, "it was given up here")
+    LlmError::new(ErrorKind::Truncated, "the recorded call was cancelled here")
 }
 
 fn failed(why: &str) -> TurnStream {

@@ -45,7 +45,7 @@ pub struct Property {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrontmatterError {
     /// The block is not valid YAML.
-    #[error("line {line} is no valid YAML: {reason}")]
+    #[error("line {line} is not valid YAML: {reason}")]
     Syntax {
         /// 1-based line of the note.
         line: usize,

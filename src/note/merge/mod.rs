@@ -20,7 +20,7 @@ use parts::{parts, pieces};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unmerged {
     /// One of the three is not UTF-8, or holds a NUL.
-    #[error("it is no text")]
+    #[error("it is not text")]
     NotText,
     /// Both changed the same lines, or lines next to each other.
     #[error("both changed line {line}")]
@@ -51,7 +51,7 @@ pub fn lines(base: &[u8], one: &[u8], other: &[u8]) -> Result<Vec<u8>, Unmerged>
 
 /// Takes a change back out of a text that was changed further: `done` is what the change made of
 /// `before`, `now` is what somebody has made of `done`. `None` where both changed the same place,
-/// or it is no text.
+/// or it is not text.
 ///
 /// Compared are words and single marks, so that a link in a paragraph that somebody has written on
 /// in is no obstacle. What is neither in `before` nor in `now` is never made.
@@ -62,7 +62,7 @@ pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// `merged`, made of `base`, with what `followed` has changed in `base` beside that: links that
-/// were written since. Where both changed one link that of `merged` stays. `None` if it is no text.
+/// were written since. Where both changed one link that of `merged` stays. `None` if it is not text.
 pub fn following(base: &[u8], merged: &[u8], followed: &[u8]) -> Option<Vec<u8>> {
     let text = |bytes| std::str::from_utf8(bytes).ok();
     let tokens = |text| parts(text).into_iter().map(|(_, part)| part).collect::<Vec<_>>();

@@ -96,7 +96,7 @@ pub enum PatchError {
         path: String,
         lines: usize,
     },
-    /// The file is no text.
+    /// The file is not text.
     #[error("`{path}` is {fault}")]
     NotText {
         /// The file, as the header names it.

@@ -127,7 +127,7 @@ pub(super) struct Numbers {
 }
 
 /// Reads `@@ -1,2 +3,4 @@ heading`. Models also write `@@ ... @@` or a bare `@@`, which say that a
-/// hunk begins and not where. `None` if the line is no hunk header.
+/// hunk begins and not where. `None` if the line is not a hunk header.
 pub(super) fn numbers(line: &str) -> Option<Numbers> {
     let rest = line.strip_prefix("@@")?;
     let read = || {

@@ -45,7 +45,7 @@ fn says(text: &str, link: &Link, edits: &[Replacement], path: &str) -> bool {
     }
     let new = super::replaced(&text[link.range.clone()], &shifted);
     ahead::count(new.len());
-    // A link over several lines is no property's value.
+    // A link over several lines is not a property's value.
     let links = if new.contains('\n') { markdown::read(&new).links } else { Vec::new() };
     let found = links.into_iter().find(|found| found.range == (0..new.len()));
     let found = found.or_else(|| markdown::single_link(&new, 0..new.len()));

@@ -259,7 +259,7 @@ impl<'t> Reader<'t> {
             self.at += length;
             let written = &self.text[start..self.at];
             return Some(match around.level {
-                Level::File => self.literally(written, "is no property", around),
+                Level::File => self.literally(written, "is not a property", around),
                 _ => self.text(written.to_owned(), false, around),
             });
         }
@@ -307,7 +307,7 @@ impl<'t> Reader<'t> {
         let written = &self.rest()[..name.len()];
         let fits = place.is_none() || matches!(around.level, Level::File | Level::Part);
         if !fits || self.depth >= MAX_DEPTH {
-            self.ignore(written, "is no operator here");
+            self.ignore(written, "is not an operator here");
             return None;
         }
         self.at += name.len();
@@ -441,7 +441,7 @@ fn compile(source: &str, match_case: bool) -> Result<regex::Regex, String> {
             let error = error.to_string();
             let reason = error.lines().last().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
-            format!("is no pattern that can be used ({reason})")
+            format!("is not a pattern that can be used ({reason})")
         }
     })
 }

@@ -212,24 +212,24 @@ fn nothing_is_an_error() {
         (
             "[[My note]]",
             &["[[My", "note]]"],
-            "`[[My note]]` is no property: it is searched for as text",
+            "`[[My note]]` is not a property: it is searched for as text",
         ),
-        ("[ ] x", &["[", "]", "x"], "`[ ]` is no property: it is searched for as text"),
+        ("[ ] x", &["[", "]", "x"], "`[ ]` is not a property: it is searched for as text"),
         ("[:x] \"]", &["[:x]", "]"], "`[` begins no property"),
         ("tag:", &["tag:"], "`tag:` has nothing right behind it: it is searched for as text"),
         ("line:(", &[], "`(` holds nothing: it is searched for as text"),
         (
             "/(/",
             &["/(/"],
-            "`/(/` is no pattern that can be used (unclosed group): it is searched for as text",
+            "`/(/` is not a pattern that can be used (unclosed group): it is searched for as text",
         ),
         (
             "/(?<=a)b/",
             &["/(?<=a)b/"],
-            "`/(?<=a)b/` is no pattern that can be used (look-around, including look-ahead and look-behind, \
+            "`/(?<=a)b/` is not a pattern that can be used (look-around, including look-ahead and look-behind, \
              is not supported): it is searched for as text",
         ),
-        ("file:(line:x)", &[], "`line:` is no operator here"),
+        ("file:(line:x)", &[], "`line:` is not an operator here"),
         ("[a:<b]", &[], "`<b` compares with no number or date"),
     ] {
         let read = parse(query);

@@ -45,7 +45,7 @@ fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
 }
 
 /// Renames the tag `from`, and what is nested in it, to `to`; both as [`name_of`] gives them. What
-/// is in code, math or links is no tag, and where the properties cannot be read they have none.
+/// is in code, math or links is not a tag, and where the properties cannot be read they have none.
 ///
 /// # Errors
 /// [`PropertyError`] where the properties would not be what they should afterwards, as where the tag

@@ -212,8 +212,8 @@ impl Reader<'_> {
     fn tag_name(&mut self, node: &Node, text: &str) -> Option<String> {
         let name = tag::rename::name_of(text);
         if name.is_none() {
-            let message = format!("`{text}` is no tag");
-            let hint = "a tag has letters, digits, `_`, `-` and `/`, and is no number";
+            let message = format!("`{text}` is not a tag");
+            let hint = "a tag has letters, digits, `_`, `-` and `/`, and is not a number";
             self.fault(Kind::InvalidRule, node, message, hint);
         }
         name.map(str::to_owned)

@@ -442,7 +442,7 @@ impl Reader<'_> {
         let seconds = seconds.map(|time| time.total(Unit::Seconds));
         let in_range = |seconds: &f64| (60.0..=31_622_400.0).contains(seconds);
         let Some(seconds) = seconds.filter(in_range).map(|seconds| seconds as u64) else {
-            let message = format!("`{text}` is no time between a minute and 366 days");
+            let message = format!("`{text}` is not a time between a minute and 366 days");
             let hint = "write it as `30m`, `12h`, `1d` or `2w`";
             self.fault(Kind::InvalidRule, every, message, hint);
             return Trigger::Manual;
@@ -451,7 +451,7 @@ impl Reader<'_> {
             let text = self.scalar(at, "at")?;
             let time = NaiveTime::parse_from_str(&text, "%H:%M").ok();
             if time.is_none() {
-                let message = format!("`{text}` is no time of day");
+                let message = format!("`{text}` is not a time of day");
                 self.fault(Kind::InvalidRule, at, message, "write it as `\"03:00\"`");
             } else if seconds % 86_400 > 0 {
                 let message =

@@ -49,7 +49,7 @@ impl<'t> Reader<'t> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the keys are `{}`", known.join("`, `")),
         };
-        self.fault(Kind::InvalidRule, key, format!("`{name}` is no key here"), &hint);
+        self.fault(Kind::InvalidRule, key, format!("`{name}` is not a key here"), &hint);
     }
 
     /// The keys of a mapping.

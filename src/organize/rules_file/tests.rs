@@ -151,7 +151,7 @@ fn the_classic_form_is_read() {
     );
     assert_eq!(
         faults("rules: [{name: a, if: 'file.ext == \"x\"', do: []}]")[0].message,
-        "`do` is no key here"
+        "`do` is not a key here"
     );
 }
 
@@ -199,16 +199,30 @@ fn what_is_wrong_is_told_with_its_place() {
             "another rule is named `a` too",
             "give it a name",
         ),
-        ("rulse: []", Kind::InvalidRule, 1, 1, "`rulse` is no key here", "did you mean `rules`?"),
+        (
+            "rulse: []",
+            Kind::InvalidRule,
+            1,
+            1,
+            "`rulse` is not a key here",
+            "did you mean `rules`?",
+        ),
         (
             "rules: [{name: a, wen: b}]",
             Kind::InvalidRule,
             1,
             19,
-            "`wen` is no key here",
+            "`wen` is not a key here",
             "did you mean `when`?",
         ),
-        ("{r}when: price = 1", Kind::InvalidExpression, 3, 15, "`=` is no operator", "write `==`"),
+        (
+            "{r}when: price = 1",
+            Kind::InvalidExpression,
+            3,
+            15,
+            "`=` is not an operator",
+            "write `==`",
+        ),
         ("{r}when: status ==", Kind::InvalidExpression, 3, 18, "a value is missing here", ""),
         (
             "{r}when: a b",
@@ -257,7 +271,7 @@ fn what_is_wrong_is_told_with_its_place() {
             Kind::InvalidRule,
             3,
             16,
-            "the base cannot be used: `=` is no operator",
+            "the base cannot be used: `=` is not an operator",
             "correct",
         ),
         (
@@ -314,7 +328,7 @@ fn what_is_wrong_is_told_with_its_place() {
             Kind::InvalidRule,
             3,
             8,
-            "`moev` is no key here",
+            "`moev` is not a key here",
             "did you mean `move`?",
         ),
         ("{r}do: move", Kind::InvalidRule, 3, 7, "`do` has to be a list", ""),
@@ -356,7 +370,7 @@ fn what_is_wrong_is_told_with_its_place() {
             Kind::InvalidRule,
             3,
             13,
-            "`no tag` is no tag",
+            "`no tag` is not a tag",
             "a tag has letters",
         ),
         (
@@ -402,8 +416,22 @@ fn what_is_wrong_is_told_with_its_place() {
             "write `number` or",
         ),
         ("{r}once: yes", Kind::InvalidRule, 3, 9, "`once` has to be `true` or `false`", ""),
-        ("{r}run: {every: 1M}", Kind::InvalidRule, 3, 16, "`1M` is no time between", "write it as"),
-        ("{r}run: {every: 5s}", Kind::InvalidRule, 3, 16, "`5s` is no time between", "write it as"),
+        (
+            "{r}run: {every: 1M}",
+            Kind::InvalidRule,
+            3,
+            16,
+            "`1M` is not a time between",
+            "write it as",
+        ),
+        (
+            "{r}run: {every: 5s}",
+            Kind::InvalidRule,
+            3,
+            16,
+            "`5s` is not a time between",
+            "write it as",
+        ),
         (
             "{r}run: {every: 12h, at: '03:00'}",
             Kind::InvalidRule,
@@ -412,7 +440,14 @@ fn what_is_wrong_is_told_with_its_place() {
             "`at` needs whole days, and `12 hours` are none",
             "",
         ),
-        ("{r}run: {every: 1d, at: noon}", Kind::InvalidRule, 3, 24, "`noon` is no time of day", ""),
+        (
+            "{r}run: {every: 1d, at: noon}",
+            Kind::InvalidRule,
+            3,
+            24,
+            "`noon` is not a time of day",
+            "",
+        ),
         ("rules: [", Kind::InvalidRule, 1, 0, "", ""),
     ] {
         let text = text.replace("{r}", r);

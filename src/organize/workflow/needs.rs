@@ -112,7 +112,7 @@ pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>
                             None => "expressions of a workflow read `inputs`, `steps` and `item`; a text stands in quotes"
                                 .to_owned(),
                         };
-                        refuse(&expr.at, format!("a workflow knows no `{name}`"), hint);
+                        refuse(&expr.at, format!("a workflow has no `{name}`"), hint);
                     }
                 }
             }

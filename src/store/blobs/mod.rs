@@ -52,7 +52,7 @@ impl FromStr for BlobHash {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{}` is no hash", text.chars().take(80).collect::<String>());
+        let wrong = || format!("`{}` is not a hash", text.chars().take(80).collect::<String>());
         let hash = blake3::Hash::from_hex(text).map_err(|_| wrong())?;
         Ok(Self(*hash.as_bytes()))
     }

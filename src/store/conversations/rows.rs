@@ -74,7 +74,7 @@ pub(super) fn word<T>(
 ) -> Result<T, StoreError> {
     let cell = row.get_ref(index).map_err(|error| fault(row, table, error.to_string()))?;
     let word = cell.as_str().map_err(|error| fault(row, table, error.to_string()))?;
-    parse(word).ok_or_else(|| fault(row, table, format!("`{}` is no word", word.escape_debug())))
+    parse(word).ok_or_else(|| fault(row, table, format!("`{}` is not a word", word.escape_debug())))
 }
 
 pub(super) fn conversation(row: &Row) -> Result<Conversation, StoreError> {

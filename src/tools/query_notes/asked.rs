@@ -139,7 +139,7 @@ impl Asked {
                 found.text.into()
             }
             (Some(_), false) => {
-                let message = format!("`{}` is no note with blocks", file.path);
+                let message = format!("`{}` is not a note with blocks", file.path);
                 let hint = "leave `#` and the number out";
                 return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
             }
@@ -154,9 +154,10 @@ impl Asked {
                     }
                     error
                 }
-                None => {
-                    ToolError::plain(ErrorCode::InvalidExpression, format!("`{path}` is no base"))
-                }
+                None => ToolError::plain(
+                    ErrorCode::InvalidExpression,
+                    format!("`{path}` is not a base"),
+                ),
             }
         })?;
         let Some(found) = base.view(view) else {

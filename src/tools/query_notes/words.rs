@@ -99,7 +99,7 @@ fn sums(summaries: &[Summary], text: &mut String) {
 }
 
 fn explain(explanation: &Explanation, text: &mut String) {
-    let outcome = if explanation.is_row { "is a row" } else { "is no row" };
+    let outcome = if explanation.is_row { "is a row" } else { "is not a row" };
     let _ = writeln!(text, "{} {outcome}", shown(&explanation.path));
     for Part { depth, expression, outcome, error, reads } in &explanation.parts {
         let mark = match outcome {

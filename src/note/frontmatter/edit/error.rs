@@ -13,7 +13,7 @@ pub enum PropertyError {
     #[error("its properties begin with `---` and no second `---` ends them")]
     Unclosed,
     /// The name is not allowed for a property.
-    #[error("`{name}` is no name for a property: {reason}")]
+    #[error("`{name}` is not a name for a property: {reason}")]
     Name {
         /// The requested name.
         name: String,

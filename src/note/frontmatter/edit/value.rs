@@ -56,7 +56,7 @@ pub(super) fn normal(name: &str, value: &Value) -> Result<Value, PropertyError> 
         let tag = item.as_str().map(|text| text.trim()).unwrap_or_default();
         let tag = tag.strip_prefix('#').unwrap_or(tag);
         if !tag::is_name(tag) {
-            let reason = "which is no tag: tags are made of letters, digits, `_`, `-` and `/`, \
+            let reason = "which is not a tag: tags are made of letters, digits, `_`, `-` and `/`, \
                           not of digits alone";
             return Err(fault(format!("holds {item}, {reason}")));
         }

@@ -181,7 +181,7 @@ impl Reader<'_> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("{of} has `{}`", known.join("`, `")),
                 };
-                let message = format!("`{}` is no key of {of}", name.escape_debug());
+                let message = format!("`{}` is not a key of {of}", name.escape_debug());
                 self.fault(Kind::UnknownName, key, message, &hint);
             }
         }
@@ -202,7 +202,7 @@ impl Reader<'_> {
             if !is_name(name) {
                 self.wrong(
                     key,
-                    format!("`{}` is no name for an input", name.escape_debug()),
+                    format!("`{}` is not a name for an input", name.escape_debug()),
                     NAME_HINT,
                 );
             }
@@ -234,7 +234,7 @@ impl Reader<'_> {
             if !is_name(name) {
                 self.wrong(
                     id,
-                    format!("`{}` is no name for a step", name.escape_debug()),
+                    format!("`{}` is not a name for a step", name.escape_debug()),
                     NAME_HINT,
                 );
             }
