@@ -1,4 +1,4 @@
-//! What the engine costs in-process, without socket and JSON framing: `cargo bench`.
+//! The cost of the engine in the process, without socket and JSON framing: `cargo bench`.
 //!
 //! `STEWARD_BENCH_NOTES` sets the size of the generated vault (default 10,000). How the whole
 //! daemon compares with other programs is `benches/compare`'s to say.
@@ -262,12 +262,12 @@ fn engine(criterion: &mut Criterion) {
             Index::new(vault.clone()).names.answering(asking, black_box(&new), Want::File).len()
         });
     });
-    names.remember(ground.state.path());
+    names.load_saved(ground.state.path());
     names.stop();
     group.bench_function("what was kept read", |bencher| {
         bencher.iter(|| {
             let names = Index::new(vault.clone()).names;
-            names.remember(ground.state.path());
+            names.load_saved(ground.state.path());
             names.answering(asking, black_box(&new), Want::File).len()
         });
     });
@@ -300,8 +300,8 @@ fn engine(criterion: &mut Criterion) {
     });
     group.finish();
 
-    // What deciding and writing down cost: the difference between the two.
-    // As a client's calls are, which are counted; by settings that let so many of them through.
+    // The cost of policy and audit: the difference between the two. As for a client's calls, which
+    // are counted; with settings that allow so many.
     let settings = policy::Settings { reads_per_minute: u32::MAX, ..policy::Settings::default() };
     let calls = Calls::new(context.clone(), settings, Store::at(ground.state.path()));
     calls.begin().expect("the audit can be written");

@@ -1,8 +1,22 @@
-# What `scripts/test` and `scripts/chaos` ask of the machine they run on. Read by both, run by none.
+# Requirements of `.ci/run` and the scripts on the machine. Sourced by them, not run itself.
 
 say() { printf '== %s\n' "$*"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [ "${CI:-}" = true ]; }
+
+# Notes what something took where `.ci/run` wants to know, in seconds.
+took() {
+    [ -z "${STEWARD_TIMES:-}" ] || printf '%6d  %s\n' "$1" "$2" >>"$STEWARD_TIMES"
+}
+
+# Runs a command, and notes what it took.
+timed() {
+    local name=$1 from=$SECONDS status=0
+    shift
+    "$@" || status=$?
+    took "$((SECONDS - from))" "$name"
+    return "$status"
+}
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then

@@ -68,7 +68,7 @@ def converted(model, tokenizer):
         if name.decode() in SPECIAL:
             continue
         row = values[number * dimensions : (number + 1) * dimensions]
-        # Rounded to f32 first, so that the quotient below is of what the program multiplies by.
+        # Rounded to f32 first, so that the quotient below matches the program's multiplication.
         (scale,) = struct.unpack("<f", struct.pack("<f", max(map(abs, row)) / 127 or 1.0))
         numbers += array("b", (max(-127, min(127, round(value / scale))) for value in row)).tobytes()
         scales.append(scale)

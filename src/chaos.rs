@@ -52,7 +52,7 @@ mod armed {
     pub(super) fn pass(name: &'static str) {
         let here = PASSED.fetch_add(1, Ordering::SeqCst) + 1;
         if here == DIE_AT.load(Ordering::SeqCst) {
-            // One write, so that whoever started us can tell the place from the words of others.
+            // One write, so that the line stays whole among other output.
             eprintln!("chaos: killed at point {here}, {name}");
             let _ = rustix::process::kill_process(
                 rustix::process::getpid(),

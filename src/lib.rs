@@ -5,33 +5,33 @@
 //! # Layout
 //!
 //! A column of floors; a room imports only from floors below its own, which
-//! `tests/architecture` holds. `docs/architecture.md` shows the house, each room's `mod.rs` is
-//! its front door.
+//! `tests/architecture` holds. `docs/architecture.md` describes all rooms, each room's `mod.rs` its own.
 //!
 //! | floor | room | what it is |
 //! |---|---|---|
-//! | 0 | `chaos` | where the chaos suite may end the process; nothing otherwise |
+//! | 0 | `chaos` | the points at which the chaos suite can kill the process; empty otherwise |
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
-//! | 1 | [`conversation`] | what was said, and where one conversation ends, as values; pure |
-//! | 1 | [`protocol`] | what crosses the socket |
-//! | 1 | [`llm`] | one turn asked of a language model, or of the first in a row that answers |
-//! | 1 | [`hooks`] | commands of the user's own that hear of what happens |
+//! | 1 | [`conversation`] | conversations as values: items, turns, boundaries; pure |
+//! | 1 | [`protocol`] | the wire protocol |
+//! | 1 | [`llm`] | requests to language models, with fallbacks |
+//! | 1 | [`media`] | images as models can be given them; pure |
+//! | 1 | [`hooks`] | the user's own commands, which receive events and may refuse calls |
 //! | 2 | [`bases`] | Obsidian's Bases: expressions, `.base` files and their tables; pure |
 //! | 2 | [`vault`] | the only room that touches the user's files |
-//! | 2 | [`store`] | the steward's own memory: a database and texts by their hash |
-//! | 3 | [`journal`] | the only caller of the vault's write side |
-//! | 3 | [`index`] | finding things by what is in them |
-//! | 3 | [`policy`] | may this call run; pure |
-//! | 4 | [`edits`] | changes made in a caller's name: judged, with the links that follow them |
-//! | 4 | [`organize`] | rules and plans: what should be where, and what would happen; decides, changes nothing |
-//! | 5 | [`tools`] | what a caller can ask for, one file a tool |
-//! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
-//! | 6 | [`mcp`] | what MCP clients say and are told; pure |
-//! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
-//! | 7 | [`server`] | the WebSocket door |
-//! | 7 | [`smarthole`] | the door to SmartHole, which hears what a person says |
+//! | 2 | [`store`] | the steward's own database, and texts by their hash |
+//! | 3 | [`journal`] | records and applies changes; the only caller of the vault's writer |
+//! | 3 | [`index`] | search, links, names and properties of all notes |
+//! | 3 | [`policy`] | decides whether a call may run; pure |
+//! | 4 | [`edits`] | changes on behalf of a caller, with the links that follow |
+//! | 4 | [`organize`] | rules, and plans made from them; changes nothing |
+//! | 5 | [`tools`] | the tools, one file each |
+//! | 6 | [`calls`] | the only way to a tool: policy, approval, tool, audit |
+//! | 6 | [`mcp`] | the messages of the Model Context Protocol; pure |
+//! | 7 | [`agent`] | the agent: turns, a model's context and tools |
+//! | 7 | [`server`] | the WebSocket and HTTP server |
+//! | 7 | [`smarthole`] | the connection to SmartHole, which recognises speech |
 //! | 7 | [`workflows`] | steps that call tools one after another |
-//! | 8 | [`config`], [`methods`] | settings; what the daemon answers, method by method |
+//! | 8 | [`config`], [`methods`] | settings; the handlers of the protocol's methods |
 //! | 8 | [`daemon`], [`cli`] | the composition root, the command line |
 
 pub mod agent;
@@ -49,6 +49,7 @@ pub mod index;
 pub mod journal;
 pub mod llm;
 pub mod mcp;
+pub mod media;
 pub mod methods;
 pub mod note;
 pub mod organize;

@@ -39,6 +39,8 @@ mod chat_http;
 #[cfg(target_os = "linux")]
 #[path = "cli/chat_terminal.rs"]
 mod chat_terminal;
+#[path = "cli/client.rs"]
+mod client;
 #[cfg(target_os = "linux")]
 #[path = "cli/confinement.rs"]
 mod confinement;
@@ -95,6 +97,10 @@ mod organize;
 mod plugin;
 #[path = "cli/policy.rs"]
 mod policy;
+#[path = "cli/prompts.rs"]
+mod prompts;
+#[path = "cli/proposals.rs"]
+mod proposals;
 #[path = "cli/query.rs"]
 mod query;
 #[cfg(target_os = "linux")]

@@ -1,12 +1,12 @@
-//! CONTRIBUTING, followed to the letter in a copy of the project: a tool, a protocol method and a
-//! setting are added by the steps that it names and no others, and what must pass is run there.
+//! Follows CONTRIBUTING in a copy of the project: adds a tool, a protocol method and a setting by
+//! exactly the steps that it names, and runs the required tests there.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the copy needs to be built and tested.
+/// The files that the copy needs to be built and tested.
 const PARTS: &[&str] = &[
     "Cargo.lock",
     "Cargo.toml",
@@ -92,6 +92,10 @@ fn a_tool_a_method_and_a_setting_take_the_files_that_are_named_and_no_more() {
     copy.add("docs/protocol.md", "### `_vault/status`", section.trim_end_matches('\n'));
     copy.cargo(&["test", "--test", "protocol", "types"], &[("UPDATE_GENERATED", "1")]);
 
+    // Built together, which keeps all cores at work.
+    let named = ["architecture", "protocol", "calls", "cli", "views"].map(|name| ["--test", name]);
+    let build = [&["test", "--no-run", "--lib"], named.as_flattened()].concat();
+    copy.cargo(&build, &[]);
     copy.cargo(&["test", "--lib", "--", "tools::", "methods::", "config::", "protocol::"], &[]);
     copy.cargo(&["test", "--test", "architecture", "--test", "protocol"], &[]);
     copy.cargo(&["test", "--test", "calls"], &[]);
@@ -108,7 +112,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A copy of the project beside its own build, and sharing what is built of other crates.
+/// A copy of the project in its own build folder, which reuses the compiled dependencies.
 struct Project(PathBuf);
 
 impl Project {
@@ -122,7 +126,7 @@ impl Project {
                 fs::copy(from, to).unwrap();
             });
         }
-        // Crates of others are as they are here; ours lies elsewhere and is built anew.
+        // Dependencies are linked from here; our crate has another path and is built anew.
         let is_theirs =
             |name: &str| !name.contains("vault_steward") && !name.contains("vault-steward");
         for part in ["deps", "build", ".fingerprint"] {
@@ -160,6 +164,8 @@ impl Project {
         }
         let target = self.0.join("target");
         cargo.env("CARGO_TARGET_DIR", target).env("CARGO_NET_OFFLINE", "true");
+        // It is built once.
+        cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
         let done = cargo.output().unwrap();
         let (out, err) =
             (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));

@@ -47,8 +47,7 @@ pub fn globs(c: &mut Criterion) {
     group.finish();
 }
 
-/// What a note of the usual size costs the text index when it changes, and what a pattern costs
-/// before anything is searched.
+/// The cost of a changed note of usual size for the text index, and of a pattern before the search.
 pub fn signatures(c: &mut Criterion) {
     let mut group = c.benchmark_group("signature");
     for (name, line, lines) in [
@@ -90,7 +89,7 @@ pub fn signatures(c: &mut Criterion) {
     group.finish();
 }
 
-/// What a search answers, in the shape and size that is usual: ten files, forty lines.
+/// A search's answer of usual shape and size: ten files, forty lines.
 fn answer() -> ToolsCallWritten {
     let line = |number: usize| {
         let text = format!("a line of {number} words about the harbour, the garden and the winter");

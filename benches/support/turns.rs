@@ -1,4 +1,4 @@
-//! What the steward adds to a model's turn, and to the way of a piece of its answer to the clients.
+//! The steward's share of a model's turn, and of the way of a piece of its answer to the clients.
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ fn said(conversation: ConversationId) -> UserMessage {
     }
 }
 
-/// Whole turns with a model that takes no time, all kept in a real store.
+/// Whole turns with a model that takes no time, all stored in a real store.
 pub fn turns(c: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -232,7 +232,7 @@ impl Models for ChosenSilent {
     }
 }
 
-/// From the wish that a turn stops, in the middle of an answer, to its end, which is kept by then.
+/// From the request to stop a turn, in the middle of an answer, to its end, which is stored by then.
 pub fn cancels(c: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -1,6 +1,5 @@
-//! A WebSocket client of the daemon that waits for one answer at a time, so that what is measured is
-//! the daemon: the clock runs from the first byte sent to the last one taken, and no JSON is read
-//! while it does.
+//! A WebSocket client of the daemon that waits for one answer at a time, so that the daemon is measured: the clock runs
+//! from the first byte sent to the last one received, and no JSON is parsed meanwhile.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -139,7 +138,7 @@ impl Client {
         Ok(answer.took)
     }
 
-    /// The path of some note of the vault, for what needs one.
+    /// The path of some note of the vault, for requests that need one.
     ///
     /// # Errors
     /// As [`Client::call`]; there is none.

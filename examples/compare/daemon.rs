@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_millis(300);
 /// How long it may be at work by itself: the first index of a million notes.
 const LONGEST_WORK: Duration = Duration::from_secs(120);
 
-/// Folders of our own for a daemon, apart from those of whoever runs this.
+/// Folders of our own for a daemon, apart from those of the user.
 pub struct Home {
     folder: TempDir,
 }
@@ -116,7 +116,7 @@ impl Daemon {
         Self::start_as(Command::new(steward), vault, home)
     }
 
-    /// The same, of a command that ends with the program: another may stand before it and start it.
+    /// The same, of a command that ends with the program: another program may run before it and start it.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -218,8 +218,8 @@ impl Daemon {
         Some(threads.flatten().filter_map(waits).sum())
     }
 
-    /// What it would take with it if it ended: pages of its own, and its part of those that other
-    /// processes hold as well. In bytes; `None` where the system does not tell.
+    /// The memory that its end would free: pages of its own, and its part of those that other
+    /// processes share. In bytes; `None` if the system does not report it.
     pub fn share_of_memory(&self) -> Option<u64> {
         kilobytes(&self.child, "smaps_rollup", "Pss:")
     }
@@ -231,7 +231,7 @@ impl Daemon {
     }
 }
 
-/// What this line of a file about the process says, in bytes.
+/// The value of a line in a file about the process, in bytes.
 fn kilobytes(child: &Child, file: &str, name: &str) -> Option<u64> {
     let told = fs::read_to_string(format!("/proc/{}/{file}", child.id())).ok()?;
     let line = told.lines().find_map(|line| line.strip_prefix(name))?;
@@ -244,7 +244,7 @@ fn kilobytes(child: &Child, file: &str, name: &str) -> Option<u64> {
 pub struct Memory {
     /// All of it that is in memory.
     pub resident: u64,
-    /// Of that, what is no part of a file: not the program itself, nor files that are mapped.
+    /// The part of that outside of files: without the program itself and mapped files.
     pub own: u64,
 }
 

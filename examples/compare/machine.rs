@@ -1,4 +1,4 @@
-//! What the figures were taken on.
+//! The machine of the measurements.
 
 use std::fs;
 use std::path::Path;

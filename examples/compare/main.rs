@@ -1,4 +1,4 @@
-//! Runs the daemon beside other programs on generated vaults, and writes what came of it as a page.
+//! Runs the daemon beside other programs on generated vaults, and writes the results as a page.
 //!
 //! Started by `benches/compare`, which builds everything and installs what is missing. The daemon is
 //! a release build, asked over its WebSocket as any client asks; the others are what a client
@@ -56,7 +56,7 @@ struct Options {
     /// million on.
     #[arg(long)]
     rounds: Option<usize>,
-    /// What the vaults are generated from.
+    /// The seed of the vaults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Keep the vaults in this folder, and use them again.
@@ -72,10 +72,10 @@ struct Options {
     /// Numbers of cores for `cores`; left out: 1, 2, 4 and so on.
     #[arg(long, value_delimiter = ',')]
     cores: Vec<usize>,
-    /// Take a profile of what misses its target, with `perf`, into this folder.
+    /// Profile rows that miss their targets, with `perf`, into this folder.
     #[arg(long)]
     profile: Option<PathBuf>,
-    /// Only compare what a few hundred patterns find with what `rg` finds, in a small vault.
+    /// Only compare the results of a few hundred patterns with those of `rg`, in a small vault.
     #[arg(long)]
     smoke: bool,
     /// The program to measure; built and named by `benches/compare`.
@@ -83,14 +83,14 @@ struct Options {
     steward: PathBuf,
 }
 
-/// What can be measured, in this order.
+/// The kinds of measurements, in this order.
 const KINDS: [&str; 20] = [
     "search", "matches", "list", "read", "find", "names", "query", "jobs", "start", "memory",
     "many", "change", "checkout", "wire", "crowd", "cores", "kept", "doors", "plugin", "servers",
 ];
 
 fn main() -> ExitCode {
-    // What this program is to itself: the other end of a connection, and a core that does not sleep.
+    // Helper roles of this program: the other end of a connection, and a core that does not sleep.
     match std::env::args().nth(1).as_deref() {
         Some("--echo") => return ended(rows::wire::echo()),
         Some("--spin") => loop {
@@ -199,7 +199,7 @@ fn run(options: &Options) -> Result<()> {
                 "cores" if notes == CORES || options.only.iter().any(|wanted| wanted == kind) => {
                     rows::cores::measure(here, page, &options.cores)
                 }
-                // How many notes there are makes no difference to what was said.
+                // The number of notes does not affect conversations.
                 "kept" if at == 0 => {
                     rows::kept::append(here, page).and_then(|()| rows::kept::list(here, page))
                 }
@@ -245,7 +245,7 @@ fn generated(vault: &Path, notes: usize, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// What stands above the figures.
+/// The text above the figures.
 fn about(options: &Options, machine: &str, seconds: u64) -> String {
     let only = match options.only.is_empty() {
         true => String::new(),
@@ -255,19 +255,18 @@ fn about(options: &Options, machine: &str, seconds: u64) -> String {
     let notes: Vec<String> = options.notes.iter().map(usize::to_string).collect();
     format!(
         "Written by `benches/compare --notes {}{rounds} --seed {}{only}`, which takes {seconds} \
-         seconds here. Do not edit the figures; what follows them is written by hand and kept.\n\n\
+         seconds here. Do not edit the figures; the text after them is written by hand and stays.\n\n\
          {machine}\n\n\
-         The daemon is a release build, asked over its WebSocket by a client in Rust that reads the \
-         answer and looks at it after the clock has stopped. The others are started as a process for \
-         each question, and all they print is read. All are asked in turn, in one run; figures are \
-         medians unless they say otherwise. The page cache is warm for all, patterns have been asked \
-         once before they count, and the door's limit of messages is lifted, since one program asks \
-         in place of many. `search_files` answers with the ten newest files and their context; \
-         `rg -n -C2` prints every match there is: that is what either costs whoever wants an answer. \
-         Each pattern of the mix that is judged holds three letters in a row that its matches have; \
-         the mix with two that no index helps is shown beside it, and the two are judged by \
-         themselves. Absolute times move by a factor of two and more with the load of the machine, ratios by \
-         less.\n",
+         The daemon is a release build; a client in Rust sends requests over its WebSocket, and checks \
+         each answer after the clock has stopped. The other programs are started as a process for each \
+         request, and all of their output is read. All run in turn, in one run; figures are medians \
+         unless they say otherwise. The page cache is warm for all, patterns have been requested once \
+         before they count, and the server's rate limit is lifted, since one program stands for many. \
+         `search_files` answers with the ten newest files and their context; `rg -n -C2` prints every \
+         match: each does the work that its user waits for. Each pattern of the judged mix holds three \
+         letters in a row that its matches have; the mix with two patterns that no index can narrow is \
+         shown beside it, and those two are judged separately. Absolute times vary by a factor of two \
+         and more with the load of the machine, ratios by less.\n",
         notes.join(","),
         options.seed,
     )

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// Those that this machine has.
+/// The programs on this machine.
 pub struct Peers {
     /// ripgrep; without it there is nothing to compare with.
     pub rg: PathBuf,
@@ -21,7 +21,7 @@ pub struct Peers {
 /// A server of tools for files that speaks MCP over its standard input and output.
 #[derive(Clone)]
 pub struct ServerPeer {
-    /// What it is called here.
+    /// Its name here.
     pub name: &'static str,
     /// Its program.
     pub program: PathBuf,
@@ -49,7 +49,7 @@ impl Peers {
         Ok(Self { rg, fd, servers: servers.collect(), git: on_path("git") })
     }
 
-    /// What each says of its version, and which are not there.
+    /// The version of each, and the missing ones.
     pub fn versions(&self) -> Vec<String> {
         let mut said = vec![first_line(&self.rg)];
         match &self.fd {
@@ -84,7 +84,7 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|found| found.is_file())
 }
 
-/// Runs a program to its end and reads all that it prints, as whoever asked would.
+/// Runs a program to its end and reads all of its output, as its user would.
 ///
 /// # Errors
 /// It could not be started, or says that it failed; that nothing was found is no failure.

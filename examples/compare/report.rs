@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// What follows this heading on the page is written by hand, and kept.
+/// The part of the page after this heading is written by hand, and stays.
 const BY_HAND: &str = "## What is missed, and why";
 
 /// One figure beside the other.
@@ -37,8 +37,8 @@ impl Row {
         }
     }
 
-    /// What the steward takes, and what the other one does, in milliseconds: the target is to be at
-    /// least `least` times as quick.
+    /// The steward's time and the other program's, in milliseconds: the target is to be at least
+    /// `least` times as fast.
     pub fn quicker(mut self, steward: f64, beside: f64, name: &str, least: f64) -> Self {
         let ratio = beside / steward;
         (self.steward, self.beside) = (time(steward), format!("{name} {}", time(beside)));
@@ -79,7 +79,7 @@ impl Row {
         self
     }
 
-    /// A figure that stands alone, with the most that it may be.
+    /// A figure without a comparison, with its maximum.
     pub fn alone(mut self, figure: f64, unit: &str, most: f64) -> Self {
         self.steward = format!("{} {unit}", short(figure));
         self.target = format!("≤ {} {unit}", short(most));
@@ -87,7 +87,7 @@ impl Row {
         self
     }
 
-    /// A share that stands alone, with the least that it may be.
+    /// A share without a comparison, with its minimum.
     pub fn at_least(mut self, share: f64, least: f64) -> Self {
         (self.steward, self.target) = (short(share), format!("≥ {}", short(least)));
         self.met = Some(share >= least);
@@ -116,7 +116,7 @@ impl Row {
     }
 }
 
-/// A table of its own, for what has many rows.
+/// A separate table for a subject with many rows.
 struct Detail {
     heading: String,
     columns: Vec<String>,
@@ -172,7 +172,7 @@ impl Page {
         self.rows.len()
     }
 
-    /// What was missed among the figures from this one on.
+    /// The missed targets among the figures from this one on.
     pub fn missed_from(&self, first: usize) -> Vec<String> {
         let missed = self.rows[first..].iter().filter(|row| row.met == Some(false));
         missed.map(|row| format!("{}: {}", row.what, row.steward)).collect()
@@ -190,7 +190,7 @@ impl Page {
         (decided.clone().filter(|met| *met).count(), decided.count())
     }
 
-    /// Writes the page to `path`; what was written there by hand stays.
+    /// Writes the page to `path`; its hand-written part stays.
     ///
     /// # Errors
     /// Whatever the file system says.
@@ -203,7 +203,7 @@ impl Page {
         let _ = writeln!(text, "\n## Targets\n\n{met} of {all} are met.\n");
         text.push_str("| what | notes | steward | beside it | ratio | target | |\n");
         text.push_str("|---|---|---|---|---|---|---|\n");
-        // What belongs together stands together: all sizes of one thing.
+        // Rows of one subject are grouped: all of its sizes.
         let first = |what: &str| self.rows.iter().position(|row| row.what == what);
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         rows.sort_by_key(|row| (first(&row.what), row.notes));

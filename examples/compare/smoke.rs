@@ -79,8 +79,8 @@ pub fn check(
     Ok(hits)
 }
 
-/// Changes a note, through the daemon and past it in turn; what is past it may reach it a moment
-/// later, so the daemon is asked to look at the note.
+/// Changes a note, alternately through the daemon and directly; a direct change may reach the
+/// daemon a moment later, so it is asked to check the note.
 fn edit(
     client: &mut Client,
     vault: &Path,
@@ -129,7 +129,7 @@ fn their_counts(rg: &Path, vault: &Path, pattern: &str) -> Result<Counts> {
     text.lines().map(|text| line(text).context("rg prints a path and a count")).collect()
 }
 
-/// The words of a text, as they stand.
+/// The words of a text, unchanged.
 fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
     words.map(str::to_owned).collect()

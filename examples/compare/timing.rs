@@ -14,7 +14,7 @@ impl Times {
         self.0.push(took);
     }
 
-    /// Those of `other` as well.
+    /// Adds the times of `other`.
     pub fn join(&mut self, other: &Self) {
         self.0.extend_from_slice(&other.0);
     }
@@ -24,7 +24,7 @@ impl Times {
         self.0.len()
     }
 
-    /// The one below which `share` of all lie, in milliseconds; 0 of none.
+    /// The time that `share` of all do not exceed, in milliseconds; 0 without any.
     pub fn at(&self, share: f64) -> f64 {
         let mut all = self.0.clone();
         all.sort_unstable();
@@ -38,10 +38,10 @@ impl Times {
     }
 }
 
-/// One of those that are compared.
+/// One of the compared programs.
 pub struct Contender<'a> {
     name: &'static str,
-    /// How often it is asked in a round: what is quick is asked more often, for a steadier figure.
+    /// Requests per round: a fast one is repeated more often, for a steadier figure.
     each: usize,
     action: Box<dyn FnMut() -> Result<Duration> + 'a>,
     times: Times,
@@ -58,9 +58,8 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Asks all in turn, the order changing every round: two runs on one machine differ by more than the
-/// things compared. Each is asked once before it counts. The times stand in the order of the
-/// contenders.
+/// Runs all in turn, in another order every round: two runs on one machine differ by more than the compared programs.
+/// Each runs once before it counts. The times are in the order of the contenders.
 ///
 /// # Errors
 /// Those of the actions.

@@ -65,8 +65,8 @@ export async function conversations_are_listed(set) {
   assert.deepEqual(await tab.locator(".vs-session-period").allInnerTexts(), ["Today"]);
   await picture(tab, "conversations-light");
   await tab.locator(".vs-search").fill("tomatoes");
-  await until("one found", () => tab.locator(".vs-session").count(), (count) => count === 1);
-  await until("marks", () => tab.locator(".vs-session mark").allInnerTexts(), (all) => all.length > 0 && all.every((one) => one === "tomatoes"));
+  await until("one found", () => tab.locator(".vs-session[data-session]").count(), (count) => count === 1);
+  await until("marks", () => tab.locator(".vs-session[data-session] mark").allInnerTexts(), (all) => all.length > 0 && all.every((one) => one === "tomatoes"));
   await picture(tab, "conversations-search-light");
   await tab.locator(".vs-search").press("ArrowDown");
   await tab.keyboard.press("Enter");

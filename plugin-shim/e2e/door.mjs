@@ -13,6 +13,9 @@ const BEFORE = "127.0.0.2";
 /** Has the browser go there for every port that a daemon behind a door may have. */
 export const LEAD = `MAP 127.0.0.1:27??? ${BEFORE}`;
 
+/** Those that were given out: a daemon that has not begun yet does not hold its port. */
+const given = new Set();
+
 /** A port for a daemon and the door before it. */
 export async function doorPort() {
   const isFree = (port, host) =>
@@ -22,6 +25,8 @@ export async function doorPort() {
     });
   for (;;) {
     const port = 27_000 + Math.floor(Math.random() * 1_000);
+    if (given.has(port)) continue;
+    given.add(port);
     if ((await isFree(port, "127.0.0.1")) && (await isFree(port, BEFORE))) return port;
   }
 }

@@ -1,5 +1,6 @@
 // What an answer, a change and a note look like when somebody reads them.
 import assert from "node:assert/strict";
+import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 /** The card of a deleted folder names its files; a permanent delete is called one. */
@@ -60,4 +61,45 @@ export async function a_note_is_read_in_the_page(set) {
   await note.waitFor({ state: "detached" });
   await stage.close(tab);
   await stage.strike();
+}
+
+/** What a search found is a list that says why; the links of an answer are checked; the list of conversations finds notes. */
+export async function notes_are_found(set) {
+  for (const dark of [false, true]) {
+    const stage = await Stage.set(set);
+    const tab = await stage.open({ width: 600, dark });
+    const theme = dark ? "dark" : "light";
+    stage.model.next(
+      (turn) => turn.call("search_notes", { query: "compost slugs" }),
+      (turn) => turn.text("See [[Compost]], [[Compost#Turning]] and [[No such note]]."),
+    );
+    await say(tab, "What do I know about compost?");
+    await tab.locator(".vs-agent").getByText("No such note").waitFor();
+    await done(tab);
+    const list = tab.locator(".vs-found");
+    const first = list.locator(".vs-found-note").first();
+    await first.getByRole("link", { name: "Compost", exact: true }).waitFor();
+    assert.deepEqual(await first.locator(".vs-why").allInnerTexts().then((all) => all.includes("name")), true);
+    await until("unresolved", () => tab.locator(".vs-agent .is-unresolved").allInnerTexts(), (all) => all.join() === "No such note");
+    await picture(tab, `found-${theme}`);
+    assert.deepEqual(await faults(tab, `found ${theme}`), []);
+    // Drawn again where the conversation is opened later.
+    await tab.getByRole("button", { name: "New conversation", exact: true }).click();
+    await list.waitFor({ state: "detached" });
+    await tab.locator(".vs-title").click();
+    await tab.locator(".vs-search").fill("compost");
+    const note = tab.locator(".vs-beside").getByRole("button", { name: /Compost/ }).first();
+    await note.waitFor();
+    await picture(tab, `found-beside-${theme}`);
+    assert.deepEqual(await faults(tab, `found beside ${theme}`), []);
+    await tab.locator(".vs-session[data-session]").first().getByRole("button").first().click();
+    await first.getByRole("link", { name: "Compost", exact: true }).waitFor();
+    await tab.locator(".vs-title").click();
+    await tab.locator(".vs-search").fill("compost");
+    await note.click();
+    await tab.locator("dialog.page-note").getByRole("heading", { name: "Compost", level: 2 }).waitFor();
+    await tab.keyboard.press("Escape");
+    await stage.close(tab);
+    await stage.strike();
+  }
 }

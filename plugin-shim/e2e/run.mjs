@@ -8,7 +8,7 @@ import process from "node:process";
 import * as esbuild from "esbuild";
 import { browserPath, launch } from "./browser.mjs";
 import { strikeAll } from "./stage.mjs";
-import { tests } from "./tests.mjs";
+import { tests, timed } from "./tests.mjs";
 
 const root = path.resolve(import.meta.dirname, "..");
 const program = process.env.STEWARD_PROGRAM;
@@ -51,39 +51,50 @@ const CRASH = /\b(Target|Page) crashed\b|browser has been closed/;
 /** How often a test is begun at most where a page crashes. */
 const STARTS = 2;
 
-let browser = await launch();
+/** How many tests run beside each other, each in a browser of its own: most of the time they wait. */
+const LANES = Math.min(2, os.availableParallelism());
+
+const begun = Date.now();
+let failed = 0;
 
 /** Runs one test, and tells what it failed of. */
-async function tried(name, test) {
+async function tried(lane, name, test) {
   try {
-    await inTime(test({ ...set, browser }));
+    await inTime(test({ ...set, browser: lane.browser }));
     return null;
   } catch (error) {
-    await strikeAll(name);
+    await strikeAll(name, lane.browser);
     // What it left in the browser, a trace that is being recorded for one, is not for the next.
-    await browser.close().catch(() => undefined);
-    browser = await launch();
+    await lane.browser.close().catch(() => undefined);
+    lane.browser = await launch();
     return String(error.stack ?? error);
   }
 }
 
-const begun = Date.now();
-let failed = 0;
-for (const [name, test] of Object.entries(tests)) {
-  if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue;
-  for (let starts = 1; ; starts++) {
-    const start = Date.now();
-    const fault = await tried(name, test);
-    const again = fault !== null && CRASH.test(fault) && starts < STARTS;
-    const word = fault === null ? "ok     " : again ? "crashed" : "FAILED ";
-    console.log(`${word} ${name} (${Date.now() - start} ms)`);
-    if (fault !== null) console.error(fault);
-    if (again) continue;
-    if (fault !== null) failed += 1;
-    break;
+/** Runs tests of the queue until it is empty. */
+async function run(queue) {
+  const lane = { browser: await launch() };
+  for (let next; (next = queue.shift()) !== undefined; ) {
+    const [name, test] = next;
+    for (let starts = 1; ; starts++) {
+      const start = Date.now();
+      const fault = await tried(lane, name, test);
+      const again = fault !== null && CRASH.test(fault) && starts < STARTS;
+      const word = fault === null ? "ok     " : again ? "crashed" : "FAILED ";
+      console.log(`${word} ${name} (${Date.now() - start} ms)`);
+      if (fault !== null) console.error(fault);
+      if (again) continue;
+      if (fault !== null) failed += 1;
+      break;
+    }
   }
+  await lane.browser.close();
 }
-await browser.close();
+
+const chosen = Object.entries(tests).filter(([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
+const together = chosen.filter(([name]) => !timed.has(name));
+await Promise.all(Array.from({ length: LANES }, () => run(together)));
+await run(chosen.filter(([name]) => timed.has(name)));
 await rm(harness, { recursive: true, force: true });
 console.log(`${failed === 0 ? "all well" : `${failed} failed`} in ${((Date.now() - begun) / 1000).toFixed(1)} s`);
 process.exit(failed === 0 ? 0 : 1);

@@ -60,12 +60,13 @@ export const COUNTERS = `(() => {
   window.__tasks = tasks;
 })();`;
 
-/** What stands and has to be taken away where a test fails: each has `contexts` and `strike`. */
+/** What stands and has to be taken away where a test fails: each has `browser`, `contexts` and `strike`. */
 export const stages = new Set();
 
-/** Takes away what a test that failed has left. */
-export async function strikeAll(name) {
+/** Takes away what a test that failed has left in its browser. */
+export async function strikeAll(name, browser) {
   for (const stage of stages) {
+    if (stage.browser !== browser) continue;
     let count = 0;
     for (const context of stage.contexts) {
       for (const tab of context.pages()) await picture(tab, `failed-${name}-${++count}`).catch(() => undefined);

@@ -3,14 +3,18 @@ import * as changes from "./changes.mjs";
 import * as conversations from "./conversations.mjs";
 import * as elsewhere from "./elsewhere.mjs";
 import * as history from "./history.mjs";
-import * as home from "./home.mjs";
 import * as journey from "./journey.mjs";
 import * as large from "./large.mjs";
 import * as organize from "./organize.mjs";
+import * as plan from "./plan.mjs";
+import * as prompts from "./prompts.mjs";
 import * as reading from "./reading.mjs";
 import * as talking from "./talking.mjs";
 import * as trouble from "./trouble.mjs";
 import * as truth from "./truth.mjs";
 import * as turns from "./turns.mjs";
 
-export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...journey, ...large, ...turns };
+/** Those that look at the clock: they have the machine to themselves. */
+export const timed = new Set(Object.keys({ ...large, ...turns }));
+
+export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...plan, ...prompts, ...journey, ...large, ...turns };

@@ -69,6 +69,11 @@ export class ChatView extends ItemView {
     this.#chat?.focus();
   }
 
+  /** Puts a prompt of the person's where they write. */
+  prompt(name: string, about: ActiveNote | null): void {
+    this.#chat?.prompt(name, about);
+  }
+
   /** Puts a note beside what is going to be said. */
   ask(about: ActiveNote): void {
     this.#chat?.compose("", [about]);

@@ -6,6 +6,7 @@ import { said } from "./call-error";
 import { openChat } from "./chat-view";
 import type { Connection } from "./connection";
 import type { Host } from "./host";
+import { InlineEditModal } from "./inline-edit";
 import type { ToolsCallResult } from "./protocol";
 
 /** The parts of the plugin that the commands use. */
@@ -46,6 +47,16 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
       const note = host.activeNote();
       if (note?.selection === undefined) return false;
       if (!checking) void openChat(app).then((view) => view?.ask(note));
+      return true;
+    },
+  });
+  plugin.addCommand({
+    id: "edit-selection",
+    name: "Edit the selection",
+    checkCallback: (checking) => {
+      const note = host.activeNote();
+      if (note?.selection === undefined || connection.state.kind !== "connected") return false;
+      if (!checking) new InlineEditModal(app, connection, { path: note.path, selection: note.selection }).open();
       return true;
     },
   });

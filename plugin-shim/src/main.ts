@@ -11,6 +11,7 @@ import { HOST_OPERATIONS, HostOperations } from "./host-operations";
 import { ObsidianHost } from "./obsidian-host";
 import { Pairing, readToken } from "./pairing";
 import { PluginData } from "./plugin-data";
+import { PromptCommands } from "./prompts";
 import { StewardSettingTab } from "./settings-tab";
 import { StatusBar } from "./status-bar";
 import { TIME_MACHINE_VIEW, TimeMachineView } from "./time-machine-view";
@@ -47,6 +48,7 @@ export default class VaultStewardPlugin extends Plugin {
     const open = (): void => void openChat(app);
     this.addChild(new StatusBar(this.addStatusBarItem(), connection, activity, open));
     addCommands(this, { app, connection, activity, host });
+    this.addChild(new PromptCommands(this, { app, connection, host }));
     const daemon = new DaemonSettings(connection);
     this.addSettingTab(new StewardSettingTab(app, this, { connection, daemon, pairing, host }));
     this.registerObsidianProtocolHandler("vault-steward", (data) => void pairing.follow(data, host));

@@ -473,6 +473,10 @@ export type ConversationInfo = {
   lastActive: string,
   /** Local time. */
   ended?: string,
+  /** The mode that was chosen for it, where one was. */
+  mode?: string,
+  /** The model that was chosen for it, where one was. */
+  model?: string,
   /** What ended it: `idle`, `unanswered`, `agent` or `person`. */
   endedBy?: string,
   /** Why it ended, for people. */
@@ -1143,7 +1147,7 @@ _meta: SessionEventMeta,
 
 /** The mode changed, by `_vault/mode` or in the settings. */
 export type ModeChangedParams = { _meta: EventMeta,
-/** `ask`, `auto` or `read-only`. */
+/** `ask`, `auto`, `plan` or `read-only`. */
 mode: string,
 /** Whether a person set it while the steward ran; else it is from the settings. */
 setLive: boolean,
@@ -1151,7 +1155,7 @@ setLive: boolean,
 
 /** A mode. */
 export type ModeInfo = {
-  /** `ask`, `auto` or `read-only`. */
+  /** `ask`, `auto`, `plan` or `read-only`. */
   id: string,
   /** Display name. */
   name: string,
@@ -1162,7 +1166,7 @@ export type ModeInfo = {
 /** Gets or sets the mode. */
 export type ModeParams = {
   /**
-   * `ask`, `auto` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
+   * `ask`, `auto`, `plan` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
    * not changed.
    */
   mode?: string,
@@ -1170,7 +1174,7 @@ export type ModeParams = {
 
 /** The mode in effect. */
 export type ModeResult = {
-  /** `ask`, `auto` or `read-only`. */
+  /** `ask`, `auto`, `plan` or `read-only`. */
   mode: string,
   /** Whether a person set it while the steward ran; else it is from the settings. */
   setLive: boolean,
@@ -1466,6 +1470,54 @@ mimeType: string,
 /** Base64. */
 data: string, } | { "type": "other" };
 
+/** A note that could be written into the folder. */
+export type PromptExample = {
+  /** What would be typed behind the slash. */
+  name: string,
+  /** The note's name. */
+  title: string,
+  /** What it does. */
+  description: string,
+  /** The note that would be written. */
+  path: string,
+  /** Its text. */
+  text: string,
+};
+
+/** The prompt to fill. */
+export type PromptGetParams = {
+  /** What was typed behind the slash. */
+  name: string,
+  /** What followed it. */
+  arguments?: string,
+  /** The note that is meant. Left out: the one open in Obsidian. */
+  note?: string,
+  /** What is selected in `note`. */
+  selection?: string,
+};
+
+/** A filled prompt. Nothing was sent. */
+export type PromptGetResult = {
+  /** The message to send. */
+  text: string,
+  /** The selected text that it speaks of, to be attached. */
+  selection?: PromptSelection,
+};
+
+/** A note that is a prompt. */
+export type PromptInfo = {
+  /** What is typed behind the slash. */
+  name: string,
+  /** The note's name. */
+  title: string,
+  /** What it does. */
+  description: string, path: string,
+  /** What can follow its name, for people. */
+  hint?: string,
+  /** What it cannot do without: `arguments`, `note`, `selection`. */
+  needs: Array<string>,
+};
+
 /** The extension member `_meta`. */
 export type PromptMeta = { vault?: PromptVaultMeta,
 };
@@ -1489,6 +1541,12 @@ waiting: boolean,
 noModel?: boolean,
 };
 
+/** A part of a note. */
+export type PromptSelection = {
+  /** The note. */
+  path: string, text: string,
+};
+
 /** Our extensions of a message. */
 export type PromptVaultMeta = {
   /**
@@ -1498,6 +1556,37 @@ export type PromptVaultMeta = {
   clientMessageId?: string,
   /** `chat`, `cli` or `voice`. Voice messages have fewer rights. */
   source?: string,
+};
+
+/** Lists the prompts. */
+export type PromptsParams = Record<symbol, never>;
+
+/** The person's prompts. */
+export type PromptsResult = {
+  /** The folder that the settings name; empty where they name none. */
+  folder: string,
+  /** By path. */
+  prompts: Array<PromptInfo>,
+  /** Notes that could be written into the folder: those that are not there yet. */
+  examples: Array<PromptExample>,
+};
+
+/** The proposals to apply. */
+export type ProposalsApplyParams = { sessionId: string,
+/** The turn that proposed them. Left out: the last one that proposed something. */
+turn?: string,
+};
+
+/** What was applied, in the order in which it was proposed. */
+export type ProposalsApplyResult = {
+  /** How many were applied. */
+  applied: number,
+  /** How many there are. */
+  total: number,
+  /** The change set that they form: what `undo` takes. */
+  changeSet?: number,
+  /** Why the next one was not applied, and none after it. */
+  failed?: string,
 };
 
 /** A title that a person gives. */
@@ -1816,7 +1905,7 @@ export type SetConfigOptionResult = { configOptions: Array<ConfigOption>,
 
 /** Sets the mode of a conversation, which cannot allow more than the vault's mode. */
 export type SetModeParams = { sessionId: string,
-/** `ask`, `auto` or `read-only`. */
+/** `ask`, `auto`, `plan` or `read-only`. */
 modeId: string,
 };
 
@@ -2414,6 +2503,12 @@ export interface Methods {
   "_vault/as_of": { params: AsOfParams; result: AsOfResult };
   /** Completes the name of a note or folder. */
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
+  /** The person's own prompts. */
+  "_vault/prompts": { params: PromptsParams; result: PromptsResult };
+  /** Fills one of the person's prompts. */
+  "_vault/prompts/get": { params: PromptGetParams; result: PromptGetResult };
+  /** Applies what the agent proposed in the mode `plan`. */
+  "_vault/proposals/apply": { params: ProposalsApplyParams; result: ProposalsApplyResult };
   /** The language models, and which of them are used. */
   "_vault/models": { params: ModelsParams; result: ModelsResult };
   /** Checks a vendor's key and stores it. */

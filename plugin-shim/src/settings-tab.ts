@@ -21,6 +21,7 @@ import { rowDefinition, type Row } from "./settings-rows";
 const CONVERSATION_ROWS: Row[] = [
   { key: "agent.information_architecture", name: "Vault structure", kind: "lines" },
   { key: "agent.instructions", name: "Instructions for the model", kind: "lines" },
+  { key: "agent.prompts_folder", name: "Folder of your prompts", kind: "text" },
   { key: "conversation.idle_minutes", name: "End a conversation after (minutes)", kind: "number" },
 ];
 
@@ -40,6 +41,7 @@ const MODES: Record<string, string> = {
   settings: "Use the settings file",
   ask: "Ask before every change",
   auto: "Ask before large or risky changes",
+  plan: "Propose changes, and apply them together",
   "read-only": "Allow no changes",
 };
 

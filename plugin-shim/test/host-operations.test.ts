@@ -185,7 +185,7 @@ describe("a notice", () => {
   it("is not shown after its time", async () => {
     vi.mocked(Notice).mockClear();
     expect(await asked("notice", { text: "Late" }, undefined, 0)).toMatchObject({
-      error: expect.stringContaining("too late") as string,
+      error: expect.stringContaining("timed out") as string,
     });
     expect(Notice).not.toHaveBeenCalled();
   });
@@ -250,7 +250,7 @@ describe("renaming", () => {
     expect(answer(next)).toBeUndefined();
     vi.advanceTimersByTime(2_000);
     await settle();
-    expect(answer(hanging)?.error?.message).toContain("too long");
+    expect(answer(hanging)?.error?.message).toContain("timed out");
     expect(answer(next)?.result).toEqual({ exists: false });
   });
 
@@ -268,7 +268,7 @@ describe("renaming", () => {
     await clock.pass(1_500);
     finish();
     await settle();
-    expect(answer(waiting)?.error?.message).toContain("too late");
+    expect(answer(waiting)?.error?.message).toContain("timed out");
     expect(renamed).toHaveBeenCalledOnce();
   });
 });

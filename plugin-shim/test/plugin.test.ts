@@ -379,7 +379,7 @@ describe("loading", () => {
   it("has the commands it should, none with a hotkey or with names that Obsidian adds itself", () => {
     const commands = [...plugin.commands__.values()];
     expect(commands.map(({ id }) => id)).toEqual([
-      "open-chat", "new-conversation", "ask-about-note", "ask-about-selection", "open-time-machine", "undo-last-change", "stop",
+      "open-chat", "new-conversation", "ask-about-note", "ask-about-selection", "edit-selection", "open-time-machine", "undo-last-change", "stop",
     ]);
     for (const { id, name, hotkeys } of commands) {
       expect(hotkeys).toBeUndefined();
@@ -530,6 +530,9 @@ describe("a question to the person", () => {
     expect(obsidian.notices).toEqual(["Waiting for your approval: delete `Garden`"]);
     expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: waiting for you");
     const view = await openView();
+    // Its code is loaded with the first that waits.
+    await vi.dynamicImportSettled();
+    await settle();
     expect(view.contentEl.textContent).toContain("delete `Garden`");
   });
 

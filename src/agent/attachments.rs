@@ -32,10 +32,10 @@ const KINDS: &[(&str, usize, &[u8])] = &[
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attachments {
-    /// Images. A model without vision is told that there is one.
+    /// Images. A model without vision gets a notice instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Excerpts of notes and other texts. The model is told to treat them as data.
+    /// Excerpts of notes and other texts. A notice asks the model to treat them as data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub excerpts: Vec<Excerpt>,
 }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_what_it_is_said_to_be_and_no_larger_than_models_take() {
+    fn a_picture_has_its_declared_type_and_an_accepted_size() {
         let png = encoded(b"\x89PNG\r\n\x1a\nrest");
         assert!(Image::new("image/png", &png).is_ok());
         assert!(Image::new("image/webp", &encoded(b"RIFF\x01\x02\x03\x04WEBPVP8 ")).is_ok());

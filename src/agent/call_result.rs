@@ -1,9 +1,11 @@
 //! The result of a tool call, as the agent handles it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::note::code::ErrorCode;
-use crate::tools::Learnt;
+use crate::tools::{Image, Learnt};
 
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,12 +21,13 @@ pub struct CallResult {
     pub learnt: Vec<Learnt>,
     /// The files that the call changed, for people.
     pub files: Vec<ChangedFile>,
+    /// The image that goes with the text.
+    pub image: Option<Arc<Image>>,
 }
 
 /// A file that a call changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// The path in the vault.
     pub path: String,
     /// The first line that differs, counted from 1.
     pub line: Option<u32>,
@@ -48,9 +51,22 @@ impl CallResult {
         is_refusal.then(|| json!({"code": code, "data": data}))
     }
 
+    /// What the call proposes in the mode `plan`; without the diffs where they have more than `most` bytes.
+    pub fn proposal(&self, most: usize) -> Option<Value> {
+        let mut proposal = (self.data["proposed"] == true).then(|| self.data.clone())?;
+        if proposal.to_string().len() > most
+            && let Some(changes) = proposal["changes"].as_array_mut()
+        {
+            for change in changes {
+                change["diff"] = json!("");
+            }
+        }
+        Some(proposal)
+    }
+
     /// A result without read-set updates.
     pub fn done(text: String, data: Value) -> Self {
         let (learnt, files) = (Vec::new(), Vec::new());
-        Self { text, data, is_drawn: false, is_error: false, learnt, files }
+        Self { text, data, is_drawn: false, is_error: false, learnt, files, image: None }
     }
 }

@@ -32,7 +32,6 @@ pub(super) struct Summary {
     pub usage: Option<(Usage, Option<Origin>)>,
 }
 
-/// A compaction in progress.
 pub(super) struct Compaction {
     pub cut: Cut,
     pub summary: BoxFuture<'static, Summary>,

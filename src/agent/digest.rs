@@ -1,4 +1,4 @@
-//! Digests a conversation's items: what was asked, done and answered.
+//! Digests a conversation's items: questions, actions and answers.
 
 use serde::Deserialize;
 

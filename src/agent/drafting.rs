@@ -49,7 +49,6 @@ pub struct DraftRequest<'a> {
 pub struct Draft<T> {
     /// The model's text.
     pub yaml: String,
-    /// The parsed rules.
     pub rules: T,
     /// The model that wrote it.
     pub origin: Origin,
@@ -68,9 +67,6 @@ pub enum DraftError {
 
 /// Asks `model` for a rule file and validates it with `check`, whose error is a text for the model. `count` is called
 /// for each request with the model and its token usage, as far as known.
-///
-/// # Errors
-/// [`DraftError`].
 pub async fn draft<T>(
     model: &dyn Provider,
     clock: &dyn Clock,
@@ -187,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_goes_back_to_the_model() {
+    async fn errors_go_back_to_the_model() {
         let script = Script::of(&["no", "```yaml\n7\n```"]);
         let requests = AtomicUsize::new(0);
         let count = |origin: Option<&Origin>, _: Option<Usage>| {

@@ -20,6 +20,7 @@ use super::coalesce::next_item;
 use super::compaction::{Compaction, Summary, request_summary, summary};
 use super::context::Context;
 use super::entry::{Entry, UserMessage};
+use super::images;
 use super::load;
 use super::ports::{CallOutcome, CallRequest, MemoryError, Model, Pending, TurnUpdate, Update};
 use super::shared::{Shared, TurnCommand, blocking};
@@ -28,13 +29,14 @@ use super::turn_settings::TurnSettings;
 use crate::calls::{Answerer, Decision};
 use crate::conversation::{ConversationId, TurnId, question};
 use crate::llm::tape::Tap;
-use crate::llm::{self, Cache, LlmError, Origin, ToolChoice, TurnRequest, TurnStream, Usage};
+use crate::llm::{
+    self, Cache, LlmError, Message, Origin, ToolChoice, TurnRequest, TurnStream, Usage,
+};
 use crate::vault::Cancel;
 
 /// The extra time for the model's last words after a turn's time is over.
 const GRACE: Duration = Duration::from_secs(5 * 60);
 
-/// The outcome of a turn.
 pub(super) struct TurnResult {
     pub end: End,
     /// The inbox numbers of the messages delivered in this turn.
@@ -138,7 +140,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Loads the history and adds a notice of what is new.
+    /// Loads the history and adds a notice of changes.
     async fn load_context(&mut self) -> Result<(), MemoryError> {
         let (conversation, id, settings) = (self.conversation, self.id, Arc::clone(&self.settings));
         let scene =
@@ -213,7 +215,7 @@ impl Driver {
                         }
                     }
                     () = &mut deadline, if self.questions.is_empty() => {
-                        // After the grace period, whatever still runs is cut off.
+                        // After the grace period, running calls are cancelled.
                         deadline.as_mut().reset(Instant::now() + GRACE);
                         break Event::TimeIsUp;
                     }
@@ -239,7 +241,7 @@ impl Driver {
                     }
                 }
                 Effect::Show(show) => self.show(show),
-                Effect::Ask { tools } => self.ask(tools),
+                Effect::Ask { tools } => self.ask(tools).await,
                 Effect::Compact => drop(self.compact(None)),
                 Effect::Run { call, scope, .. } => {
                     let (conversation, turn) = (self.conversation, self.id);
@@ -344,24 +346,25 @@ impl Driver {
         self.settings.window(window)
     }
 
-    fn ask(&mut self, tools: bool) {
+    async fn ask(&mut self, tools: bool) {
         if self.model.is_none() {
             self.advice = Some(self.shared.ports.models.advice());
             return;
         }
         if !self.context.is_full(self.window()) || !self.compact(Some(tools)) {
-            self.send_history(tools);
+            self.send_history(tools).await;
         }
     }
 
     /// Sends the whole history; the vendor decides whether it fits.
-    fn send_history(&mut self, tools: bool) {
+    async fn send_history(&mut self, tools: bool) {
+        let messages = self.messages().await;
         let Some(model) = &self.model else { return };
         let request = TurnRequest {
             system: Arc::clone(self.context.system()),
             tools: Arc::clone(self.context.tools()),
             tool_choice: if tools { ToolChoice::Auto } else { ToolChoice::None },
-            messages: self.context.messages().to_vec(),
+            messages,
             max_output_tokens: self.settings.max_output_tokens,
             effort: self.settings.effort,
             cache: Cache::On,
@@ -371,6 +374,20 @@ impl Driver {
         };
         self.sent = request.messages.len();
         self.stream = Some(model.provider.stream(Arc::new(request)));
+    }
+
+    /// The history with its images.
+    async fn messages(&mut self) -> Vec<Message> {
+        let messages = self.context.messages().to_vec();
+        if !images::are_in(&messages) {
+            return messages;
+        }
+        let filled = blocking(&self.shared, move |shared| {
+            let toolbox = &shared.ports.toolbox;
+            Ok(images::filled(messages, |path, revision| toolbox.image(path, revision)))
+        });
+        // A reference that stays is named to the model.
+        filled.await.unwrap_or_else(|_| self.context.messages().to_vec())
     }
 
     /// Starts compacting the history; returns whether there is anything to drop. `then`: ask the
@@ -399,7 +416,7 @@ impl Driver {
         self.record(Entry::Trimmed { summary, asked: cut.asked, kept: cut.kept }).await?;
         match then {
             Some(tools) => {
-                self.send_history(tools);
+                self.send_history(tools).await;
                 Ok(None)
             }
             None => Ok(Some(Event::Compacted { done: true })),
@@ -514,7 +531,7 @@ fn broken(error: &MemoryError) -> End {
         MemoryError::Broken { hint, .. } => hint.clone(),
         MemoryError::NotFound { .. } => None,
     };
-    let words = format!("what is said cannot be kept: {error}");
+    let words = format!("the message cannot be stored: {error}");
     End { reason: Reason::Failed, words, cause: None, hint, unheard: Vec::new() }
 }
 

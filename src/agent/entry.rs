@@ -1,5 +1,5 @@
 //! The entries the agent stores. They rebuild the model's context byte for byte, and are the source
-//! of what clients see.
+//! of the updates that clients receive.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,13 +29,13 @@ pub enum Entry {
         /// The id that clients know it by; none for notices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// Where the person's message came from.
+        /// The source of the person's message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
         /// The scope of the sender, if it is more restricted than the person's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scope: Option<Scope>,
-        /// What is attached to the person's message.
+        /// Attachments of the person's message.
         #[serde(default, skip_serializing_if = "Attachments::is_empty")]
         attached: Attachments,
     },
@@ -154,7 +154,7 @@ pub struct UserMessage {
     pub text: String,
     /// The target conversation; `None`: the current one, or a new one.
     pub to: Option<ConversationId>,
-    /// Where the message came from: `chat`, `voice`, `cli`.
+    /// The source of the message: `chat`, `voice`, `cli`.
     pub source: String,
     /// The sender's scope. Calls made for this message are limited to it.
     pub scope: Scope,

@@ -14,7 +14,6 @@ use crate::vault::{View, Want, WriteTarget};
 /// The hint for the model.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
 
-/// How a call was guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guarded {
     /// Unchanged, or tied to the revision that the model knows.

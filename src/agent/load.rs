@@ -1,4 +1,4 @@
-//! Loads the context at the start of a turn, and adds a notice of what is new.
+//! Loads the context at the start of a turn, and adds a notice of changes.
 
 use super::context::{self, Context};
 use super::entry::Entry;
@@ -8,7 +8,7 @@ use super::shared::Shared;
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 
-/// Loads a conversation's context and stores what is new. Returns the context and whether stored
+/// Loads a conversation's context and stores new entries. Returns the context and whether stored
 /// items are damaged. Blocks.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ const SOURCE: &str = "prompt";
 /// The store setting that holds the installation id.
 const INSTALLATION: &str = "installation";
 
-/// The number of earlier conversations that a new one is told about.
+/// The number of earlier conversations in a new one's opening notice.
 const EARLIER: usize = 2;
 
 /// The most messages to check after a start.
@@ -227,7 +227,7 @@ impl Memory for StoredMemory {
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
         if let Err(error) = self.0.trim() {
             // A full disk must not keep earlier messages from being delivered.
-            tracing::warn!(%error, "what is old was not let go");
+            tracing::warn!(%error, "old data could not be deleted");
         }
         let turns = self.0.rows().turns.running()?;
         let mut messages = Vec::new();
@@ -292,8 +292,11 @@ impl Memory for StoredMemory {
     }
 }
 
-/// Converts an entry to an item.
-fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
+/// Converts an entry to an item that can be appended to a conversation.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
     Ok(NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) })
 }
 
@@ -367,12 +370,11 @@ fn json(value: &impl Serialize) -> Result<String, MemoryError> {
 
 fn read(text: &str) -> Result<Entry, MemoryError> {
     serde_json::from_str(text).map_err(|error| MemoryError::Broken {
-        message: format!("what is kept of the conversation cannot be read: {error}"),
+        message: format!("the stored conversation cannot be read: {error}"),
         hint: Some("begin a new conversation".to_owned()),
     })
 }
 
-/// A random name.
 fn unheard_of() -> Result<String, MemoryError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| MemoryError::Broken {

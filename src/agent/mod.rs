@@ -34,6 +34,7 @@ mod driver;
 pub mod entry;
 mod guard;
 pub mod handle;
+mod images;
 mod load;
 pub mod memory;
 mod one_shot;

@@ -14,32 +14,34 @@ use crate::calls::{Answerer, Decision};
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
 use crate::policy::Scope;
+use crate::tools::Image;
 use crate::vault::Cancel;
 
 /// Why a store operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    /// The conversation does not exist.
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
     /// Storing or reading failed.
     #[error("{message}")]
-    Broken {
-        message: String,
-        /// What to do about it.
-        hint: Option<String>,
-    },
+    Broken { message: String, hint: Option<String> },
 }
 
 /// Where a message was routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routing {
-    /// The message started a turn.
-    Started { conversation: ConversationId, turn: TurnId },
+    Started {
+        conversation: ConversationId,
+        turn: TurnId,
+    },
     /// The message was already delivered in this turn; nothing changed.
-    Delivered { turn: TurnId },
+    Delivered {
+        turn: TurnId,
+    },
     /// A turn is already running in this conversation.
-    Busy { conversation: ConversationId },
+    Busy {
+        conversation: ConversationId,
+    },
 }
 
 /// The stored end of a turn.
@@ -155,7 +157,7 @@ pub trait Memory: Send + Sync + 'static {
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>);
 }
 
-/// What an earlier run left.
+/// Messages and turns that an earlier run did not finish.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     pub turns: Vec<(ConversationId, TurnId)>,
@@ -204,7 +206,6 @@ pub trait Models: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct CallRequest {
     pub call: ToolCall,
-    /// The scope to call with.
     pub scope: Scope,
     pub conversation: ConversationId,
     pub turn: TurnId,
@@ -216,7 +217,6 @@ pub struct CallRequest {
 
 /// The outcome of a call.
 pub enum CallOutcome {
-    /// The call finished.
     Done(CallResult),
     /// A person has to approve first; nothing was done yet.
     Asks(Box<dyn Pending>),
@@ -224,7 +224,7 @@ pub enum CallOutcome {
 
 /// A call waiting for approval. Dropping it refuses it.
 pub trait Pending: Send {
-    /// What the call does, for people.
+    /// The call's description, for people.
     fn title(&self) -> String;
 
     /// Asks for approval. Dropping the future withdraws the question.
@@ -249,6 +249,12 @@ pub trait Toolbox: Send + Sync + 'static {
 
     /// Makes a call. An unknown tool or a refusal is an error in the result.
     fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome>;
+
+    /// The image that the result of an earlier call refers to; `None` if its file is gone or has changed. May
+    /// block.
+    fn image(&self, _path: &str, _revision: &str) -> Option<Arc<Image>> {
+        None
+    }
 }
 
 /// An event about a turn, for clients.
@@ -275,7 +281,6 @@ pub enum Update {
     Ended { end: End },
     /// The use of the context window, and the cost of this run's turns.
     Usage {
-        /// Tokens in use.
         used: u64,
         /// The context window in tokens.
         size: u64,
@@ -299,8 +304,8 @@ pub trait VaultContext: Send + Sync + 'static {
     /// since this conversation was last told.
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation;
 
-    /// A short outline of what this scope may see of the vault, for a conversation's beginning; `None` if there is
-    /// nothing in it.
+    /// A short outline of the part of the vault that this scope may see, for a conversation's beginning; `None` if it
+    /// is empty.
     fn outline(&self, _scope: Scope) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! The system prompt, and the notices of what is new.
+//! The system prompt, and the notices of changes.
 
 use chrono::{DateTime, FixedOffset};
 
@@ -73,7 +73,7 @@ pub struct Situation {
     pub news: Vec<String>,
 }
 
-/// What a conversation was last told, so that nothing is repeated.
+/// The last notice of a conversation, so that nothing is repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Announced {
     minute: Option<String>,
@@ -83,7 +83,7 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// The notice of what is new; `None` if nothing is.
+    /// The notice of changes; `None` if there are none.
     pub fn news(&mut self, moment: &Situation) -> Option<String> {
         let mut lines = Vec::new();
         let minute = moment.now.format("%A, %Y-%m-%d, %H:%M (UTC%:z)").to_string();
@@ -120,7 +120,7 @@ fn data(text: &str) -> String {
     super::wrap::data(text, MAX_INSTRUCTIONS)
 }
 
-/// The part of the first notice about what is in the vault.
+/// The part of the first notice that outlines the vault.
 pub fn outline(outline: &str) -> String {
     format!("The vault as this conversation begins; vault_outline shows more:\n{}", data(outline))
 }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn news_is_told_once() {
+    fn notices_are_sent_once() {
         let at = |text: &str| DateTime::parse_from_rfc3339(text).unwrap();
         let mut told = Announced::default();
         let mut moment = Situation {

@@ -50,7 +50,7 @@ impl ReadSet {
         self.now.get(path).map(|text| text.revision.as_str())
     }
 
-    /// The revision of which the model has seen every line.
+    /// The revision in which the model has seen every line.
     pub fn whole(&self, path: &str) -> Option<&str> {
         let text = self.now.get(path).filter(|text| text.shown == u64::MAX);
         text.map(|text| text.revision.as_str())
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_known_once_the_model_is_told() {
+    fn a_text_is_in_the_read_set_once_the_model_has_it() {
         let mut known = ReadSet::default();
         known.learn(read("1", 1, 5, 5));
         assert_eq!(
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_is_known_under_its_new_path_and_what_goes_no_more() {
+    fn the_read_set_follows_moves_and_deletions() {
         let moved = Learnt::Moved { from: "a".into(), to: "b/c".into() };
         let there = known([read("1", 1, 5, 5), moved]);
         assert_eq!((there.revision("a/n.md"), there.revision("b/c/n.md")), (None, Some("1")));

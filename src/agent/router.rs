@@ -22,7 +22,6 @@ use crate::hooks::{self, Hooks, Kind, Refused};
 /// Tells a message's sender that the message was accepted, or why not.
 pub(super) type Accepted = oneshot::Sender<Result<PendingOutcome, PromptError>>;
 
-/// A request to the agent.
 pub(super) enum AgentCommand {
     /// Route a new message to a turn.
     Send(UserMessage, Accepted),
@@ -42,7 +41,7 @@ struct Message {
     stopped: Vec<ConversationId>,
 }
 
-/// Who sent a message.
+/// The sender of a message.
 enum Sender {
     Client(Accepted, PendingOutcome),
     /// The voice inbox worker, which settles its messages itself.
@@ -191,7 +190,6 @@ impl Router {
         });
     }
 
-    /// Handles the answer of the hooks.
     async fn hooks_answered(&mut self, lane: Lane, said: Result<UserMessage, PromptError>) {
         if let Some(message) = self.lanes.get_mut(&lane).and_then(VecDeque::pop_front) {
             self.settle(message, said).await;
@@ -296,7 +294,7 @@ impl Router {
             });
             match arrival.await {
                 Ok(Routing::Delivered { turn }) => {
-                    unreachable!("what is gone on with may have been heard before, in {turn}")
+                    unreachable!("only a resumed message may have been delivered before, in {turn}")
                 }
                 Ok(Routing::Started { conversation, turn }) => {
                     let answering = self.shared.await_answer(number);
@@ -383,7 +381,7 @@ impl Router {
 fn log_undelivered(number: i64, accepted: Result<Option<ConversationId>, PromptError>) {
     if let Err(error) = accepted {
         let message = format!("m{number}");
-        tracing::error!(%error, message, "a message was kept and could not be heard");
+        tracing::error!(%error, message, "a message was stored and could not be delivered");
     }
 }
 

@@ -42,10 +42,10 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct State {
     pub running: HashMap<ConversationId, RunningTurn>,
-    /// Who waits for the turn that a message is delivered in, by the message's inbox number. Holds
-    /// every message that is being routed.
+    /// The callers that wait for the turn to which a message is delivered, by the message's inbox
+    /// number. Has an entry for every message that is being routed.
     pub waiting: HashMap<i64, Vec<OutcomeSender>>,
-    /// What each conversation was last told of the date and the open note.
+    /// The date and open note in the last notice of each conversation.
     told: HashMap<ConversationId, Announced>,
     /// The cost of each conversation in this run, in US dollars.
     spent: HashMap<ConversationId, f64>,
@@ -54,17 +54,15 @@ pub(super) struct State {
 /// Returns the outcome to the sender of a message.
 type OutcomeSender = oneshot::Sender<Result<MessageOutcome, PromptError>>;
 
-/// A running turn.
 pub(super) struct RunningTurn {
     pub turn: TurnId,
     pub commands: mpsc::UnboundedSender<TurnCommand>,
     /// Messages sent to the turn and not delivered yet.
     pub queued: usize,
-    /// Closed once the turn is over and everyone has been told.
+    /// Closed once the turn is over and all listeners have the result.
     pub is_over: oneshot::Receiver<()>,
 }
 
-/// A command to a running turn.
 #[derive(Debug)]
 pub(super) enum TurnCommand {
     Message(UserMessage),
@@ -97,7 +95,6 @@ pub struct MessageOutcome {
     /// The kind of model failure, if that ended the turn. With [`Reason::Done`]: there was no model
     /// to ask, and the answer says so.
     pub cause: Option<ErrorKind>,
-    /// What to do about it.
     pub hint: Option<String>,
     /// The last complete message of the turn.
     pub answer: String,
@@ -113,7 +110,7 @@ pub enum PromptError {
     #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and nothing is done without it" } else { "refuses" })]
     Refused { hook: String, reason: String, failed: bool },
     /// Too many messages are queued already.
-    #[error("{QUEUE} messages wait to be heard in this conversation already")]
+    #[error("{QUEUE} messages wait in this conversation already")]
     Full,
     /// The steward is shutting down.
     #[error("the steward ends")]
@@ -153,7 +150,7 @@ impl Shared {
         PendingOutcome(answered)
     }
 
-    /// The notice of what is new for a conversation.
+    /// The notice of changes for a conversation.
     pub fn told(&self, conversation: ConversationId, moment: &Situation) -> Option<String> {
         self.state().told.entry(conversation).or_default().news(moment)
     }

@@ -1,5 +1,5 @@
 //! Titles ended conversations with a model, in the background and with growing pauses after
-//! failures. Until then the title made at the end stands.
+//! failures. Until then the title made at the end is used.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -9,6 +9,7 @@ use super::call_result::CallResult;
 use super::changed;
 pub use super::guard::turn_name;
 use super::guard::{self, Guarded};
+use super::images::Recent;
 use super::own_tools;
 use super::ports::{CallOutcome, CallRequest, Pending, Toolbox};
 use super::turn::Changes;
@@ -16,7 +17,7 @@ use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
 use crate::note::code::ErrorCode;
 use crate::policy::Caller;
-use crate::tools::{Tier, ToolError};
+use crate::tools::{Image, Tier, ToolError};
 use crate::vault::Cancel;
 
 /// The agent's name as a caller.
@@ -34,12 +35,13 @@ pub trait Person: Send + Sync + 'static {
 pub struct VaultToolbox {
     calls: Calls,
     person: Arc<dyn Person>,
+    images: Recent,
 }
 
 impl VaultToolbox {
     /// Calls tools through `calls` and asks `person` for approval.
     pub fn new(calls: Calls, person: Arc<dyn Person>) -> Self {
-        Self { calls, person }
+        Self { calls, person, images: Recent::default() }
     }
 
     /// Converts the outcome of a call. Blocks.
@@ -53,8 +55,11 @@ impl VaultToolbox {
                     None => Vec::new(),
                 };
                 let (text, learnt, is_drawn) = (answer.text, answer.learnt, made.is_drawn);
+                let image = answer.image;
+                image.iter().cloned().for_each(|image| self.images.add(image));
                 let is_error = false;
-                CallOutcome::Done(CallResult { text, data, is_drawn, is_error, learnt, files })
+                let done = CallResult { text, data, is_drawn, is_error, learnt, files, image };
+                CallOutcome::Done(done)
             }
             Outcome::Answered(Err(error)) => {
                 let is_there = error.code == ErrorCode::AlreadyExists;
@@ -153,6 +158,11 @@ impl Toolbox for VaultToolbox {
                 Err(error) => CallOutcome::Done(broken(&error)),
             }
         })
+    }
+
+    fn image(&self, path: &str, revision: &str) -> Option<Arc<Image>> {
+        let read = || Image::again(&self.calls.context().vault, path, revision);
+        self.images.get(path, revision, read)
     }
 }
 

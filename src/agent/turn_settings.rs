@@ -33,6 +33,8 @@ pub struct TurnSettings {
     pub information_architecture: String,
     /// The path of a note with more instructions; empty: none.
     pub instructions_note: String,
+    /// The folder of the vault whose notes are prompts; empty: none.
+    pub prompts_folder: String,
 }
 
 impl Default for TurnSettings {
@@ -48,6 +50,7 @@ impl Default for TurnSettings {
             instructions: String::new(),
             information_architecture: String::new(),
             instructions_note: String::new(),
+            prompts_folder: "Prompts".to_owned(),
         }
     }
 }

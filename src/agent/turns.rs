@@ -13,7 +13,6 @@ use super::shared::{MessageOutcome, RunningTurn, Shared, TurnCommand};
 use super::turn::{Event, Reason};
 use crate::conversation::{ConversationId, TurnId};
 
-/// A finished turn.
 pub(super) struct FinishedTurn {
     pub conversation: ConversationId,
     pub reason: Reason,
@@ -36,7 +35,7 @@ pub(super) fn recover(shared: &Shared) -> Result<Vec<UserMessage>, MemoryError> 
             tracing::error!(%error, %conversation, "a conversation was not made whole");
         }
         // Last, so that a crash before this leaves the turn to the next start.
-        memory.interrupt(conversation, "the steward ended while it was at work")?;
+        memory.interrupt(conversation, "the steward ended during the turn")?;
         tracing::info!(%conversation, %turn, "a turn was interrupted by the end of the steward");
     }
     Ok(left.messages)

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn how_to_go_on_is_not_cut_off() {
+    fn the_hint_to_continue_is_not_cut_off() {
         let lines: String = (0..100).map(|n| format!("{n}: a line\n")).collect();
         let wrapped = data(&format!("a.md\n{lines}[2 lines cut]\n[more with start_line 101]"), 500);
         assert!(wrapped.contains(" characters more were left out here"), "{wrapped}");
@@ -177,7 +177,7 @@ mod tests {
         assert!(wrapped.ends_with(end) && wrapped.len() < 900, "{wrapped}");
         assert_eq!(data("a\n[b]\n[c]", 99), format!("{OPEN}\na\n[b]\n[c]\n{CLOSE}"));
         assert_eq!(unmarked(&data("a\n[b]", 99)), "a\n[b]");
-        // A note that consists of such lines is cut all the same.
+        // A note that consists of such lines is also cut.
         let many = "[x]\n".repeat(1_000);
         assert!(data(&many, 500).len() < 1_600);
         let long = format!("a\n[{}]", "x".repeat(5_000));
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(clear, "abcd");
         assert_eq!(hidden, ["1 zero-width", "1 of direction", "4 tags", "1 control"]);
         assert!(data("a\u{200b}", 9).contains("1 zero-width"));
-        // A mark that is hidden by what nobody sees is none any more either.
+        // An invisible character in a mark makes it harmless too.
         assert_eq!(data("</tool\u{200b}_data>", 99).matches(CLOSE).count(), 1);
     }
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_in_what_nobody_sees() {
+    fn invisible_characters_are_removed() {
         let hidden = "\u{fe00}\u{fe01}\u{180b}\u{34f}\u{115f}\u{3164}\u{2065}\u{200d}\u{200c}";
         // One selector behind a letter it may belong to, and no more.
         assert_eq!(cleared(&format!("é{hidden}x")).0, "é\u{fe00}x");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_and_said() {
+    fn long_text_is_cut_with_a_note() {
         let text = "line\n".repeat(100);
         let wrapped = data(&text, 52);
         assert!(wrapped.contains("[451 characters more were left out"), "{wrapped}");

@@ -76,12 +76,8 @@ impl BaseFile {
 pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
     if text.len() > MAX_BYTES {
         let at = MAX_BYTES as u32..MAX_BYTES as u32;
-        return Err(vec![Diagnostic::error(
-            Kind::TooLarge,
-            text,
-            at,
-            "the base is larger than 1 MB",
-        )]);
+        let message = "the base is larger than 1 MB";
+        return Err(vec![Diagnostic::error(Kind::TooLarge, text, at, message)]);
     }
     let root = yaml::read(text).map_err(|fault| vec![not_yaml(text, &fault, Kind::InvalidBase)])?;
     let mut reader = Reader::new(text, None);
@@ -283,7 +279,6 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The text of a scalar.
     fn text(&mut self, node: &Node, what: &str) -> Option<Text> {
         let text = node.text().map(Text::from);
         if text.is_none() {
@@ -403,7 +398,7 @@ impl<'t> Reader<'t> {
             let title = title.and_then(|(_, title)| title.text()).filter(|title| !title.is_empty());
             let Some(title) = title else { continue };
             if ["file.", "note.", "formula."].iter().any(|prefix| name.starts_with(prefix)) {
-                titles.insert(column(name), title.into());
+                titles.insert(ColumnKey::parse(name), title.into());
             } else {
                 let message = format!("the `displayName` of `{name}` is ignored");
                 self.warn(Kind::Misleading, key, message, format!("write `note.{name}`"));
@@ -502,7 +497,7 @@ impl<'t> Reader<'t> {
 
     /// Parses a column of a view. All but properties must exist.
     fn column(&mut self, node: &Node, name: &str, shared: &Shared) -> ColumnKey {
-        let key = column(name);
+        let key = ColumnKey::parse(name);
         match &key {
             ColumnKey::Formula(name) if shared.formulas.iter().all(|(known, _)| known != name) => {
                 let near = nearest(name, shared.formulas.iter().map(|(known, _)| &**known));
@@ -586,7 +581,7 @@ fn named(view: &Node) -> Option<&Node> {
 
 impl View {
     fn new(kind: &str, name: &str, shared: &Shared) -> Self {
-        let columns = vec![shown(column("file.name"), "file.name", shared)];
+        let columns = vec![shown(ColumnKey::parse("file.name"), "file.name", shared)];
         let formulas = shared.formulas.clone();
         let filter = shared.filter.clone();
         let query = Query { filter, formulas, columns, ..Query::default() };
@@ -597,17 +592,6 @@ impl View {
 fn shown(key: ColumnKey, written: &str, shared: &Shared) -> ShownColumn {
     let title = shared.titles.get(&key).cloned().unwrap_or_else(|| written.into());
     ShownColumn { key, title, expression: None }
-}
-
-/// Parses the key of a column: `file.x`, `formula.x`, `note.x` or `x`.
-pub fn column(name: &str) -> ColumnKey {
-    if let Some(field) = name.strip_prefix("file.") {
-        ColumnKey::File(field.into())
-    } else if let Some(formula) = name.strip_prefix("formula.") {
-        ColumnKey::Formula(formula.into())
-    } else {
-        ColumnKey::Note(name.strip_prefix("note.").unwrap_or(name).into())
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Bases as people write them, and what is said of those that are wrong.
+//! Valid `.base` files, and the diagnostics of invalid ones.
 
 use super::*;
 
@@ -170,7 +170,7 @@ fn a_filter_is_one_of_three() {
 }
 
 #[test]
-fn what_yaml_takes_for_something_else_is_told() {
+fn values_that_yaml_reads_otherwise_are_reported() {
     let quote = "1:10 invalid_base YAML takes `!done` for a type → write it in quotes: `'!done'`";
     fails("filters: !done\n", &[quote]);
     let found = errors("filters:\n  and:\n    - !file.name.contains(\"T\")\n");
@@ -225,7 +225,7 @@ fn warns(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_counts_for_nothing_is_told() {
+fn ignored_parts_are_reported() {
     warns(
         "filter: a\n",
         &["1:1 `filter` is not a key here and is ignored → did you mean `filters`?"],
@@ -263,7 +263,7 @@ fn what_counts_for_nothing_is_told() {
 }
 
 #[test]
-fn columns_that_there_are_not_and_views_of_one_name_are_told() {
+fn missing_columns_and_duplicate_views_are_reported() {
     let base = read(
         "formulas: {age: '1'}\nviews:\n  - type: table\n    name: A\n    order: [file.nam, formula.agee, price]\n    \
          sort: [{property: formula.gone, direction: ASC}]\n    groupBy: file.folder\n  - name: A\n",

@@ -11,7 +11,6 @@ pub struct Block {
     pub line: usize,
 }
 
-/// An open fence.
 struct Fence {
     mark: char,
     length: usize,
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_stand_in_quotes_and_callouts_too() {
+    fn blocks_in_quotes_and_callouts_are_found() {
         let note = "> [!note]\n> ```base\n> filters:\n>   and:\n>\n>     - a\n> ```\n>> ~~~base\n>> filters: b\n\
                     text\n```base\n> filters: c\n```\n";
         let found = blocks(note, "base");

@@ -17,7 +17,6 @@ use super::value::{FileId, Text};
 pub struct Checker<'s> {
     source: Option<&'s dyn Source>,
     allows_extensions: bool,
-    /// The formulas of the base.
     formulas: Option<Vec<Text>>,
     properties: OnceCell<Properties>,
 }

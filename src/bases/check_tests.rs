@@ -1,10 +1,7 @@
-//! What a checker says of expressions, with a small vault and without one.
-
-use std::sync::Arc;
+//! The checker's diagnostics, with a small vault and without one.
 
 use super::super::parse::{self, Options};
-use super::super::source::Column;
-use super::super::value::{FileId, Link, Object, Value};
+use super::super::value::FileId;
 use super::*;
 
 /// Files with their tags, and properties with how many notes have them.
@@ -32,54 +29,6 @@ impl Source for Vault {
 
     fn has_tag(&self, file: FileId, tag: &str) -> bool {
         self.tags(file).iter().any(|own| **own == *tag.trim_start_matches('#'))
-    }
-
-    fn size(&self, _: FileId) -> u64 {
-        0
-    }
-
-    fn created(&self, _: FileId) -> i64 {
-        0
-    }
-
-    fn modified(&self, _: FileId) -> i64 {
-        0
-    }
-
-    fn column(&self, _: &str) -> Option<Column> {
-        None
-    }
-
-    fn property(&self, _: FileId, _: Column) -> Value {
-        Value::Null
-    }
-
-    fn properties(&self, _: FileId) -> Arc<Object> {
-        Arc::default()
-    }
-
-    fn links(&self, _: FileId) -> Vec<Arc<Link>> {
-        Vec::new()
-    }
-
-    fn embeds(&self, _: FileId) -> Vec<Arc<Link>> {
-        Vec::new()
-    }
-
-    fn backlinks(&self, _: FileId) -> Vec<FileId> {
-        Vec::new()
-    }
-
-    fn resolve(&self, _: &str, _: Option<FileId>) -> Option<FileId> {
-        None
-    }
-
-    fn at(&self, _: &str) -> Option<FileId> {
-        None
-    }
-
-    fn text(&self, _: FileId) -> Option<Text> {
-        None
     }
 }
 
@@ -118,7 +67,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_is_right_is_left_alone() {
+fn valid_expressions_get_no_warning() {
     for text in [
         "file.hasTag(\"call\") && status != \"done\" || price > 5",
         "file.mtime > now() - \"1 week\"",
@@ -142,7 +91,7 @@ fn what_is_right_is_left_alone() {
 }
 
 #[test]
-fn unknown_names_are_told_with_the_nearest() {
+fn unknown_names_are_reported_with_the_nearest() {
     check("staus == 1", &["1 no note has `staus`; 412 have `status` → did you mean `status`?"]);
     check(
         "duedate",
@@ -173,7 +122,7 @@ fn unknown_names_are_told_with_the_nearest() {
 }
 
 #[test]
-fn what_means_something_else_is_told() {
+fn misleading_expressions_are_reported() {
     check(
         "due-date < now()",
         &[

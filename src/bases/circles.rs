@@ -52,7 +52,6 @@ enum State {
     Done,
 }
 
-/// The formulas that an expression names.
 fn needs(formula: &Expression, numbers: &HashMap<&str, usize>) -> Vec<usize> {
     let mut found = Vec::new();
     visit(&formula.root, &mut |part| {

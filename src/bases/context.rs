@@ -154,7 +154,6 @@ impl<'a> Context<'a> {
         Ok(Value::List(list.into()))
     }
 
-    /// The text of a value.
     pub(super) fn text(&self, value: &Value) -> Result<String, String> {
         self.compare().text(value).map_err(|error| error.to_string())
     }

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_date() {
+    fn texts_that_are_dates() {
         let times = Times::new(&Berlin);
         for (text, written) in [
             ("2026-11-24", "2026-11-24"),

@@ -13,7 +13,6 @@ const SHOWN: usize = 96;
 /// The kind of a diagnostic, as a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The text is not an expression.
     InvalidExpression,
     /// An unusable regular expression.
     InvalidPattern,
@@ -119,7 +118,7 @@ pub struct Details {
 }
 
 impl Diagnostic {
-    /// An error at a range of `text`; at its end if the range lies past it.
+    /// An error at a range of `text`, or at its end if the range exceeds it.
     pub fn error(kind: Kind, text: &str, at: Span, message: impl Into<String>) -> Self {
         Self::new(kind, Severity::Error, text, at, message.into())
     }
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_stands_under_its_place() {
+    fn the_mark_is_under_its_column() {
         check("a = 1", 2..3, "where:1:3: error: no\n  1 | a = 1\n    |   ^\n  hint: yes");
         check(
             "a\n\t日本 == \r\nb",

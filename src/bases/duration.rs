@@ -170,7 +170,7 @@ impl Duration {
     }
 }
 
-/// A number at the beginning, with its sign, and what follows it.
+/// A number at the beginning, with its sign, and the rest of the text.
 fn number(text: &str) -> Option<(f64, &str)> {
     let signed = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = signed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(signed.len());

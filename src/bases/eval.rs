@@ -95,7 +95,7 @@ impl<'a> Evaluator<'a> {
 
     /// The value of an expression for the row.
     pub fn value(&mut self, prepared: &Prepared) -> Value {
-        if self.context.source().is_withdrawn() {
+        if self.context.source().is_cancelled() {
             return Value::Null;
         }
         let expression = Arc::clone(&prepared.expression);
@@ -133,7 +133,7 @@ impl<'a> Evaluator<'a> {
             }
             Memo::Unknown => {}
         }
-        if self.context.source().is_withdrawn() {
+        if self.context.source().is_cancelled() {
             return Value::Null;
         }
         self.memos[index] = Memo::Running;
@@ -177,7 +177,6 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// The value of a node.
     pub(super) fn eval(&mut self, of: &Prepared, expr: &Expr) -> Value {
         self.context.step();
         let Some(left) = leftmost(expr) else { return self.leaf(of, expr) };

@@ -1,8 +1,8 @@
 //! Obsidian's Bases, evaluated without Obsidian: the expression language, `.base` files, and the tables that
 //! they describe.
 //!
-//! May import `note`. Pure: no I/O and no clock. What an expression reads it reads through a [`Source`], and what
-//! time it is comes from an [`eval::Scope`]. Nothing here panics, and every evaluation ends within its limits.
+//! May import `note`. Pure: no I/O and no clock. An expression reads the vault through a [`Source`], and the time from
+//! an [`eval::Scope`]. Nothing here panics, and every evaluation ends within its limits.
 //!
 //! In reading order: [`ast`], [`value`], [`typed`], [`source`]; from text to a tree ([`parse`], [`classic`], with `token`,
 //! `pattern` and `tree` below them) and back (`ast/print`); what is wrong in it ([`diagnostic`], [`check`]); texts with expressions in them ([`template`]); from a tree to

@@ -3,7 +3,7 @@
 use super::ast::{Expr, Expression, Node};
 use super::functions;
 
-/// What early versions of Bases, or other languages, call as functions, and what it is here. `{0}` and `{1}` are the
+/// Functions of early versions of Bases, or of other languages, with their present equivalents. `{0}` and `{1}` are the
 /// arguments.
 const OUTDATED: [(&str, &str); 11] = [
     ("not", "!{0}"),

@@ -19,7 +19,7 @@ use super::token::{Lexer, Token};
 use super::tree::{self, MAX_BYTES, Part, Tree};
 use super::value::Text;
 
-/// What an expression may use, depending on its place.
+/// Syntax that is allowed in an expression, depending on its place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Whether extensions such as the size `10MB` are allowed.
@@ -439,7 +439,7 @@ impl<'s> Parser<'s> {
             let (name, name_at) = self.member(dot)?;
             if self.is("(") {
                 return Err(self.fault_at(name_at, "a formula takes no arguments").hint(format!(
-                    "write `formula.{name}` for its value; functions stand alone: `{name}(…)`"
+                    "write `formula.{name}` for its value; functions need no prefix: `{name}(…)`"
                 )));
             }
             Some((Text::from(name), name_at.end))

@@ -1,4 +1,4 @@
-//! Tables of what is an expression and what is none, and properties of the parser and the printer.
+//! Tables of valid and invalid expressions, and properties of the parser and the printer.
 
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ fn operators_hold_as_tightly_as_they_should() {
 }
 
 #[test]
-fn joined_conditions_are_one_whatever_their_brackets() {
+fn joined_conditions_are_one_with_any_brackets() {
     reads("a && (b && c) && d", "a && b && c && d");
     reads("(a || b) || (c || d && e)", "a || b || c || d && e");
     let many = vec!["a == 1"; 1500].join(" || ");
@@ -104,7 +104,7 @@ fn names_are_bound_within_their_calls() {
 }
 
 #[test]
-fn what_is_missing_is_told_where_it_is_missing() {
+fn missing_parts_are_reported_at_their_place() {
     invalid("", 1, "empty", "");
     invalid("  ", 3, "empty", "");
     invalid("price = 1", 7, "no operator", "`==`");
@@ -157,7 +157,7 @@ fn what_other_languages_have_is_named() {
 }
 
 #[test]
-fn patterns_are_told_with_the_column_of_what_is_wrong() {
+fn errors_in_patterns_have_their_column() {
     fails("/(?=a)/.matches(x)", Kind::InvalidPattern, 2, "lookahead", "");
     fails("x.replace(/ab(?!c)/g, \"\")", Kind::InvalidPattern, 14, "lookahead", "");
     fails("/(a)\\1/.matches(x)", Kind::InvalidPattern, 5, "back references", "");
@@ -165,7 +165,7 @@ fn patterns_are_told_with_the_column_of_what_is_wrong() {
 }
 
 #[test]
-fn limits_are_told_where_they_are_met() {
+fn exceeded_limits_are_reported_at_their_place() {
     let deep = |count: usize| format!("{}a{}", "(".repeat(count), ")".repeat(count));
     reads(&deep(200), "a");
     fails(&deep(201), Kind::TooDeep, 201, "200 levels", "");
@@ -283,7 +283,7 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whether two trees are the same but for where their nodes stand.
+/// The tree without the positions of its nodes.
 fn shape(expression: &Expression) -> String {
     let debug = format!("{:?}", (&expression.root, &expression.properties));
     let places = regex::Regex::new(r"(name_at|op_at|at): \d+\.\.\d+").expect("a pattern");

@@ -28,7 +28,7 @@ pub(super) struct PatternFault {
     pub(super) hint: Option<&'static str>,
 }
 
-/// Compiles what stands between the slashes, with the flags behind them.
+/// Compiles the text between the slashes, with the flags after them.
 ///
 /// # Errors
 /// The pattern is malformed, uses look-around or a back reference, or takes too much memory.
@@ -45,7 +45,7 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
             ));
         }
         if flags[..at].contains(flag) {
-            return Err(fault(place, format!("the flag `{flag}` stands there twice"), None));
+            return Err(fault(place, format!("the flag `{flag}` is repeated"), None));
         }
     }
     if source.is_empty() {

@@ -1,4 +1,4 @@
-//! What patterns find, and why some cannot be used.
+//! Matches of patterns, and errors of unusable ones.
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn escapes_and_braces() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_with_its_place() {
+fn unusable_patterns_are_reported_with_their_place() {
     refused("(?=a)", "", 0, "lookahead");
     refused("ab(?!c)", "", 2, "lookahead");
     refused("a(?<=b)", "", 1, "lookbehind");

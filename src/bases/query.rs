@@ -13,7 +13,6 @@ pub enum Filter {
     And(Vec<Filter>),
     /// Any of them; true where there are none.
     Or(Vec<Filter>),
-    /// None of them.
     Not(Vec<Filter>),
 }
 
@@ -38,6 +37,19 @@ pub enum ColumnKey {
     Note(Text),
     /// `formula.total`.
     Formula(Text),
+}
+
+impl ColumnKey {
+    /// Parses `file.x`, `formula.x`, `note.x` or `x`.
+    pub fn parse(name: &str) -> Self {
+        if let Some(field) = name.strip_prefix("file.") {
+            Self::File(field.into())
+        } else if let Some(formula) = name.strip_prefix("formula.") {
+            Self::Formula(formula.into())
+        } else {
+            Self::Note(name.strip_prefix("note.").unwrap_or(name).into())
+        }
+    }
 }
 
 /// A column and its heading.

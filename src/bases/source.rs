@@ -17,16 +17,14 @@ pub enum Hint {
     HasTag(Text),
     /// The file has exactly this extension.
     Extension(Text),
-    /// All of these hold.
     All(Vec<Hint>),
-    /// One of these holds.
     Any(Vec<Hint>),
 }
 
 /// The data that expressions read: the files that a caller may see, and no others.
 ///
 /// A source is a snapshot of the vault: its answers never change. Files are the notes and attachments of the
-/// catalogue, without folders.
+/// catalogue, without folders. The default methods are those of a source whose files have no content.
 pub trait Source {
     /// Every file, in no order.
     fn files(&self) -> Box<dyn Iterator<Item = FileId> + '_>;
@@ -37,53 +35,83 @@ pub trait Source {
         None
     }
     /// Whether the caller cancelled the query. Nothing is evaluated from then on, and the result is invalid.
-    fn is_withdrawn(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         false
     }
     /// The path from the vault's root, with its extension, `/` between folders.
     fn path(&self, file: FileId) -> Text;
     /// Bytes.
-    fn size(&self, file: FileId) -> u64;
+    fn size(&self, _file: FileId) -> u64 {
+        0
+    }
     /// Creation time in milliseconds since 1970; the modification time where the system does not store one.
-    fn created(&self, file: FileId) -> i64;
+    fn created(&self, _file: FileId) -> i64 {
+        0
+    }
     /// Modification time in milliseconds since 1970.
-    fn modified(&self, file: FileId) -> i64;
+    fn modified(&self, _file: FileId) -> i64 {
+        0
+    }
 
     /// The column of the property `name`: exact, else ignoring case. `None` if no note has it.
-    fn column(&self, name: &str) -> Option<Column>;
+    fn column(&self, _name: &str) -> Option<Column> {
+        None
+    }
     /// The value of a property; null where the note does not have it. Attachments have no properties. A text that
     /// is one wikilink is a link, also in lists; a text is a date as [`typed`](super::typed) decides.
-    fn property(&self, file: FileId, column: Column) -> Value;
+    fn property(&self, _file: FileId, _column: Column) -> Value {
+        Value::Null
+    }
     /// All properties of a note in their order; none for other files.
-    fn properties(&self, file: FileId) -> Arc<Object>;
+    fn properties(&self, _file: FileId) -> Arc<Object> {
+        Arc::default()
+    }
     /// The number of notes with each property, most frequent first; the checker suggests names from it.
-    fn property_counts(&self) -> Vec<(Text, usize)>;
+    fn property_counts(&self) -> Vec<(Text, usize)> {
+        Vec::new()
+    }
 
     /// Tags of text and frontmatter, without `#`, as first written, each once, in their order.
-    fn tags(&self, file: FileId) -> Vec<Text>;
+    fn tags(&self, _file: FileId) -> Vec<Text> {
+        Vec::new()
+    }
     /// The tags of all files.
     fn tag_names(&self) -> BTreeSet<Text> {
         self.files().flat_map(|file| self.tags(file)).collect()
     }
     /// Whether the file has the tag, or one nested below it. `tag` may begin with `#`; case does not count.
-    fn has_tag(&self, file: FileId, tag: &str) -> bool;
+    fn has_tag(&self, _file: FileId, _tag: &str) -> bool {
+        false
+    }
     /// Links of frontmatter and body in their order, including embeds, without web addresses.
-    fn links(&self, file: FileId) -> Vec<Arc<Link>>;
+    fn links(&self, _file: FileId) -> Vec<Arc<Link>> {
+        Vec::new()
+    }
     /// The embeds among them.
-    fn embeds(&self, file: FileId) -> Vec<Arc<Link>>;
+    fn embeds(&self, _file: FileId) -> Vec<Arc<Link>> {
+        Vec::new()
+    }
     /// Each file that links to this one, once, by path.
-    fn backlinks(&self, file: FileId) -> Vec<FileId>;
+    fn backlinks(&self, _file: FileId) -> Vec<FileId> {
+        Vec::new()
+    }
     /// Whether a file links to another, embeds included.
     fn links_to(&self, file: FileId, to: FileId) -> bool {
         let leads = |link: &Arc<Link>| self.resolve(link.path(), link.from) == Some(to);
         self.links(file).iter().any(|link| !link.is_external && leads(link))
     }
     /// Resolves a linkpath from a file by Obsidian's rules, ignoring heading and block.
-    fn resolve(&self, linkpath: &str, from: Option<FileId>) -> Option<FileId>;
+    fn resolve(&self, _linkpath: &str, _from: Option<FileId>) -> Option<FileId> {
+        None
+    }
     /// The file at this very path.
-    fn at(&self, path: &str) -> Option<FileId>;
+    fn at(&self, _path: &str) -> Option<FileId> {
+        None
+    }
 
     /// The text of a note after its frontmatter, for the extensions `file.text`, `file.words` and
     /// `file.headings`. `None` if it cannot be read as text.
-    fn text(&self, file: FileId) -> Option<Text>;
+    fn text(&self, _file: FileId) -> Option<Text> {
+        None
+    }
 }

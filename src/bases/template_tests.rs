@@ -72,7 +72,7 @@ fn expressions_are_filled_in() {
 }
 
 #[test]
-fn nothing_to_insert_is_told_with_its_expression() {
+fn an_empty_value_is_reported_with_its_expression() {
     for (source, expected) in [
         ("a {{missing}}", "`missing` gives null"),
         ("{{ people }}", "`people` gives a list"),

@@ -7,7 +7,6 @@ use unicode_normalization::char::is_combining_mark;
 use super::ast::Span;
 use super::diagnostic::{Diagnostic, Kind};
 
-/// One token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token<'s> {
     Number(f64),
@@ -96,7 +95,6 @@ impl<'s> Lexer<'s> {
         Diagnostic::error(Kind::InvalidExpression, self.source, at, message)
     }
 
-    /// Whatever goes on from here.
     fn take(&mut self, goes_on: impl Fn(char) -> bool) -> &'s str {
         let rest = &self.source[self.at..];
         let length = rest.find(|c| !goes_on(c)).unwrap_or(rest.len());

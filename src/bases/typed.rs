@@ -88,8 +88,8 @@ impl Typed {
         wikilink(text).unwrap_or_else(|| Self::Text(text.into()))
     }
 
-    /// The value as it stands in the note `from`. `instant` says when a local time, in milliseconds as though it were
-    /// UTC, was: milliseconds since 1970.
+    /// The value in the note `from`. `instant` converts a local time, in milliseconds as though it were UTC, to
+    /// milliseconds since 1970.
     pub fn value(&self, from: FileId, instant: &dyn Fn(i64) -> i64) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -147,7 +147,8 @@ fn exact_date(text: &str) -> Option<Typed> {
     local(text, text.len() > 10)
 }
 
-/// What else is a date where the property is assigned one: a blank for the `T`, parts of seconds, an offset.
+/// Further forms of a date where the property's assigned type is a date: a blank for the `T`, fractions of seconds, an
+/// offset.
 fn any_date(text: &str) -> Option<Typed> {
     let text = text.trim();
     if let Ok(moment) = DateTime::parse_from_rfc3339(text) {

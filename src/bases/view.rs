@@ -36,7 +36,6 @@ pub struct Group {
     pub total: usize,
     /// The query's summaries over all rows of the group; none if the query does not group.
     pub summaries: Vec<Value>,
-    /// Its rows on the page.
     pub rows: Vec<Row>,
 }
 
@@ -243,7 +242,6 @@ impl Failed {
     }
 }
 
-/// The reader of one column.
 enum Reader {
     /// A property, with its column if any note has it.
     Property(Option<Column>),

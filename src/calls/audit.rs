@@ -237,7 +237,7 @@ pub(super) fn judged<'a>(row: &mut AuditRow, asked: impl Iterator<Item = &'a str
     if let Some(refusal) = &seen.refusal {
         row.decision = "refused".to_owned();
         row.layer = Some(refusal.layer.to_owned());
-        // Text that does not fit a schema may come from a note.
+        // A value that does not fit a schema may come from a note.
         let told = refusal.layer != "input";
         row.reason = told.then(|| cut(&refusal.reason));
     }

@@ -23,14 +23,14 @@ pub struct Request {
     pub confirmed: bool,
     /// The identity of the changes that a person was shown and approved (an `approval_needed` error
     /// carries it). With `confirmed`, exactly these changes are made, or the person is asked again.
-    /// `None` if the person approved in advance whatever the call does.
+    /// `None` if the person approved any change of the call in advance.
     pub agreed: Option<String>,
     /// Whether the call only reports what it would do.
     pub dry_run: bool,
     /// Characters of text that the caller accepts. A longer answer is cut, so tools that can answer
     /// in pages stop before. `None`: no limit beyond the tool's own.
     pub room: Option<usize>,
-    /// Of rules that run by themselves: which enabled ones they are.
+    /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
 }
 
@@ -47,7 +47,6 @@ impl fmt::Debug for Request {
 /// A change as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
-    /// What is done.
     pub action: Action,
     /// The path; for a move the new one.
     pub path: String,
@@ -61,8 +60,8 @@ pub struct ShownChange {
     pub added: usize,
     /// Lines removed by the whole diff.
     pub removed: usize,
-    /// The text before and after; `None` if the change has no text, or the texts exceed what is
-    /// held in memory for a question.
+    /// The text before and after; `None` if the change has no text, or the texts exceed the memory
+    /// limit for a question.
     pub content: Option<Arc<Content>>,
 }
 
@@ -134,7 +133,7 @@ pub enum Decision {
     Withdrawn,
 }
 
-/// Who answered.
+/// The client and person that answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answerer {
     /// The name of the program that answered.

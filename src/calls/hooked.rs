@@ -1,4 +1,4 @@
-//! What hooks are told of a call, and the effect of their answers.
+//! The data that hooks receive about a call, and the effect of their answers.
 
 use serde_json::{Value, json};
 
@@ -26,9 +26,8 @@ const MAX_CHANGES: usize = 1_000;
 /// A workflow step as described to hooks.
 #[derive(Debug, Clone, Copy)]
 pub struct StepShown<'a> {
-    /// Who started the workflow.
+    /// The caller that started the workflow.
     pub caller: &'a Caller,
-    /// The id of the run.
     pub run: i64,
     pub workflow: &'a str,
     pub step: &'a str,

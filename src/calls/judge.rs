@@ -25,6 +25,10 @@ const MAX_DIFFS: usize = 256 << 10;
 /// Bytes of text held in memory, so that a person can see a question in full.
 const MAX_HELD: usize = 16 << 20;
 
+/// What a caller is told of a proposal.
+const PROPOSED: &str = "the mode is `plan`, so this is a proposal: the person sees it, and can apply all proposals of the \
+    turn together. Do not repeat it; later proposals see the vault as it is now. At the end, sum up what you propose";
+
 /// A person's approval of exactly these changes.
 #[derive(Debug, Clone)]
 pub(super) struct Agreed {
@@ -87,7 +91,7 @@ fn shown(change: &ShownChange) -> Value {
     })
 }
 
-/// What happened while a call was judged.
+/// Events during the judgement of a call.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub paths: Vec<String>,
@@ -178,12 +182,22 @@ impl Judge {
         self.agreed.is_some() || (self.request.confirmed && self.request.caller.scope.is_person())
     }
 
+    /// Whether the mode made a dry run of the call, which a person can apply.
+    fn is_proposal(&self) -> bool {
+        self.mode == Mode::Plan && !self.request.caller.scope.is_person()
+    }
+
     /// The final result of the call.
     pub fn end(&self, result: Result<Answer<Facts>, ToolError>) -> Judged {
         let mut seen = std::mem::take(&mut *self.seen());
         let question = seen.question.take();
         let result = match seen.preview.take() {
-            Some(preview) => Ok(dry_run_answer(&preview)),
+            Some(preview) => {
+                // The identity is of all changes, those too that a limited program may not see.
+                let request = &self.request;
+                let shows = request.caller.scope.is_person() || request.conversation.is_some();
+                Ok(dry_run_answer(&preview, self.is_proposal(), shows))
+            }
             None => result,
         };
         Judged { result, seen, question }
@@ -308,7 +322,7 @@ impl Gate for Judge {
             let text = text.to_owned();
             reasons.push(Reason { layer: layers::APPROVAL, text, lasting: false, personal: false });
         }
-        // Hooks come first: a person is not asked for what their own rule refuses.
+        // Hooks run first: a person is not asked about a change that their own hook refuses.
         if self.agreed.is_none() {
             let shown = || self.asked(proposal, &reasons);
             let asked = self.calls.ask_before_change(&self.request, &effects, shown, &self.cancel);
@@ -392,8 +406,11 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
 }
 
 /// The answer to a dry run.
-fn dry_run_answer(preview: &Asked) -> Answer<Facts> {
+fn dry_run_answer(preview: &Asked, is_proposal: bool, shows_identity: bool) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
+    if is_proposal {
+        lines.push(PROPOSED.to_owned());
+    }
     lines.extend(preview.outline.clone());
     for change in preview.changes.iter() {
         match (&change.from, change.diff.trim_end()) {
@@ -414,11 +431,17 @@ fn dry_run_answer(preview: &Asked) -> Answer<Facts> {
         lines.push(format!("a person would be asked, since {}", preview.reasons.join("; ")));
     }
     let changes: Vec<Value> = preview.changes.iter().map(shown).collect();
-    let facts = json!({
+    let mut facts = json!({
         "dryRun": true,
         "title": preview.title,
         "changes": changes,
         "reasons": preview.reasons,
     });
+    if is_proposal {
+        facts["proposed"] = json!(true);
+    }
+    if shows_identity {
+        facts["identity"] = json!(preview.identity);
+    }
     Answer::new(lines.join("\n"), Facts::from(facts))
 }

@@ -347,6 +347,8 @@ impl Calls {
                 Err(refusal) => return Judged::refused(refusal),
             }
         }
+        let proposes = admitted.call(tool, request).only_proposes();
+        request.dry_run |= proposes;
         let request = &*request;
         let (call, view) = (admitted.call(tool, request), admitted.view.clone());
         let judge = Arc::new(Judge::new(self, &call, request, agreed, cancel));
@@ -421,8 +423,8 @@ impl Calls {
         }
     }
 
-    /// What a person agreed to for the rules that call by themselves; none where one of them is not enabled, is to ask,
-    /// or that cannot be read.
+    /// The person's approval of the rules that make the call; `None` if one of them is not enabled, has to ask, or
+    /// cannot be read.
     fn agreed_for_rules(&self, request: &Request) -> Option<Agreement> {
         if request.caller.scope != Scope::Rule || request.rules.is_empty() {
             return None;
@@ -452,7 +454,7 @@ impl Calls {
         Some(agreement)
     }
 
-    /// What tools work on for callers of this kind, by the settings of now. Without a gate: only to look.
+    /// The context of tools for callers of this kind under the current settings. Without a gate: only for reading.
     pub fn seen_by(&self, scope: Scope) -> Context {
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
@@ -466,12 +468,12 @@ impl Calls {
         free || scope.is_person() || !self.0.policy.is_on("paths")
     }
 
-    /// What a caller of this kind may see of the vault under the current settings.
+    /// The part of the vault that a caller of this kind may see under the current settings.
     pub fn view(&self, scope: Scope) -> View {
         self.places(&self.0.policy.settings(), scope).0.unwrap_or_default()
     }
 
-    /// What the caller may see and what it may change; `None` is everything.
+    /// The folders that the caller may see and may change; `None` is everything.
     fn places(&self, settings: &Settings, scope: Scope) -> (Option<View>, Option<Vec<VaultPath>>) {
         if self.sees_all(settings, scope) {
             return (None, None);

@@ -45,7 +45,7 @@ impl Question {
         &self.calls
     }
 
-    /// What the call would do: "edit `Projects/Garden.md`".
+    /// The call's description: "edit `Projects/Garden.md`".
     pub fn title(&self) -> &str {
         &self.asked.title
     }
@@ -116,7 +116,7 @@ impl Question {
         patience(&self.calls)
     }
 
-    /// What remains of the question if the call ends before a person answers.
+    /// The data that remains if the call ends before a person answers.
     pub fn left(&self) -> Left {
         let (calls, tool) = (self.calls.clone(), self.request.tool.clone());
         Left { calls, tool, folder: self.asked.folder.clone(), row: self.row.clone() }
@@ -190,7 +190,6 @@ impl Question {
 /// The reason in the audit of a question that nobody answered.
 const NOBODY: &str = "nobody answered";
 
-/// The error of a refused call.
 fn refused(by: &Answerer) -> (ErrorCode, String, String) {
     let who = match by.is_client {
         true => format!("`{}`", by.program),
@@ -236,7 +235,7 @@ impl Calls {
     fn agree(&self, tool: &str, folder: Option<&VaultPath>, by: &Answerer) {
         let Some(folder) = folder else { return };
         if let Err(error) = self.0.agreements.add(tool, folder, &by.program) {
-            tracing::warn!(%error, "an agreement for good was not kept; it holds this once");
+            tracing::warn!(%error, "a permanent approval could not be stored; it counts once");
         }
     }
 }

@@ -76,9 +76,9 @@ pub trait Tools: Send + Sync + 'static {
     /// way: the call then had no effect, and the caller has to use [`Self::call`].
     fn call_nonblocking(&self, request: &Request) -> Option<Answered>;
 
-    /// The folder of templates, relative to the vault's root, if there is one. May block.
-    fn templates(&self) -> Option<String> {
-        None
+    /// The folders whose notes are prompts, relative to the vault's root. May block.
+    fn prompt_folders(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -105,8 +105,10 @@ impl Tools for Calls {
         Calls::call_nonblocking(self, request)
     }
 
-    fn templates(&self) -> Option<String> {
-        tools::template_folder(self.context()).map(|folder| folder.to_string())
+    fn prompt_folders(&self) -> Vec<String> {
+        let own = self.0.tool_settings.load().prompts_folder.clone();
+        let folders = tools::prompt_folders(self.context(), own.trim());
+        folders.iter().map(ToString::to_string).collect()
     }
 }
 
@@ -143,7 +145,7 @@ pub enum Progress {
 }
 
 impl Stopped {
-    /// What to do about it.
+    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

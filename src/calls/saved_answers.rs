@@ -68,7 +68,7 @@ mod tests {
     use crate::policy::{Caller, Scope};
 
     #[test]
-    fn only_the_very_same_call_of_the_same_asker_is_the_same() {
+    fn only_an_identical_call_of_the_same_caller_matches() {
         let request = Request {
             tool: "delete".to_owned(),
             arguments: json!({"path": "Old", "permanent": false}),

@@ -77,7 +77,7 @@ mod tests {
         throttle.took(after(1), Duration::from_millis(20));
         assert!(!throttle.may_be(after(1)) && !throttle.may_be(after(2_000)));
         assert!(throttle.may_be(after(2_001)));
-        // The longest rest counts, whichever came last.
+        // The longest pause counts, in any order.
         throttle.took(after(3_000), Duration::from_secs(1_000));
         throttle.took(after(3_000), Duration::from_millis(6));
         assert!(!throttle.may_be(after(602_999)));

@@ -52,7 +52,6 @@ struct Relay<'a> {
     daemon: Option<Client>,
     /// The params of the client's `initialize`.
     introduction: Option<Value>,
-    /// The unanswered requests.
     in_flight: HashMap<RequestId, Asked>,
     /// The conversations that the client has begun or opened.
     open: BTreeSet<String>,

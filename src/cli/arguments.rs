@@ -30,6 +30,7 @@ use super::output::{Color, Output};
 use super::pair::PairArguments;
 use super::plugin::PluginArguments;
 use super::policy::{ApprovalsArguments, AuditArguments, ModeArguments};
+use super::prompts::PromptsArguments;
 use super::query::QueryArguments;
 use super::serve::ServeArguments;
 use super::service::{ServiceAction, ServiceArguments};
@@ -138,17 +139,19 @@ pub enum Command {
     Restore(RestoreArguments),
     /// Check or clean up the record of changes
     Journal(JournalArguments),
-    /// Show or set the approval mode: ask, auto or read-only
+    /// Show or set the approval mode: ask, auto, plan or read-only
     Mode(ModeArguments),
     /// Answer questions; list or revoke "always allow" answers
     Approvals(ApprovalsArguments),
-    /// List tool calls, with what was allowed and refused
+    /// List tool calls with their decisions
     Audit(AuditArguments),
     /// List, search, export and delete conversations
     Conversations(ConversationsArguments),
+    /// List your own prompts, and add examples
+    Prompts(PromptsArguments),
     /// Voice messages: list, retry or discard
     Inbox(InboxArguments),
-    /// Show tokens used and what they cost
+    /// Show used tokens and their cost
     Usage(UsageArguments),
     /// List a note's links and backlinks, or check all links
     Links(LinksArguments),
@@ -455,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_hold_everywhere_may_stand_anywhere() {
+    fn global_flags_may_be_anywhere() {
         let read = |line: &str| {
             let arguments: Vec<OsString> = line.split(' ').map(Into::into).collect();
             Cli::read(&arguments).unwrap().global

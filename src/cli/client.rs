@@ -50,11 +50,7 @@ pub enum ClientError {
     NobodyThere { port: u16 },
     /// The daemon refused the connection.
     #[error("the daemon on port {port} refused the connection ({status})")]
-    Refused {
-        port: u16,
-        /// The HTTP status.
-        status: u16,
-    },
+    Refused { port: u16, status: u16 },
     /// The listener does not know the token; nothing was sent to it.
     #[error("what answers on port {port} is not the daemon of this vault")]
     NotTheDaemon { port: u16 },
@@ -378,7 +374,6 @@ impl<'a> Challenge<'a> {
         Ok(Self { port, token, nonce: Token::generate().map_err(broken)?.reveal() })
     }
 
-    /// The request path.
     pub(super) fn path(&self) -> String {
         format!("/v1/challenge/{}/{}", self.token.name(), self.nonce)
     }
@@ -453,9 +448,6 @@ pub(super) fn broken(error: impl std::fmt::Display) -> ClientError {
 }
 
 /// A small async runtime for one exchange with the daemon.
-///
-/// # Errors
-/// The system's error.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

@@ -32,13 +32,13 @@ const VARIABLE: &str = "STEWARD_COMPLETE";
 /// Whether bash asks; bash adds the slash after a folder by itself.
 static IS_BASH: AtomicBool = AtomicBool::new(false);
 
-/// What zsh reads from its folder of functions is this script at the first line that is completed, and the
-/// function that the script defines from the second on: the first is completed by this.
+/// zsh reads a file from its folder of functions: at the first completed line it is this script, from then on the
+/// function that the script defines. The script completes the first line itself.
 const FIRST_IN_ZSH: &str = "\nif [[ $funcstack[1] == _steward ]]; then\n    \
                             _clap_dynamic_completer_steward \"$@\"\nfi\n";
 
-/// A note is offered by its name and its path replaces what was typed, which zsh leaves out unless told (`-U`);
-/// it then inserts what all have in common, so where that is nothing the first one is inserted.
+/// A note is offered by its name while its path replaces the typed text, which zsh refuses without `-U`. zsh then
+/// inserts the common beginning of all offers; if there is none, it inserts the first offer.
 const NAMES_IN_ZSH: &str = "        [[ ${(L)other[1]} == ${(LQ)words[CURRENT]}* ]] || \
                             compstate[insert]=menu\n";
 
@@ -56,9 +56,6 @@ pub struct CompletionsArguments {
 }
 
 /// Prints the script that has a shell ask this program.
-///
-/// # Errors
-/// stdout cannot be written.
 pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     let name = arguments.shell.to_string();
@@ -138,7 +135,7 @@ pub fn changes() -> ArgValueCandidates {
     })
 }
 
-/// What lies in the trash, by the paths it had, or by its name where that is not known.
+/// The files in the trash, by their former path, or by their name if the path is unknown.
 pub fn trashed() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let found = asked(ListTrash::NAME, json!({ "limit": OFFERED })).unwrap_or_default();
@@ -153,8 +150,7 @@ pub fn trashed() -> ArgValueCandidates {
 }
 
 fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
-    // As the shell has it: with what keeps blanks together, a quotation mark that is not closed yet or
-    // one backslash each.
+    // In the shell's quoting of blanks: an open quotation mark, or a backslash before each.
     let given = typed.to_str()?;
     let typed = given.strip_prefix(['\'', '"']).unwrap_or(given).replace('\\', "");
     let session = session()?;
@@ -190,7 +186,7 @@ fn asked(tool: &str, arguments: Value) -> Option<Value> {
     Some(answer.data)
 }
 
-/// The settings and the vault that the line so far names; nothing is said of what is wrong with them.
+/// The settings and the vault of the line so far; errors in them are ignored.
 fn session() -> Option<Session> {
     let line: Vec<OsString> = std::env::args_os().skip_while(|one| one != "--").collect();
     let flag = |name: &str| -> Option<PathBuf> {

@@ -31,7 +31,7 @@ pub enum ConfigAction {
     Path,
     /// Check the settings file and the environment
     Check,
-    /// List every setting: its value and where that comes from (with --json: all about it)
+    /// List every setting with its value and source (with --json: all about it)
     List,
     /// Print the value of one setting
     Get {

@@ -377,8 +377,10 @@ fn delete(
     };
     let found = ask(true)?;
     let question = || match (id, &found.title) {
-        (Some(id), Some(title)) => format!("delete conversation {id} “{title}” for good?"),
-        (Some(id), None) => format!("delete conversation {id}, which has no title yet, for good?"),
+        (Some(id), Some(title)) => format!("delete conversation {id} “{title}” permanently?"),
+        (Some(id), None) => {
+            format!("delete conversation {id}, which has no title yet, permanently?")
+        }
         (None, _) => format!("delete {} for good?", conversations(found.conversations)),
     };
     if found.conversations == 0 || !agreed(yes, &question)? {
@@ -391,9 +393,6 @@ fn delete(
 }
 
 /// Prints the usage of models per day.
-///
-/// # Errors
-/// The error of the daemon or the store.
 pub fn usage(
     session: &Session,
     arguments: &UsageArguments,

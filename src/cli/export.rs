@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_in_the_vault_is_told_from_what_does_not() {
+    fn paths_inside_the_vault_are_recognised() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap().join("vault");
         std::fs::create_dir_all(root.join("Talks")).unwrap();

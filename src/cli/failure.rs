@@ -32,7 +32,6 @@ pub const NO_MODEL: &str = "no_model";
 /// The failure of a command, for people and programs.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// The exit code.
     pub exit: u8,
     /// A stable identifier.
     pub code: String,

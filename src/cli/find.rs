@@ -53,9 +53,6 @@ pub struct FindArguments {
 }
 
 /// Prints the notes.
-///
-/// # Errors
-/// The tool's error; stdout cannot be written.
 pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<ExitCode, Failure> {
     if !find.sources.is_empty() {
         let query = find.words.join(" ");

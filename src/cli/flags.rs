@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn help_says_what_is_required_and_usual() {
+    fn help_shows_requirements_and_defaults() {
         let parameters = parameters(&schema());
         let help = |name: &str| {
             let found = parameters.iter().find(|parameter| parameter.name == name);

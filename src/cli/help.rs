@@ -20,7 +20,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Changes", &["log", "undo", "restore", "trash", "journal"]),
-    ("Language models", &["setup", "chat", "models", "key", "usage", "conversations", "inbox"]),
+    (
+        "Language models",
+        &["setup", "chat", "prompts", "models", "key", "usage", "conversations", "inbox"],
+    ),
     ("Daemon", &["serve", "status", "open", "service", "vaults", "doctor", "config"]),
     (
         "Programs and permissions",
@@ -170,6 +173,15 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("steward chat", "a conversation on the terminal"),
             ("steward chat 'what is due today?'", "one question and its answer"),
             ("git diff | steward chat 'explain this'", "with what is piped to it"),
+            ("steward chat /weekly-review", "one of your prompts"),
+        ],
+    ),
+    (
+        "prompts",
+        &[
+            ("steward prompts", "your prompts, and examples"),
+            ("steward prompts add", "shows the examples, and adds them if you agree"),
+            ("steward prompts show summarize", "the text of one"),
         ],
     ),
     (
@@ -379,7 +391,7 @@ mod tests {
     use crate::cli::arguments;
 
     #[test]
-    fn every_command_stands_in_one_group() {
+    fn every_command_is_in_one_group() {
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         let mut all = arguments::names();
         all.push("help".to_owned());

@@ -60,7 +60,7 @@ pub struct UndoArguments {
 /// The arguments of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
-    /// What to restore: its name in the trash, or the path it had
+    /// The file or folder: its name in the trash, or its former path
     #[arg(add = completions::trashed())]
     pub item: String,
     /// Where to put it [default: where it was]
@@ -134,9 +134,6 @@ pub fn restore(
 }
 
 /// Calls a tool and prints its answer.
-///
-/// # Errors
-/// The tool's error, or the reason why it could not be reached.
 pub(super) fn answer(
     session: &Session,
     tool: &str,
@@ -150,9 +147,6 @@ pub(super) fn answer(
 }
 
 /// Prints a tool's answer, adapted to the command line.
-///
-/// # Errors
-/// stdout cannot be written.
 pub(super) fn shown(answer: &Answer<Value>, output: &Output) -> Result<(), Failure> {
     let text = paint::differences(output, &words::answer(&answer.text));
     Ok(output.answer(&answer.data, text)?)

@@ -39,14 +39,14 @@ pub struct InboxArguments {
 pub enum InboxAction {
     /// List those that wait, are worked on or were set aside
     List {
-        /// Those that are done as well
+        /// Include finished messages
         #[arg(long)]
         all: bool,
         /// Messages shown at most, the last ones
         #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
         limit: u32,
     },
-    /// Show a message and what became of it
+    /// Show a message and its result
     Show {
         /// Its number
         id: u64,

@@ -37,7 +37,7 @@ pub struct TrashArguments {
 /// Actions on the trash.
 #[derive(Debug, Subcommand)]
 pub enum TrashAction {
-    /// List what is in the trash, newest first
+    /// List the trash, newest first
     List {
         /// Items shown at most
         #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
@@ -50,9 +50,9 @@ pub enum TrashAction {
     Restore(RestoreArguments),
     /// Delete items from the trash for good: those named, or the old ones
     Empty {
-        /// What to remove, as `trash list` names it
+        /// The entries to remove, as `trash list` names them
         items: Vec<String>,
-        /// Without names: what was deleted more than so many days ago, 30 at least
+        /// Without names: entries deleted more than so many days ago, at least 30
         #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "items")]
         older_than: u32,
         /// Skip the confirmation

@@ -47,6 +47,7 @@ mod plugin;
 mod policy;
 mod posting;
 mod progress;
+mod prompts;
 mod query;
 mod reach;
 mod recording;
@@ -132,6 +133,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Conversations(arguments) => conversations::run(&session()?, arguments, output),
         Command::Inbox(arguments) => inbox::run(&session()?, arguments, output),
         Command::Usage(arguments) => conversations::usage(&session()?, arguments, output),
+        Command::Prompts(arguments) => prompts::run(&session()?, arguments, output),
         Command::Names(arguments) => names::run(&session()?, arguments, output),
         Command::Links(arguments) => links::run(&session()?, arguments, output),
         Command::Status(arguments) => status::run(&session()?, arguments, output),

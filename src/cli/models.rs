@@ -36,7 +36,6 @@ struct Link {
     name: String,
     window: Option<u64>,
     max_output: Option<u32>,
-    /// Whether it accepts images.
     images: Option<bool>,
     price: Option<Dollars>,
 }

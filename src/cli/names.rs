@@ -70,9 +70,6 @@ pub struct SuggestArguments {
 }
 
 /// Shows, checks and suggests names.
-///
-/// # Errors
-/// The tool's error.
 pub fn run(
     session: &Session,
     arguments: &NamesArguments,
@@ -167,7 +164,7 @@ fn check(session: &Session, folder: Option<&str>, output: &Output) -> Result<Exi
         let conflicts: HashMap<VaultPath, VaultPath> =
             context.vault.conflicts().into_iter().collect();
         let files = names_check::read(&moment, &times, &conflicts);
-        if moment.is_withdrawn() {
+        if moment.is_cancelled() {
             return Err(withdrawn());
         }
         let count = files.iter().filter(|file| file.path.is_within(&within)).count();

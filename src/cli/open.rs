@@ -73,7 +73,7 @@ fn browse(url: &str) -> Result<(), String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("`{program}`: {error}"))?;
-    // Some openers run as long as the browser, so one that has not failed by then has succeeded.
+    // Some openers run as long as the browser: one that has not failed within this time has succeeded.
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         match child.try_wait() {

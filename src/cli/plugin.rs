@@ -14,8 +14,8 @@ use crate::vault::plugin::{PluginError, PluginFolder, PluginStatus};
 /// The plugin's id in Obsidian and the name of its folder.
 const ID: &str = "vault-steward";
 
-/// The plugin's files. The manifest comes last: its version shows that the others are complete. Built by
-/// `npm run build` in `plugin-shim` and committed, so that building the program needs no Node.
+/// The plugin's files. The manifest is written last: its version shows that the others are complete. Built by `npm run
+/// build` in `plugin-shim` and committed, so that building the program needs no Node.
 const FILES: [(&str, &[u8]); 3] = [
     ("main.js", include_bytes!("../../plugin-shim/dist/main.js")),
     ("styles.css", include_bytes!("../../plugin-shim/dist/styles.css")),
@@ -35,7 +35,7 @@ pub struct PluginArguments {
 pub enum PluginAction {
     /// Install the plugin in the vault
     Install {
-        /// Replace whatever else is in its folder
+        /// Replace any other plugin in its folder
         #[arg(long)]
         force: bool,
     },
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_carried_is_the_plugin() {
+    fn the_embedded_files_are_the_plugin() {
         let (name, manifest) = FILES[2];
         assert_eq!(name, "manifest.json");
         let manifest: serde_json::Value = serde_json::from_slice(manifest).unwrap();

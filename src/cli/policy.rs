@@ -30,8 +30,8 @@ const FOLLOW: Duration = Duration::from_millis(500);
 /// The arguments of `mode`.
 #[derive(Debug, Args)]
 pub struct ModeArguments {
-    /// The mode to set; `settings` returns to what the settings file says [default: show it]
-    #[arg(value_parser = ["ask", "auto", "read-only", "settings"])]
+    /// The mode to set; `settings` restores the mode of the settings file [default: show it]
+    #[arg(value_parser = ["ask", "auto", "plan", "read-only", "settings"])]
     pub mode: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct ApprovalsArguments {
     pub action: ApprovalsAction,
 }
 
-/// Actions on questions, and with what was agreed to for good.
+/// Actions on questions and permanent approvals.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
     /// List the questions that wait for you, or show one with everything it would change
@@ -60,7 +60,7 @@ pub enum ApprovalsAction {
     Deny {
         /// Its number
         id: i64,
-        /// What to tell the caller, such as why not
+        /// A message to the caller, such as the reason of a refusal
         words: Vec<String>,
     },
     /// List "always allow" answers
@@ -96,9 +96,6 @@ pub struct AuditArguments {
 }
 
 /// Prints or sets the approval mode.
-///
-/// # Errors
-/// The error of the daemon or the store.
 pub fn mode(
     session: &Session,
     arguments: &ModeArguments,
@@ -214,7 +211,6 @@ fn pending(
     Ok(ExitCode::SUCCESS)
 }
 
-/// All changes of a question.
 fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, Failure> {
     let mut params = DiffParams { question: Some(id), ..DiffParams::default() };
     let mut changes = Vec::new();

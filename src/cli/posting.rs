@@ -33,7 +33,6 @@ pub struct Connection {
 
 /// The response to a posted message.
 pub struct Posted {
-    /// The HTTP status.
     pub status: u16,
     pub text: String,
     /// The connection, if it accepts another message.
@@ -136,7 +135,6 @@ impl Connection {
     }
 }
 
-/// Whether an answer is streamed.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))

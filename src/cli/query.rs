@@ -26,7 +26,7 @@ const BAR: u64 = 30;
 /// The arguments of `query`.
 #[derive(Debug, Args)]
 pub struct QueryArguments {
-    /// What holds for a note, such as 'status == "open" && due < today()'
+    /// A condition for notes, such as 'status == "open" && due < today()'
     #[arg(required_unless_present = "base")]
     pub expression: Option<String>,
     /// Run a view of this base; `Note.md#2` is the second base in a note
@@ -81,9 +81,6 @@ pub enum Format {
 }
 
 /// Prints the rows, or why a note is or is not among them.
-///
-/// # Errors
-/// The tool's error; stdout cannot be written.
 pub fn run(
     session: &Session,
     query: &QueryArguments,

@@ -44,9 +44,6 @@ impl Way {
 }
 
 /// Calls the existing tool `name`.
-///
-/// # Errors
-/// The tool's error, or the reason why it could not be reached.
 pub fn call(
     session: &Session,
     root: &Path,
@@ -61,8 +58,8 @@ pub fn call(
                 if !consent::ask(&failure)? {
                     return Err(Failure::other("denied", "nothing was done", ""));
                 }
-                // Applies exactly what was shown; if the changes differ by then, the person is
-                // asked again.
+                // Applies exactly the changes shown; if they differ by now, the person is asked
+                // again.
                 way.confirmed = true;
                 agreed = failure.identity();
             }

@@ -14,7 +14,7 @@ use crate::config::running::Running;
 use crate::config::vaults::{self, Choice};
 use crate::config::{Config, ConfigError, Environment};
 
-/// What a command can do while the settings file has errors.
+/// The abilities of a command while the settings file has errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongSettings {
     /// Nothing.
@@ -28,7 +28,6 @@ pub enum WrongSettings {
 /// The context that every command needs.
 #[derive(Debug)]
 pub struct Session {
-    /// The environment of the process.
     pub environment: Environment,
     /// The steward's own folders.
     pub folders: Folders,

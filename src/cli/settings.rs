@@ -22,7 +22,7 @@ use crate::protocol::settings::{
 use crate::server::token::Token;
 use crate::vault::View;
 
-/// Where the settings come from.
+/// The source of the settings.
 #[derive(Debug)]
 pub struct Place {
     environment: Environment,

@@ -77,7 +77,7 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
     if let Some((provider, address, offered)) =
         client::runtime()?.block_on(found(session, settings))
     {
-        // It is asked where the settings say, by a daemon that may have been told nothing else.
+        // Requests go to the address in the settings; a running daemon may have older ones.
         let known = setup::provider(settings, provider).map_err(KeyError::from)?;
         if known.address.as_str() != address {
             let file = session.settings.file.display();
@@ -194,6 +194,9 @@ async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<St
 
 /// Lets a person choose by number; an empty line takes the first.
 fn pick<'a>(question: &str, from: &[&'a str]) -> Result<&'a str, Failure> {
+    if let [only] = from {
+        return Ok(only);
+    }
     let mut terminal = io::stderr().lock();
     for (at, one) in from.iter().enumerate() {
         writeln!(terminal, "  {}  {one}", at + 1)?;

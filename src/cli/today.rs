@@ -27,9 +27,6 @@ struct Task {
 }
 
 /// Prints the open tasks due today or earlier, the oldest first.
-///
-/// # Errors
-/// The tool's error.
 pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let today = chrono::Local::now().date_naive();
     let pattern = format!("{}{})", TASK, up_to(today));

@@ -9,9 +9,6 @@ use super::output::Output;
 use crate::tools::Registry;
 
 /// Prints the tools, or with `--json` their MCP definitions.
-///
-/// # Errors
-/// stdout cannot be written.
 pub fn run(output: &Output) -> Result<ExitCode, Failure> {
     let tools = Registry::built_in();
     if output.json() {

@@ -15,7 +15,7 @@ use super::output::Output;
 use super::paint;
 use super::reach::Way;
 use super::session::Session;
-use super::whole::Whole;
+use super::whole::{BINARY, Whole};
 use super::words;
 use crate::tools::{
     Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
@@ -27,7 +27,7 @@ const MAX_STDIN: u64 = 4 << 20;
 /// The arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
-    /// What to find: this exact phrase
+    /// The phrase to find, exactly
     #[arg(required = true)]
     pub words: Vec<String>,
     /// Take the words as a regular expression
@@ -164,7 +164,7 @@ pub struct DailyArguments {
 /// The arguments of `tags`.
 #[derive(Debug, Args)]
 pub struct TagsArguments {
-    /// Only of this note, or of those in this folder
+    /// Only of this note, or of notes in this folder
     #[arg(add = completions::notes())]
     pub place: Option<String>,
     /// The first tag shown, to continue a list that was cut
@@ -173,9 +173,6 @@ pub struct TagsArguments {
 }
 
 /// Prints the lines that match.
-///
-/// # Errors
-/// The tool's error.
 pub fn search(
     session: &Session,
     search: &SearchArguments,
@@ -222,8 +219,14 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
         arguments["start_line"] = json!(first);
         arguments["end_line"] = json!(last);
     } else if !output.json() {
-        output.paged().text(&Whole::read(session, &read.name, output)?.text)?;
-        return Ok(ExitCode::SUCCESS);
+        match Whole::read(session, &read.name, output) {
+            // The tool says what else it is, or gives its text.
+            Err(failure) if failure.code == BINARY => {}
+            whole => {
+                output.paged().text(&whole?.text)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
     }
     answer(session, ReadFile::NAME, arguments, Way::default(), output)
 }
@@ -239,9 +242,6 @@ fn range(lines: &str) -> Option<(i64, i64)> {
 }
 
 /// Lists a folder, or the entries that match a pattern.
-///
-/// # Errors
-/// The tool's error.
 pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<ExitCode, Failure> {
     if let Some(at) = &list.at {
         return as_of::show(session, list.place.as_deref(), at, output);
@@ -303,9 +303,6 @@ fn as_note(name: &str) -> String {
 }
 
 /// Copies a file; links in the copy lead to the same targets.
-///
-/// # Errors
-/// The tool's error.
 pub fn copy(
     session: &Session,
     copied: &CopyArguments,
@@ -317,9 +314,6 @@ pub fn copy(
 }
 
 /// Moves or renames an entry, and updates the links to it.
-///
-/// # Errors
-/// The tool's error.
 pub fn move_to(
     session: &Session,
     moved: &MoveArguments,
@@ -331,9 +325,6 @@ pub fn move_to(
 }
 
 /// Moves an entry to the trash.
-///
-/// # Errors
-/// The tool's error.
 pub fn delete(
     session: &Session,
     deleted: &DeleteArguments,
@@ -344,9 +335,6 @@ pub fn delete(
 }
 
 /// Prints a daily note, or adds to it.
-///
-/// # Errors
-/// The tool's error.
 pub fn daily(
     session: &Session,
     daily: &DailyArguments,
@@ -360,9 +348,6 @@ pub fn daily(
 }
 
 /// Prints the tags, the most frequent first.
-///
-/// # Errors
-/// The tool's error.
 pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({ "first_result": tags.first_result });
     given(&mut arguments, "path", tags.place.as_ref());

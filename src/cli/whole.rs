@@ -9,6 +9,9 @@ use super::reach::Way;
 use super::session::Session;
 use crate::tools::{ReadFile, Tool as _};
 
+/// The code of a file that is no text.
+pub const BINARY: &str = "binary_file";
+
 /// A complete note.
 #[derive(Debug)]
 pub struct Whole {
@@ -24,7 +27,7 @@ impl Whole {
     /// Reads the note called `name`.
     ///
     /// # Errors
-    /// The tool's error, or the note is changing.
+    /// The tool's error, the note is changing, or the file is no text: code `binary_file`.
     pub fn read(session: &Session, name: &str, output: &Output) -> Result<Self, Failure> {
         let ask = |arguments: Value, output: &Output| {
             let answer = call(session, ReadFile::NAME, arguments, Way::default(), output);
@@ -34,6 +37,10 @@ impl Whole {
         let output = &output.quiet();
         let path = text(&page["path"]);
         let revision = text(&page["revision"]);
+        if page["image"].is_object() || page["pages"].is_object() {
+            let message = format!("`{path}` is no text");
+            return Err(Failure::other(BINARY, message, "open it in a program for such files"));
+        }
         let mut lines: Vec<String> = Vec::new();
         let same = |page: &Value| match page["revision"] == json!(revision) {
             true => Ok(()),

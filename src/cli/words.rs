@@ -83,7 +83,7 @@ const BELOW: &[(&str, &[&str], &str)] = &[
     ("plugin", &["list", "load", "unload"], "steward plugin status"),
 ];
 
-/// Other programs' commands without an equivalent, and what to say about them.
+/// Other programs' commands without an equivalent, with our advice.
 const NOT_HERE: &[(&[&str], &str)] = &[
     (&["--host", "--bind", "--listen"], "the daemon listens on this machine alone"),
     (
@@ -137,8 +137,8 @@ pub fn command_of(tool: &str) -> String {
     }
 }
 
-/// Hints that no exchange of single names makes right, and what they say to people: a revision is only in the
-/// JSON of `steward call`, a job and a plan are given without a flag.
+/// Hints that need more than single words replaced: a revision is only in the JSON of `steward call`, a job and a plan
+/// are given without a flag.
 const PHRASES: &[(&str, &str)] = &[
     (
         "use the `revision` of the last read_file, write_file or edit_file",
@@ -218,8 +218,7 @@ pub fn without_revision(text: &str) -> String {
     }
 }
 
-/// What a tool says of how to go on, in the words of the command line; all else as it is, but for the
-/// revision.
+/// A tool's text in the words of the command line: how to continue, and no revision.
 pub fn answer(text: &str) -> String {
     static UNDO: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?:undo change set (\d+) to have it back|change set (\d+) brings it back)")
@@ -299,7 +298,7 @@ mod tests {
         }
     }
 
-    /// What the words of the command line say of it is there: commands, and flags of these.
+    /// Every command and flag that the command line's texts mention exists.
     #[test]
     fn every_command_that_is_named_exists() {
         let span = Regex::new(r"`steward ([a-z][^`\n]*)`").unwrap();
@@ -349,7 +348,7 @@ mod tests {
                     command.get_arguments().any(|arg| arg.get_long() == Some(flag))
                 };
                 let is_known = flag == "help" || flag == "version" || has(command) || has(cli);
-                // Of a placeholder such as TOOL any may be meant.
+                // A placeholder such as TOOL may stand for any command.
                 if !is_known && !command.get_subcommands().any(has) {
                     return Err(format!("no `--{flag}`"));
                 }

@@ -19,11 +19,7 @@ use crate::llm::setup;
 pub enum ChangeError {
     /// There is no setting with this name.
     #[error("there is no setting `{name}`")]
-    Unknown {
-        name: String,
-        /// A suggestion.
-        near: Option<&'static str>,
-    },
+    Unknown { name: String, near: Option<&'static str> },
     /// The file would be invalid with this value.
     #[error("`{name}` cannot be {value}: {reason}")]
     Invalid {
@@ -49,7 +45,7 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { near, .. } => Some(match near {

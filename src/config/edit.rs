@@ -15,7 +15,7 @@ use super::keys::commented_key;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The current text is not valid TOML.
-    #[error("what is in the file now is not TOML: {0}")]
+    #[error("the file is not valid TOML: {0}")]
     NotToml(String),
     /// The value has no TOML form.
     #[error("a setting cannot be {0}")]
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_stands_before_the_sections_below_its_own() {
+    fn a_setting_precedes_the_subsections_of_its_section() {
         let chain = |text: &str| set(text, "models", "chain", &json!(["x/y"])).unwrap();
         let below = "# mine\n[models.providers.x]\nbase_url = \"http://localhost:1\"\n";
         let added = "[models]\nchain = [\"x/y\"]\n";

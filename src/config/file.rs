@@ -77,16 +77,11 @@ pub enum ConfigError {
     },
     /// An environment variable has an invalid value.
     #[error("the environment variable `{name}` cannot be `{value}`: {reason}")]
-    Variable {
-        name: &'static str,
-        value: String,
-        /// What is valid.
-        reason: String,
-    },
+    Variable { name: &'static str, value: String, reason: String },
 }
 
 impl ConfigError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable { .. } => Some(

@@ -73,7 +73,6 @@ pub enum KeyringError {
     /// There is no supported keyring.
     #[error("no keyring is asked on this system")]
     Unknown,
-    /// The program is not installed.
     #[error("`{program}`, by which the keyring is asked, is not installed")]
     Missing { program: &'static str },
     /// The program did not finish.
@@ -95,7 +94,7 @@ pub enum KeyringError {
 }
 
 impl KeyringError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown => {
@@ -354,7 +353,7 @@ mod tests {
         );
         let started = std::fs::read_to_string(place.path().join("started")).unwrap();
         let process = rustix::process::Pid::from_raw(started.trim().parse().unwrap()).unwrap();
-        // Ended, though whoever adopted it may not have taken note of it yet.
+        // The process has ended, even if its new parent has not waited for it yet.
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", started.trim()));
         let until = Instant::now() + Duration::from_secs(60);
         while rustix::process::test_kill_process(process).is_ok()
@@ -366,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_or_says_anything_else_is_told_without_a_key() {
+    fn a_failing_program_is_reported_without_a_key() {
         let told = |script: &str| {
             let error = keyring(System::SecretService, script).1.get("work").unwrap_err();
             let told = format!("{error} {error:?} {}", error.hint());

@@ -16,7 +16,7 @@ use crate::llm::setup;
 pub enum Takes {
     /// At the next call.
     Call,
-    /// At the next connection: a client keeps the limits it was told.
+    /// At the next connection: a client keeps the limits that it received.
     Connection,
     /// At the next start.
     Restart,
@@ -111,7 +111,7 @@ pub const KEYS: &[Key] = &[
     key("policy.call_seconds", Takes::Call, Setter::File),
     key("policy.audit_days", Takes::Call, Setter::File),
     key("policy.audit_calls", Takes::Call, Setter::File),
-    // What programs may do that do not represent a person.
+    // Permissions of programs that do not represent a person.
     key("mcp.tools", Takes::Call, Setter::File),
     key("mcp.conversations", Takes::Call, Setter::File),
     key("mcp.ask_in_client", Takes::Call, Setter::File),
@@ -125,10 +125,11 @@ pub const KEYS: &[Key] = &[
     key("conversation.titles_by_model", Takes::Call, Setter::Person),
     key("conversation.retrospection", Takes::Call, Setter::File),
     key("conversation.retrospection_prompt", Takes::Call, Setter::File),
-    // Only the person decides what every conversation is told in their name.
+    // Only the person decides on instructions to every conversation in their name.
     key("agent.instructions", Takes::Call, Setter::Person),
     key("agent.information_architecture", Takes::Call, Setter::Person),
     key("agent.instructions_note", Takes::Call, Setter::File),
+    key("agent.prompts_folder", Takes::Call, Setter::Person),
     key("agent.rounds", Takes::Call, Setter::Person),
     key("agent.calls", Takes::Call, Setter::Person),
     key("agent.tokens", Takes::Call, Setter::Person),
@@ -136,8 +137,8 @@ pub const KEYS: &[Key] = &[
     key("agent.max_output_tokens", Takes::Call, Setter::Person),
     key("agent.effort", Takes::Call, Setter::Person),
     key("agent.max_context_tokens", Takes::Call, Setter::Person),
-    // Who gets to read the notes, and where keys go. A new provider may use a port that the
-    // sandboxed daemon cannot connect to.
+    // Decides who can read the notes, and where keys are sent. A new provider may use a port that
+    // the sandboxed daemon cannot connect to.
     key("models.chain", Takes::Call, Setter::File),
     key("models.providers", Takes::Restart, Setter::File),
     key("models.retries", Takes::Call, Setter::Person),
@@ -152,7 +153,7 @@ pub const KEYS: &[Key] = &[
     // This runs a program.
     key("models.keyring", Takes::Call, Setter::File),
     key("models.facts", Takes::Call, Setter::Person),
-    // Who may speak for the person. The sandboxed daemon can connect to no other port.
+    // Decides who can speak for the person. The sandboxed daemon can connect to no other port.
     key("smarthole.enabled", Takes::Call, Setter::Person),
     key("smarthole.port", Takes::Restart, Setter::File),
     key("smarthole.name", Takes::Call, Setter::Person),

@@ -29,7 +29,6 @@ pub struct Flags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     File,
-    /// An environment variable.
     Environment(&'static str),
     /// A command-line flag.
     Flag(&'static str),
@@ -121,7 +120,7 @@ pub fn lay(
     let level = variable(environment, "STEWARD_LOG", Level::from_str)?;
     let format = variable(environment, "STEWARD_LOG_FORMAT", FromStr::from_str)?;
     let mode = variable(environment, "STEWARD_MODE", |word| {
-        Mode::parse(word).ok_or_else(|| "expected `ask`, `auto` or `read-only`".to_owned())
+        Mode::parse(word).ok_or_else(|| "expected `ask`, `auto`, `plan` or `read-only`".to_owned())
     })?;
     let vault = environment.get("STEWARD_VAULT").map(PathBuf::from);
     let mut over = |key: &str, flag: Option<&'static str>, variable: Option<&'static str>| {

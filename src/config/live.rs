@@ -24,7 +24,6 @@ pub struct Problem {
     /// Line and column, from 1, if known.
     pub place: Option<(usize, usize)>,
     pub message: String,
-    /// What to do.
     pub hint: Option<String>,
 }
 
@@ -160,7 +159,7 @@ impl Live {
         self.state().wanted.clone()
     }
 
-    /// Checks the file and applies what is new. The rooms have the new settings when this returns.
+    /// Checks the file and applies changed settings. The rooms have the new settings when this returns.
     pub fn look(&self, how: Look) -> News {
         let mut state = self.state();
         let bytes = self.bytes();
@@ -357,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn an_early_look_takes_what_is_right_and_waits_with_the_rest() {
+    fn an_early_check_applies_a_valid_file_and_waits_otherwise() {
         let place = Place::new(&[], Flags::default());
         let file = place.live.path().to_path_buf();
         std::fs::write(&file, "[server]\nmax_in_fl").unwrap();

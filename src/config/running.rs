@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::folders::{Folders, same_folder};
 use crate::config::instance;
 
-/// What a running daemon publishes about itself.
+/// Published data of a running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Running {
@@ -36,9 +36,6 @@ const ENDED: &str = "daemon.json.ended";
 impl Running {
     /// Writes the record into the vault's state folder atomically, private to this user. Reuses the
     /// file of an earlier daemon, which works even on a full disk.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn publish(&self, state: &Path) -> io::Result<Published> {
         let path = state.join(NAME);
         let beside = state.join(ENDED);

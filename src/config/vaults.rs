@@ -52,7 +52,6 @@ impl Origin {
 pub struct Choice {
     /// Its canonical folder: every alias of a path gives the same one.
     pub root: PathBuf,
-    /// How it was chosen.
     pub origin: Origin,
     /// Whether it contains `.obsidian`.
     pub is_vault: bool,
@@ -63,17 +62,14 @@ pub struct Choice {
 /// Why no vault was chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum NoVault {
-    /// The named one is not usable.
     #[error("the vault `{}` ({}) {reason}", path.display(), origin.words())]
     Named {
         /// The path as given.
         path: PathBuf,
-        /// Where it was named.
         origin: Origin,
         reason: String,
         known: Vec<KnownVault>,
     },
-    /// Several vaults have the given name.
     #[error("{} vaults are called `{name}`", known.len())]
     Ambiguous { name: String, known: Vec<KnownVault> },
     /// No vault was named or found.
@@ -186,7 +182,9 @@ fn named(
     }
     let mut notices = Vec::new();
     if root.file_name().is_some_and(|name| name == ".obsidian") {
-        return Err(refuse("is a configuration folder; name the folder it lies in".to_owned()));
+        return Err(refuse(
+            "is a configuration folder; name the folder that contains it".to_owned(),
+        ));
     }
     let is_vault = root.join(".obsidian").is_dir();
     if !is_vault {

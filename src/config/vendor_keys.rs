@@ -23,12 +23,16 @@ use crate::server::private::{self, NotPrivate};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Source {
-    /// An environment variable.
-    Environment { variable: String },
-    /// A systemd credential.
-    Credential { path: PathBuf },
+    Environment {
+        variable: String,
+    },
+    Credential {
+        path: PathBuf,
+    },
     /// The file that `steward key set` writes.
-    File { path: PathBuf },
+    File {
+        path: PathBuf,
+    },
     /// The system's keyring.
     Keyring,
 }
@@ -58,7 +62,6 @@ pub enum KeyError {
         path: PathBuf,
         source: io::Error,
     },
-    /// The keyring failed.
     #[error(transparent)]
     Keyring(#[from] KeyringError),
     /// The provider is unknown or misconfigured.
@@ -67,7 +70,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),

@@ -2,7 +2,7 @@
 //! and summaries.
 //!
 //! Floor 1; imports nothing of ours. No I/O and no clock: callers pass times in. It knows no model:
-//! whatever a model needs back is stored in an item as JSON, which this room never parses.
+//! data that a model needs back is stored in an item as JSON, which this room never parses.
 //!
 //! Invariants: a stored item never changes, and a conversation only grows; a history is the items
 //! of one branch and of the branches it forked from, in order; the boundary is decided when a

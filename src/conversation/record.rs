@@ -152,7 +152,6 @@ pub enum Shown {
     Working,
     /// The person has to answer a question.
     Waiting,
-    /// The work is done.
     Done,
 }
 
@@ -176,7 +175,7 @@ pub struct End {
     pub reason: String,
 }
 
-/// What ended a conversation.
+/// The cause of a conversation's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
     /// Nobody wrote for as long as the settings allow.
@@ -193,7 +192,6 @@ words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", P
 /// The origin of a conversation's title and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleOrigin {
-    /// Extracted from the items.
     Extract,
     Model,
     /// A person gave the title; the summary has another origin.
@@ -220,11 +218,9 @@ pub struct Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
     Running,
-    /// It finished.
     Done,
     /// It finished with a question to the person.
     Waiting,
-    /// A person cancelled it.
     Cancelled,
     /// The steward stopped while it was running.
     Interrupted,
@@ -266,7 +262,6 @@ pub enum ItemKind {
     User,
     /// The model's answer, with its calls.
     Assistant,
-    /// The results of tool calls.
     ToolResults,
     /// Information nobody wrote: the date, the active note.
     Notice,

@@ -5,22 +5,20 @@ use std::path::PathBuf;
 use crate::config::folders::FolderError;
 use crate::config::running::Running;
 
-/// Why a daemon could not start or go on.
+/// The reason why a daemon could not start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A daemon serves the vault.
     #[error(
         "a daemon serves this vault already: pid {}, port {}, since {}",
         .0.pid, .0.port, .0.started_at
     )]
     AlreadyRunning(Box<Running>),
     /// Another process is starting on the vault, or making a direct change.
-    #[error("another process is at work on this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
+    #[error("another process is using this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
     Busy {
         /// Its process id, if known.
         pid: Option<u32>,
     },
-    /// The port is taken.
     #[error("port {port} on 127.0.0.1 is in use")]
     PortInUse { port: u16 },
     /// The folders for the steward's files cannot be used.
@@ -28,20 +26,10 @@ pub enum StartError {
     Folder(#[from] FolderError),
     /// The vault cannot be opened.
     #[error("could not open the vault: {message}")]
-    Vault {
-        /// Why.
-        message: String,
-        /// What to do.
-        hint: Option<String>,
-    },
+    Vault { message: String, hint: Option<String> },
     /// The journal cannot be used, so no change could be recorded.
     #[error("could not open the journal: {message}")]
-    Journal {
-        /// Why.
-        message: String,
-        /// What to do.
-        hint: Option<String>,
-    },
+    Journal { message: String, hint: Option<String> },
     /// The folder is empty where a vault was.
     #[error(
         "`{}` holds neither notes nor Obsidian's settings, though it was a vault before: \
@@ -52,7 +40,6 @@ pub enum StartError {
         /// The evidence that it was a vault.
         marker: PathBuf,
     },
-    /// Any other error.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
 }

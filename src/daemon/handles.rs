@@ -5,8 +5,8 @@
 #[cfg(unix)]
 const WANTED: u64 = 65_536;
 
-/// Raises this process's limit as far as allowed and needed. Desktops start programs with a limit of
-/// 1,024 open files, or 256, whatever the system allows.
+/// Raises this process's limit of open files as far as allowed and needed. Desktops start programs with a limit of
+/// 1,024 or 256, even if the system allows more.
 pub fn raise_limit() {
     #[cfg(unix)]
     {

@@ -6,13 +6,13 @@
 pub mod confine;
 pub mod doors;
 mod error;
-pub mod fresh;
 mod handles;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod heap;
 pub mod hooked;
 mod opening;
 pub mod organizer;
+pub mod overwritten;
 mod signals;
 mod spoken;
 pub mod surroundings;
@@ -27,11 +27,11 @@ use anyhow::Context as _;
 
 use doors::Doors;
 pub use error::StartError;
-use fresh::Fresh;
 use hooked::Hooked;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
-use opening::{instructions, not_recovered, open_both, settle_jobs, tool_settings};
+use opening::{guarded, not_recovered, open_both, settle_jobs, tool_settings};
 use organizer::Organizer;
+use overwritten::NewNotes;
 use surroundings::Surroundings;
 use voice::Voice;
 
@@ -80,8 +80,8 @@ const LAST_WORK: Duration = Duration::from_millis(500);
 const LAST_HOOKS: Duration = Duration::from_secs(4);
 const WHOLE_END: Duration = Duration::from_millis(9_600);
 
-/// The delay of the check of the journal's database after the start, unless a change comes before, so that it does not
-/// slow the first answers.
+/// The delay of the integrity check of the journal's database after the start, so that it does not slow the first
+/// answers. A change starts it at once.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// The delay of preallocation after the start, so that it does not slow the first calls.
@@ -120,10 +120,8 @@ pub struct Options<'a> {
 /// Facts about a daemon that clients can connect to.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// The vault's name.
     pub vault: String,
     pub path: String,
-    /// The number of notes.
     pub notes: u64,
     /// The address for clients.
     pub url: String,
@@ -187,7 +185,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     }
     let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
     let services = services(&calls, &agent, Arc::clone(&live), confinement, &recovered);
-    tracing::debug!(since = ?begun.elapsed(), "the store and what is kept in it are ready");
+    tracing::debug!(since = ?begun.elapsed(), "the store is ready");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("steward")
@@ -244,7 +242,6 @@ pub fn prepare_places(root: &Path, settings: &Path) {
     }
 }
 
-/// The agent and its parts.
 struct AgentParts {
     talk: Arc<Talk>,
     /// Messages that were received before this start and not handled.
@@ -342,7 +339,7 @@ fn take(
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
         events.limit(calls.view(Scope::Client));
-        calls.policy().guard(instructions(config));
+        calls.policy().guard(guarded(config));
         calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());
@@ -439,10 +436,10 @@ async fn serve(
         }
     }));
     let _organizing = Following(tokio::spawn(organizer.run()));
-    let fresh = Arc::new(Fresh::default());
-    let hears = Arc::clone(&fresh);
+    let new_notes = Arc::new(NewNotes::default());
+    let hears = Arc::clone(&new_notes);
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
-    tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
+    tokio::spawn(check_new_notes(new_notes, vault.clone(), journal.clone()));
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     tokio::spawn(heap::give_back());
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
@@ -516,17 +513,17 @@ fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Follow
 }
 
 /// Checks new notes once a minute.
-async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
+async fn check_new_notes(new_notes: Arc<NewNotes>, vault: Vault, journal: Journal) {
     let mut minutes = tokio::time::interval(Duration::from_secs(60));
     minutes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         minutes.tick().await;
-        if !fresh.is_due(Instant::now()) {
+        if !new_notes.is_due(Instant::now()) {
             continue;
         }
-        let (fresh, vault, journal) = (Arc::clone(&fresh), vault.clone(), journal.clone());
+        let (new_notes, vault, journal) = (Arc::clone(&new_notes), vault.clone(), journal.clone());
         let look = move || {
-            let lost = fresh.look(&vault, &journal, Instant::now());
+            let lost = new_notes.look(&vault, &journal, Instant::now());
             lost.into_iter().for_each(|sentence| vault.warn(sentence));
         };
         if tokio::task::spawn_blocking(look).await.is_err() {

@@ -19,7 +19,7 @@ use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, JournalError, Origin, Recovered};
 use crate::note::path::VaultPath;
-use crate::policy::Permission;
+use crate::policy::{Guarded, Permission};
 use crate::store::{Prepared, Store, StoreError};
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault, VaultError, Writer};
@@ -66,9 +66,9 @@ pub fn open(
     let opened = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
     check_mounted(&opened.0, state)?;
     let context = context(opened, folders::memory(root, state), config);
-    context.index.names.remember(state);
-    context.index.links.remember(state);
-    context.index.knowledge.remember(state);
+    context.index.names.load_saved(state);
+    context.index.links.load_saved(state);
+    context.index.knowledge.load_saved(state);
     Ok(context)
 }
 
@@ -110,8 +110,8 @@ pub(super) fn open_both(
 ) -> Result<(Context, Result<Prepared, StoreError>), StartError> {
     handles::raise_limit();
     let store = folders::memory(root, state);
-    // Both have ended when this does, whatever came of the vault: the state folder is nobody else's
-    // for as long as somebody is at work in it.
+    // The scope waits for both threads even if opening the vault fails: no other process may use
+    // the state folder while one of them works in it.
     let (opened, prepared) = std::thread::scope(|scope| {
         let opening = std::thread::Builder::new()
             .name("store".to_owned())
@@ -138,7 +138,11 @@ pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
 
 /// The settings for tools.
 pub(super) fn tool_settings(config: &Config) -> tools::Settings {
-    tools::Settings { search: config.search.clone(), organize: config.organize.clone() }
+    tools::Settings {
+        search: config.search.clone(),
+        organize: config.organize.clone(),
+        prompts_folder: config.agent.prompts_folder.clone(),
+    }
 }
 
 /// Recovers from a crash. The caller holds the vault's lock and has changed nothing yet.
@@ -168,15 +172,18 @@ pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
     let store = context.journal.store().append_connection();
     let calls = Calls::with_hooks(context, config.policy.clone(), store, hooks);
-    calls.policy().guard(instructions(config));
+    calls.policy().guard(guarded(config));
     calls
 }
 
-/// The note with the person's instructions to the agent.
-pub(super) fn instructions(config: &Config) -> Option<VaultPath> {
-    VaultPath::parse(config.agent.instructions_note.trim(), None)
-        .ok()
-        .filter(|note| !note.is_root())
+/// The notes that speak in the person's name.
+pub(super) fn guarded(config: &Config) -> Guarded {
+    let named =
+        |path: &str| VaultPath::parse(path.trim(), None).ok().filter(|path| !path.is_root());
+    Guarded {
+        instructions: named(&config.agent.instructions_note),
+        prompts: named(&config.agent.prompts_folder),
+    }
 }
 
 /// Rejects an empty folder where a vault was: everything would look deleted, and new files would be

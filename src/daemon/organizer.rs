@@ -63,7 +63,6 @@ struct State {
     noted: i64,
 }
 
-/// The state of one round.
 struct Round<'a> {
     /// The vault in the view of rules.
     context: &'a Context,
@@ -129,8 +128,8 @@ impl Organizer {
         }
     }
 
-    /// Runs what is due at `now`, in milliseconds since the Unix epoch, on a thread that may block. Returns the time of
-    /// the next check, or `None` if no rule is enabled.
+    /// Runs the rules that are due at `now`, in milliseconds since the Unix epoch, on a thread that may block. Returns
+    /// the time of the next check, or `None` if no rule is enabled.
     pub fn look(&self, now: i64) -> Option<i64> {
         self.looked(now).unwrap_or_else(|error| {
             tracing::error!(error = error.message, "rules did not run");

@@ -9,7 +9,7 @@ use crate::store::inbox::InboxRow;
 /// The most characters quoted from other messages in a notice to the model.
 const QUOTED: usize = 300;
 
-/// The notice to the model about an earlier attempt of which no trace is left.
+/// The notice to the model about an earlier attempt that left no record.
 pub(super) const ANEW: &str = "You may have worked on this message before, in a conversation that was \
     deleted since. What was changed by then stands: look at the notes, or call list_changes, before \
     you change anything, and do nothing twice.";
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_without_a_word_is_said_where_nobody_wanted_it() {
+    fn an_end_without_text_is_reported_unless_it_was_requested() {
         assert_eq!(self::answer(Reason::MaxRounds, "So far.".to_owned()), "So far.");
         assert!(self::answer(Reason::MaxRounds, " ".to_owned()).contains("could not finish"));
         assert!(self::answer(Reason::Refused, String::new()).contains("declined"));

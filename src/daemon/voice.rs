@@ -67,7 +67,6 @@ struct AtWork {
     number: i64,
     message: String,
     text: String,
-    /// The turn that handles it.
     turn: Option<TurnId>,
     /// The last notification to the sender.
     told: String,
@@ -117,7 +116,7 @@ impl Voice {
         let message = store.inbox.get(number).and_then(|row| inbox::message(store, &row));
         match message {
             Ok(message) => events.publish(Event::Inbox(message)),
-            Err(error) => tracing::warn!(%error, "nobody could be told of a message"),
+            Err(error) => tracing::warn!(%error, "the clients could not be informed of a message"),
         }
         self.tell_standing();
     }
@@ -299,7 +298,7 @@ impl Voice {
             }
         };
         if row.attempts > ATTEMPTS {
-            let why = "the steward ended each time while it was at work on it";
+            let why = "the steward ended each time while processing it";
             return self.set_aside(&row, why, None).await;
         }
         *lock(&self.at_work) = Some(AtWork::new(&row));

@@ -30,11 +30,11 @@ pub struct Editor<'a> {
     pub index: &'a Index,
     /// Judges changes before they are made; `None` permits all.
     pub gate: Option<&'a dyn Gate>,
-    /// Who requests the changes.
+    /// The program and turn that request the changes.
     pub origin: &'a Origin,
     /// Set when the caller cancels.
     pub cancel: &'a Cancel,
-    /// What a person agrees to, if that is more than these changes.
+    /// The changes that a person approves, if those are more than these.
     pub whole: Option<Whole<'a>>,
 }
 
@@ -75,7 +75,7 @@ impl Editor<'_> {
     }
 
     /// Applies changes as one set, and rewrites every link that they would redirect. The outcomes
-    /// of `changes` come first.
+    /// of `changes` precede those of links.
     ///
     /// # Errors
     /// As [`Editor::apply`] and [`Editor::preview`]; nothing has changed.
@@ -241,10 +241,9 @@ impl Editor<'_> {
         }
     }
 
-    /// Runs an undo or a restoration, and rewrites in the same change set every link that it would
-    /// redirect. A text that the undo itself puts back stays as it was, and so does one that is
-    /// older than what is undone, as far as `since` tells. Where only a part of a set is undone, links keep leading to
-    /// what stays.
+    /// Runs an undo or a restoration, and rewrites in the same change set every link that it would redirect. A text
+    /// that the undo itself restores stays as it was, and so does a text that is older than the undone changes, as far
+    /// as `since` can tell. If only a part of a set is undone, links to files of the other part keep their targets.
     fn following<T>(
         &self,
         (since, part): (Option<Since>, Option<&ListedSet>),

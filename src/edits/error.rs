@@ -15,7 +15,7 @@ const MAX_NAMED: (usize, usize) = (10, 100);
 pub enum EditsError {
     /// The caller cancelled.
     #[error("the call was withdrawn before it ended; nothing was changed")]
-    Withdrawn,
+    Cancelled,
     #[error("{}", .0.reason)]
     Refused(Refusal),
     /// Links in these files have to follow, but the files are read-only.
@@ -37,7 +37,7 @@ impl EditsError {
     /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Withdrawn => ErrorCode::Cancelled,
+            Self::Cancelled => ErrorCode::Cancelled,
             Self::Refused(refusal) => refusal.code,
             Self::NotWritable { .. } => ErrorCode::PermissionDenied,
             Self::Journal(error) => error.code(),
@@ -48,7 +48,7 @@ impl EditsError {
     /// Advice, as a sentence without its full stop.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Withdrawn => None,
+            Self::Cancelled => None,
             Self::Refused(refusal) => refusal.hint.clone(),
             Self::NotWritable { seen, total } => {
                 let them = if (seen.len(), *total) == (1, 1) { "it" } else { "them" };
@@ -65,7 +65,7 @@ impl EditsError {
     /// The details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         match self {
-            Self::Withdrawn => None,
+            Self::Cancelled => None,
             Self::Refused(refusal) => refusal.data(),
             Self::NotWritable { seen, total } => {
                 let paths = seen.iter().take(MAX_NAMED.1).map(|(path, _)| path.as_str());

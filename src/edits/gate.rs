@@ -29,10 +29,10 @@ pub trait Gate: Send + Sync + fmt::Debug {
 /// The changes that a call is about to make.
 #[derive(Debug)]
 pub struct Proposal<'a> {
-    /// What the call does, for people.
+    /// The call's description, for people.
     pub title: &'a str,
     pub changes: Vec<Proposed<'a>>,
-    /// What a person agrees to, if that is more than these changes.
+    /// The changes that a person approves, if those are more than these.
     pub whole: Option<Whole<'a>>,
 }
 
@@ -56,7 +56,7 @@ pub struct Proposed<'a> {
     /// The action and its path.
     pub effect: Effect,
     text: Option<Bytes<'a>>,
-    /// For a deletion, a hash of what is there now.
+    /// For a deletion, a hash of the present state.
     state: Option<blake3::Hash>,
 }
 
@@ -89,7 +89,6 @@ impl Proposed<'_> {
     }
 }
 
-/// The proposal that these changes make.
 pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) -> Proposal<'a> {
     let hidden = over_hidden_names(changes.iter().filter_map(|change| match change {
         Change::Move { from, to } => Some((from, to)),
@@ -228,7 +227,7 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
     Proposed { effect: Effect { active, bytes, changed, files, ..effect }, text, state }
 }
 
-/// What the new text of the file at `path` loads or runs by itself that the old text did not.
+/// The active content of the new text of the file at `path` that the old text did not have.
 fn added(old: Option<&[u8]>, new: &[u8], path: &VaultPath) -> Vec<Find> {
     let Some(format) = Format::of(path) else { return Vec::new() };
     let old = old.map(String::from_utf8_lossy);

@@ -96,7 +96,7 @@ pub(super) fn follow(
     if names.is_empty() || names.only_adds_new_names(&vault.catalogue()) {
         return Ok(Followed { names, ..Followed::default() });
     }
-    index.links.refresh(cancel).map_err(|_| EditsError::Withdrawn)?;
+    index.links.refresh(cancel).map_err(|_| EditsError::Cancelled)?;
     let texts = changes.iter().rev().filter_map(|change| match change {
         Change::Write { path, content, .. } => Some((path, content)),
         _ => None,
@@ -109,9 +109,9 @@ pub(super) fn follow(
     Ok(Followed { names, plan, ..Followed::default() })
 }
 
-/// Plans the link rewrites that follow an undo, in files that the undo does not write itself and
-/// that were written since. `part` is the set of which only a part is undone: its other changes stay, so that links
-/// in older texts keep their targets too, but for those to what comes back.
+/// Plans the link rewrites that follow an undo, in files that the undo does not write itself and that were written
+/// since. `part` is the set that is undone in part: its other changes stay, so that links in older texts keep their
+/// targets, except links to restored files.
 pub(super) fn follow_back(
     vault: &Vault,
     journal: &Journal,

@@ -9,10 +9,9 @@ use crate::note::path::VaultPath;
 use crate::policy::Refusal;
 use crate::vault::{Vault, VaultError, is_temp_path};
 
-/// What to do if a file whose links have to follow is read-only.
+/// The action if a file whose links have to follow is read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReadOnly {
-    /// Refuse the change.
     #[default]
     Refuse,
     /// Make the change; the links in that file then lead elsewhere.
@@ -106,7 +105,7 @@ fn reason(error: &VaultError) -> String {
         VaultError::Io { source, .. }
             if source.kind() == std::io::ErrorKind::ReadOnlyFilesystem =>
         {
-            "it lies on a disk that can only be read".to_owned()
+            "it is on a read-only disk".to_owned()
         }
         VaultError::Io { .. } => {
             "the steward's user may not write it, or not into its folder".to_owned()

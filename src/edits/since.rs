@@ -1,9 +1,9 @@
 //! Determines which texts are older than a change that is being undone.
 //!
-//! A link that was written before a change means what it meant then: once the change is undone it
-//! leads there again, and is left alone. A link that was written since means what it leads to now.
+//! A link that was written before a change means its target of that time: once the change is undone
+//! it leads there again, and is left alone. A link that was written since means its present target.
 //! No system records when a link was written, so a text is judged as a whole: by its file's times,
-//! and by what the journal recorded of it.
+//! and by the journal's records of it.
 
 use std::collections::HashSet;
 
@@ -69,7 +69,7 @@ impl Since {
         }
         let texts = self.texts(journal, names);
         older.extend(doubtful.into_iter().filter(|path| {
-            // In a file that moves every link counts, whatever its target.
+            // In a file that moves every link counts, with any target.
             let moves = names.moved().contains_key(path);
             let meant = if moves { texts.came } else { texts.came_by_name };
             let content = vault.read(path);
@@ -88,18 +88,18 @@ impl Since {
         time.is_some_and(|time| newest < time)
     }
 
-    /// What the journal recorded about texts and names.
+    /// The journal's records of texts and names.
     fn texts(&self, journal: &Journal, names: &NameChange) -> Texts {
         let mut texts = Texts::default();
         let Some(since) = self.change else { return texts };
         let query = Query { since: Some(self.time - BEFORE), limit: MOST_SETS, ..Query::default() };
         let sets = journal.history().change_sets(&query).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what was written since cannot be known");
+            tracing::warn!(%error, "later changes cannot be determined");
             Vec::new()
         });
         let (mut written, mut gone) = (HashSet::new(), HashSet::new());
         for set in sets.iter().rev() {
-            // What was undone, and its undo, count as if they had not happened.
+            // An undone change and its undo count as if they had not happened.
             let undoes_later = matches!(set.kind, SetKind::Undo(target) if target.set() >= since.0);
             for change in &set.changes {
                 if (set.id, change.id.number) < since {
@@ -130,10 +130,9 @@ fn was_there(gone: &HashSet<VaultPath>, path: &VaultPath) -> bool {
     std::iter::successors(Some(path.clone()), VaultPath::parent).any(|path| gone.contains(&path))
 }
 
-/// What the journal recorded about texts and names before and since the change.
+/// The journal's records of texts and names before and since the change.
 #[derive(Default)]
 struct Texts {
-    /// Texts from before the change.
     before: HashSet<Revision>,
     /// Texts by others that the steward overwrote later.
     met: HashSet<Revision>,

@@ -1,5 +1,4 @@
-//! Hooks: the user's own commands, which receive events and may refuse or change what is about to
-//! be done.
+//! Hooks: the user's own commands, which receive events and may refuse or change calls and changes.
 //!
 //! Floor 1: imports nothing of ours. The code that performs an operation makes an [`Event`] and
 //! calls [`Hooks::ask`] before it, or [`Hooks::tell`] after it.

@@ -30,7 +30,6 @@ pub struct Program {
     pub command: Command,
     /// For standard input.
     pub input: Vec<u8>,
-    /// The time limit.
     pub time: Duration,
     /// The limit of its output, in bytes.
     pub most: u64,

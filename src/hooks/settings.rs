@@ -56,12 +56,12 @@ pub enum Kind {
     AfterToolCall,
     /// Before the agent reads a message. Can be refused, and the text replaced.
     MessageReceived,
-    /// Of the agent.
+    /// A turn of the agent ended.
     TurnEnded,
     /// Also when an ended conversation continues.
     ConversationStarted,
     ConversationEnded,
-    /// Of a workflow. Can be refused.
+    /// A step of a workflow will begin; a hook can refuse it.
     BeforeStep,
     AfterStep,
 }
@@ -97,13 +97,13 @@ impl Kind {
     }
 }
 
-/// What a hook may see; each level includes those before it.
+/// The data that a hook receives; each level includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Sees {
-    /// What happened, when and for whom.
+    /// The event, its time and the caller.
     Events,
     /// Names of notes and folders.
     #[default]

@@ -26,7 +26,7 @@ impl Ground {
         self.folder.path().canonicalize().unwrap().join(below)
     }
 
-    /// The hooks of these, each a name, what is set of it, and a script.
+    /// Hooks, each given by name, settings and script.
     fn hooks(&self, hooks: &[(&str, Value, &str)]) -> Hooks {
         let mut commands = json!({});
         for (name, settings, script) in hooks {
@@ -64,7 +64,7 @@ fn ask(hooks: &Hooks) -> Result<Option<Value>, Refused> {
 }
 
 #[test]
-fn a_hook_goes_on_refuses_or_replaces() {
+fn a_hook_admits_refuses_or_replaces() {
     let ground = Ground::new();
     assert_eq!(ask(&ground.hooks(&[("silent", before(), "cat > /dev/null")])), Ok(None));
     assert_eq!(ask(&ground.hooks(&[("deaf", before(), "exit 0")])), Ok(None));
@@ -82,7 +82,7 @@ fn a_hook_goes_on_refuses_or_replaces() {
         echo '{"decision":"replace","input":{"content":"second"}}';; esac"#;
     let hooks = ground.hooks(&[("1", texts.clone(), first), ("2", texts.clone(), second)]);
     assert_eq!(ask(&hooks), Ok(Some(json!({"content": "second"}))));
-    // Who sees no texts has none to give; and what is over cannot be made otherwise.
+    // A hook without access to texts cannot replace them; and a hook cannot change a past event.
     let blind = with(before(), &json!({"critical": true}));
     let refused = ask(&ground.hooks(&[("blind", blind, first)])).unwrap_err();
     assert!(refused.failed && refused.reason.contains("sees"), "{refused:?}");
@@ -264,7 +264,7 @@ fn a_withdrawn_call_ends_its_hook_and_one_that_ended_leaves_nothing() {
 }
 
 #[test]
-fn what_is_told_arrives_in_order_and_before_the_end() {
+fn events_arrive_in_order_and_before_the_end() {
     let ground = Ground::new();
     let after = json!({"on": ["change_applied"]});
     let script = "cat >> \"$TMPDIR/told\"; echo no answer is wanted";
@@ -292,7 +292,7 @@ fn what_is_told_arrives_in_order_and_before_the_end() {
 }
 
 #[test]
-fn a_hook_hears_of_the_tools_it_names() {
+fn a_hook_receives_calls_of_its_tools() {
     let ground = Ground::new();
     let no = r#"echo '{"decision":"refuse","reason":"no"}'"#;
     let some = with(before(), &json!({"tools": ["delete", "move"]}));
@@ -304,7 +304,7 @@ fn a_hook_hears_of_the_tools_it_names() {
 }
 
 #[test]
-fn settings_that_would_not_do_what_they_say_are_refused() {
+fn settings_without_effect_are_refused() {
     let read = |hook: Value| {
         let settings = json!({"commands": {"one": hook}});
         serde_json::from_value::<Settings>(settings).map_err(|error| error.to_string())

@@ -34,9 +34,9 @@ pub(super) fn identity(id: FileId, change_mark: u32) -> u64 {
     id.inode ^ u64::from(change_mark) << 32
 }
 
-/// How long after `now` a file that was last changed at `modified` could change again and keep its mtime. The
-/// Linux kernel uses the time of its last tick, up to 10 ms ago; FAT counts in two seconds, exFAT in hundredths,
-/// some drivers in whole seconds, and all of those show by round numbers.
+/// How long after `now` a file that was last changed at `modified` could change again and keep its mtime. The Linux
+/// kernel uses the time of its last tick, up to 10 ms ago. FAT counts in two seconds, exFAT in hundredths, some drivers
+/// in whole seconds; their times are round numbers.
 pub(super) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
     const TICK: i64 = 10_000_000;
     const COARSE: i64 = 2_000_000_000;
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(first_wakes.load(Ordering::Relaxed), 2, "notes are not images");
         assert_eq!(given(&second, &[]), ["y.png", "x.png"]);
         bench.create(&["w.png"]);
-        // A rescan reports what is gone, then what has come.
+        // A rescan reports removed files, then added ones.
         bench.rename("f", "g");
         assert_eq!(given(&first, &[]), ["y.png", "x.png", "w.png", "f/b.png-", "g/b.png"]);
         assert_eq!(given(&second, &[]), ["w.png", "f/b.png-", "g/b.png"]);

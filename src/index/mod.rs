@@ -3,18 +3,19 @@
 //! Imports `note`, `bases` and `vault`. [`search`] reads the files each time; [`text`] gives the same results by
 //! signatures and cached texts; [`links`] has the links and tags of every note, [`names`] the names of every file,
 //! [`properties`] the frontmatter of every note, [`knowledge`] the words of every note for ranking, all built at first
-//! use and kept up to date (`fresh`). `sealed` saves them from run to run. All listen to one change feed, `changes`.
+//! use and updated before each answer (`synced`). `persistent` saves them between runs. All listen to one change feed,
+//! `changes`.
 //! Clones of an [`Index`] share it.
 
 mod changes;
-mod fresh;
 pub mod knowledge;
-mod lasting;
 pub mod links;
 pub mod names;
+mod persistent;
 pub mod properties;
 mod sealed;
 pub mod search;
+mod synced;
 pub mod text;
 
 use crate::vault::Vault;
@@ -28,11 +29,9 @@ use text::Text;
 /// All indexes of a vault. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// The words of every note, to be ranked by.
+    /// The words of every note, for ranking.
     pub knowledge: Knowledge,
-    /// The link graph.
     pub links: Links,
-    /// Names of all files.
     pub names: Names,
     pub properties: Properties,
     /// The text index.

@@ -40,7 +40,7 @@ pub struct Moment {
     follows: Option<i64>,
     /// The operation that the moment precedes immediately.
     precedes: Option<i64>,
-    /// The last change set that had begun by then.
+    /// The last change set that had begun at that time.
     pub change_set: Option<ChangeSetId>,
 }
 
@@ -56,7 +56,7 @@ impl Moment {
     }
 }
 
-/// What was at a path.
+/// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Was {
     Nothing,
@@ -91,8 +91,8 @@ pub struct Gap {
 pub struct AsOf {
     pub path: VaultPath,
     pub was: Was,
-    /// Set if what was there is not certain: the state at the beginning of the gap is given if it is
-    /// known, else the one at its end.
+    /// Set if the state is uncertain: the state given is that at the beginning of the gap if it is known, else that at
+    /// its end.
     pub gap: Option<Gap>,
     /// The change set that left it so, if the journal did.
     pub left_by: Option<ChangeSetId>,
@@ -108,7 +108,7 @@ pub struct TreeEntry {
     pub is_unsure: bool,
 }
 
-/// What one side says of a path.
+/// The state of a path by one source.
 struct Evidence {
     was: Was,
     /// When this was seen, in milliseconds since the Unix epoch; `None` for the present.
@@ -133,9 +133,6 @@ impl Evidence {
 
 impl Journal {
     /// The moment that is meant; `None` if there is no such change set.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn moment(&self, when: When) -> Result<Option<Moment>, JournalError> {
         let rows = &self.parts().rows.changes;
         let is_before = matches!(when, When::Before(_));
@@ -161,7 +158,7 @@ impl Journal {
         Ok(Some(Moment { last, time, follows, precedes, change_set }))
     }
 
-    /// What was at `path` at a moment, by the path that it had then.
+    /// The state of the path `path` at a moment, by the path that it had then.
     ///
     /// # Errors
     /// [`JournalError`] if the journal or the file cannot be read.
@@ -215,7 +212,7 @@ impl Journal {
         })
     }
 
-    /// What the first change after a step found at `path`, or what is there now; and where that is now.
+    /// The state that the first change after a step found at `path`, or the present state; and its present path.
     fn later(
         &self,
         path: &VaultPath,
@@ -255,7 +252,7 @@ impl Journal {
         Ok((found.unwrap_or_else(of_disk), there))
     }
 
-    /// What the last change up to a step left at `path`; `None` if the journal does not know.
+    /// The state of `path` after the last change up to a step; `None` if the journal does not know.
     fn earlier(&self, path: &VaultPath, last: i64) -> Result<Option<Evidence>, JournalError> {
         let rows = &self.parts().rows.changes;
         let (mut at, mut last) = (path.clone(), last);
@@ -300,9 +297,6 @@ impl Journal {
 
     /// The path that the file at `path` at the moment `from` had at the earlier moment `to`, as far as
     /// the journal has moved it.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn earlier_path(
         &self,
         path: &VaultPath,
@@ -356,9 +350,6 @@ impl Journal {
 
     /// Everything in the vault at a moment, by path. Empty folders inside a folder that was deleted
     /// since are not known.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn tree_at(&self, moment: &Moment) -> Result<BTreeMap<String, TreeEntry>, JournalError> {
         let rows = &self.parts().rows.changes;
         let mut tree = Tree::default();
@@ -392,7 +383,6 @@ impl Journal {
     }
 }
 
-/// The steps that can be read.
 fn readable(rows: Vec<Result<StepRow, StoreError>>) -> Vec<RecordedStep> {
     let read = |row: Result<StepRow, StoreError>| match row.and_then(RecordedStep::read) {
         Ok(step) => Some(step),
@@ -404,7 +394,7 @@ fn readable(rows: Vec<Result<StepRow, StoreError>>) -> Vec<RecordedStep> {
     rows.into_iter().filter_map(read).collect()
 }
 
-/// What a step found at a path that it names, or that lies below.
+/// The state that a step found at a path that it names, or below it.
 fn found_by(
     rows: &Changes,
     step: &RecordedStep,
@@ -435,7 +425,7 @@ fn found_by(
     Ok(Some(Evidence { unchanged_since, ..Evidence::of(&step.row, was) }))
 }
 
-/// What a deleted folder had at `at`.
+/// The entry of a deleted folder at `at`.
 fn in_folder(
     rows: &Changes,
     deletion: i64,
@@ -456,7 +446,6 @@ fn in_folder(
     Ok(was)
 }
 
-/// Paths and what was there.
 #[derive(Default)]
 struct Tree(BTreeMap<String, TreeEntry>);
 
@@ -465,7 +454,6 @@ impl Tree {
         self.0.insert(path.to_owned(), TreeEntry { kind, is_unsure: false });
     }
 
-    /// The paths below a folder.
     fn below(&self, folder: &str) -> Vec<String> {
         // `0` follows `/` in ASCII: the end of the range of paths in the folder.
         let range = self.0.range(format!("{folder}/")..format!("{folder}0"));

@@ -10,7 +10,7 @@ use crate::vault::{Before, Saved, Trashed};
 /// Changes that are applied all or not at all, and can be undone as one.
 #[derive(Debug, Clone)]
 pub struct ChangeSet {
-    /// What the set does, for people: "edit `Projects/Garden.md`".
+    /// Its description, for people: "edit `Projects/Garden.md`".
     pub title: String,
     /// Paths are as before the set. Writes are applied first, then moves and deletions, and folders are removed last.
     pub changes: Vec<Change>,
@@ -25,20 +25,15 @@ pub enum Change {
         path: VaultPath,
         /// The whole new content.
         content: Vec<u8>,
-        /// What must be there now.
+        /// The required present state.
         before: Before,
     },
     /// Makes a folder and its missing parents.
     CreateFolder { path: VaultPath },
-    /// Removes a folder if it is empty by then. One that is not stays, which is no error.
+    /// Removes a folder if it is empty when the change is applied. Otherwise it stays, which is no error.
     RemoveFolder { path: VaultPath },
     /// Moves a file or folder; makes missing folders, replaces nothing.
-    Move {
-        /// The path now.
-        from: VaultPath,
-        /// The path afterwards.
-        to: VaultPath,
-    },
+    Move { from: VaultPath, to: VaultPath },
     /// Deletes a file, link or folder to where the vault's settings say.
     Delete {
         path: VaultPath,
@@ -49,12 +44,11 @@ pub enum Change {
     },
 }
 
-/// Who requests a change; recorded with it.
+/// The program and turn that request a change; recorded with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The requesting program: `steward`, or the name that a client gave.
     pub caller: String,
-    /// The conversation that led to it.
     pub conversation: Option<String>,
     /// The turn. All changes of one turn form one change set; without a turn, each call of
     /// [`super::Journal::apply`] is its own set.
@@ -85,7 +79,6 @@ pub struct Applied {
 /// The outcome of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// A file was written.
     Written(Saved),
     /// The folders made, outermost first; empty if the folder existed.
     Folders(Vec<VaultPath>),
@@ -112,10 +105,9 @@ impl std::fmt::Display for ChangeId {
     }
 }
 
-/// What can be undone: a change set, written `17`, or one change of it, written `17.2`.
+/// The target of an undo: a change set, written `17`, or one change of it, written `17.2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// All of a change set.
     Set(ChangeSetId),
     Change(ChangeId),
 }

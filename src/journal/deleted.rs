@@ -21,7 +21,6 @@ use crate::vault::{Kind, TrashEntry, Trashed};
 pub enum TrashPlace {
     /// In the vault's `.trash/`.
     Local,
-    /// In the system's trash.
     System,
     /// In the steward's own `kept` folder.
     Kept,
@@ -66,7 +65,6 @@ pub struct TrashItem {
 pub struct Restored {
     /// The change set of the restoration, which can be undone.
     pub applied: Applied,
-    /// The path now.
     pub path: VaultPath,
     /// Messages for a person, one sentence each.
     pub notes: Vec<String>,
@@ -195,7 +193,7 @@ pub(super) fn deleted(parts: &Parts) -> Result<Vec<Deleted>, JournalError> {
         }
         found.push((item(&step, identity, place.as_ref(), deleted), Some(step), place));
     }
-    // What Obsidian or a person put there. The steward's `kept` folder holds nothing of theirs.
+    // Files that Obsidian or a person put there. The steward's `kept` folder has none of these.
     for one in in_trashes {
         let Trashed::Local { path, .. } = &one.place else { continue };
         let item = TrashItem {
@@ -214,7 +212,7 @@ pub(super) fn deleted(parts: &Parts) -> Result<Vec<Deleted>, JournalError> {
     Ok(found)
 }
 
-/// Where a deleted file or folder is, given the list of what is in the trashes, and since when.
+/// The place of a deleted file or folder, given a listing of the trashes, and the time of that listing.
 fn find_listed(
     parts: &Parts,
     step: &RecordedStep,

@@ -15,7 +15,7 @@ use crate::store::journal::StepResult;
 use crate::store::{BlobHash, StoreError};
 use crate::vault::Trashed;
 
-/// What to remove for good.
+/// The files to remove permanently.
 #[derive(Debug, Clone)]
 pub enum Empty {
     /// These items, by [`TrashItem::id`] or the change that deleted them, however new, and their
@@ -25,7 +25,7 @@ pub enum Empty {
     Older(DateTime<Utc>),
 }
 
-/// What was removed for good.
+/// The result of a permanent removal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Emptied {
     pub items: Vec<TrashItem>,
@@ -33,7 +33,7 @@ pub struct Emptied {
     pub bytes: u64,
     /// Messages about texts that the journal still stores, one sentence each.
     pub notes: Vec<String>,
-    /// What could not be removed, one sentence each.
+    /// The files that could not be removed, one sentence each.
     pub left: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn empty(executor: &Executor, what: &Empty) -> Result<Emptied, Journa
                 continue;
             }
             (Empty::Named(_), Some(Trashed::System { .. })) => {
-                let why = "lies in the system's trash, which is emptied there";
+                let why = "is in the system's trash, which is emptied there";
                 emptied.left.push(format!("`{}` {why}", item.id));
                 continue;
             }
@@ -80,7 +80,7 @@ pub(super) fn empty(executor: &Executor, what: &Empty) -> Result<Emptied, Journa
         if let (Empty::Named(_), Some(step)) = (what, step) {
             emptied.notes.extend(forget(&executor.parts, step, &listed)?);
         }
-        tracing::info!(item = item.id, bytes, "removed from the trash for good");
+        tracing::info!(item = item.id, bytes, "permanently removed from the trash");
         emptied.bytes += bytes;
         emptied.items.push(item);
     }
@@ -115,7 +115,7 @@ fn forget(
 ) -> Result<Option<String>, JournalError> {
     let path = deletion.path.clone();
     let mut steps = vec![deletion];
-    // Of several deletions of one text at one path only the newest is listed, and stands for all.
+    // Of several deletions of one text at one path only the newest is listed, on behalf of all.
     for row in parts.rows.changes.deletions()? {
         let Ok(step) = row.and_then(RecordedStep::read) else { continue };
         let (first, row) = (&steps[0].row, &step.row);

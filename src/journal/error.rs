@@ -20,7 +20,7 @@ pub enum JournalError {
         /// The error that stopped the set.
         #[source]
         error: Box<JournalError>,
-        /// What was left in a wrong state, one sentence each.
+        /// Files left in a wrong state, one sentence each.
         left: Vec<String>,
     },
     /// The journal could not record the change; nothing has changed.
@@ -34,7 +34,6 @@ pub enum JournalError {
         action: &'static str,
         /// The number, including earlier calls of the same turn.
         count: usize,
-        /// The number allowed.
         limit: usize,
     },
 }
@@ -85,26 +84,20 @@ pub enum UndoError {
     #[error("there is no change `{0}`")]
     Unknown(Target),
     #[error("`{target}` was undone already, by change set {by}")]
-    AlreadyUndone {
-        /// The target of the undo.
-        target: Target,
-        /// The change set that undid it.
-        by: ChangeSetId,
-    },
+    AlreadyUndone { target: Target, by: ChangeSetId },
     /// The vault has nothing left to undo: others have reverted it, or a folder that the change
     /// made is in use.
     #[error("there is nothing left to undo of `{target}`{}", list(.notes))]
     Nothing {
-        /// The target of the undo.
         target: Target,
-        /// What was found instead, one sentence each.
+        /// The differences found, one sentence each.
         notes: Vec<String>,
     },
-    /// The file differs from what the change left.
+    /// The file differs from its state after the change.
     #[error("`{path}` has changed since{}{}", .by.map(|by| format!(", by change set {by}")).unwrap_or_default(), .clash.map(|line| format!(", in the same lines as that change: see line {line}")).unwrap_or_default())]
     Changed {
         path: VaultPath,
-        /// What changed since, as a unified diff; a sentence if there is none.
+        /// The later changes as a unified diff; a sentence if there is none.
         diff: String,
         by: Option<ChangeSetId>,
         /// A line of the current file, from 1, where both edited the same or adjacent lines. `None`
@@ -114,7 +107,6 @@ pub enum UndoError {
     /// The file or folder is not where the change left it.
     #[error("`{path}` is no longer there{}", .now.as_ref().map(|now| format!("; it is now `{now}`")).unwrap_or_default())]
     NotThere {
-        /// The expected path.
         path: VaultPath,
         /// Where it is now, as far as the journal knows.
         now: Option<VaultPath>,
@@ -126,7 +118,7 @@ pub enum UndoError {
     /// Another file or folder occupies the path to restore to.
     #[error("`{path}` cannot {}: another one is there", back_to(.path, .taken))]
     Taken {
-        /// The current path of what is to go back.
+        /// The current path of the file that would be restored.
         path: VaultPath,
         /// The occupied path, or the path of the other file if it differs only in case.
         taken: VaultPath,
@@ -136,16 +128,10 @@ pub enum UndoError {
     NotKept { path: VaultPath, reason: String },
     /// The deleted item is in no trash, and its text is not stored.
     #[error("`{path}` is no longer in the trash, and was not kept otherwise")]
-    NotInTrash {
-        /// The former path.
-        path: VaultPath,
-    },
+    NotInTrash { path: VaultPath },
     /// The deleted item was removed for good, because somebody named it.
-    #[error("`{path}` was removed from the trash for good")]
-    Emptied {
-        /// The former path.
-        path: VaultPath,
-    },
+    #[error("`{path}` was permanently removed from the trash")]
+    Emptied { path: VaultPath },
     /// The reviewer of the preview refused; nothing has changed.
     #[error("it was refused before anything was done")]
     Refused,
@@ -235,7 +221,7 @@ impl UndoError {
             Self::Unknown(_) => "list_changes shows what can be undone".to_owned(),
             Self::AlreadyUndone { by, .. } => format!("undo {by} brings it back"),
             Self::Nothing { .. } => {
-                "to undo what was done before it, give the number of that; list_changes has them"
+                "to undo an earlier change, give its number; list_changes has them"
                     .to_owned()
             }
             Self::Changed { by: Some(by), .. } => {
@@ -250,7 +236,7 @@ impl UndoError {
                     .to_owned()
             }
             Self::Changed { .. } => {
-                "use force to undo all the same: the newer text is kept and can be had back"
+                "use force to undo anyway: the newer text stays in the journal and can be restored"
                     .to_owned()
             }
             Self::NotThere { by: Some(by), .. } => {

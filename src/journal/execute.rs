@@ -186,7 +186,7 @@ pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
     left
 }
 
-/// The error of a failed set, with what could not be reverted.
+/// The error of a failed set, with the files that could not be reverted.
 pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> JournalError {
     match left.is_empty() {
         true => error.into(),
@@ -194,7 +194,7 @@ pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> Jour
     }
 }
 
-/// A row's detail with what became known by executing its step; `None` if nothing did.
+/// A row's detail completed by the result of executing its step; `None` if it adds nothing.
 pub(super) fn detail_after(intended: &str, ended: &Ended) -> Option<String> {
     let place = match &ended.outcome {
         Outcome::Deleted(trashed) => Some(TrashRecord::of(trashed)),

@@ -5,8 +5,8 @@ use crate::note::path::VaultPath;
 use crate::store::StoreError;
 use crate::store::journal::{Changes, StepRow};
 
-/// The path to which the journal has moved what was at `path` after the step `row`, and the row of
-/// the last move; `row` itself if there was none.
+/// The path to which the journal has moved the file that was at `path` after the step `row`, and
+/// the row of the last move; `row` itself if there was none.
 pub(super) fn after_moves(
     rows: &Changes,
     path: &VaultPath,

@@ -1,8 +1,8 @@
 //! Link rewrites that accompany an undo or a restoration.
 //!
-//! The journal knows nothing of links. The caller does: it is told beforehand how the undo will
-//! change the vault's names, and returns the writes that belong with it. They are applied in the
-//! same change set.
+//! The journal knows nothing of links; its caller does. The caller receives the name changes of the
+//! undo in advance and returns the writes that belong with it. They are applied in the same change
+//! set.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::step::{Act, FileIdentity, Step};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 
-/// What an undo or a restoration does to a name. In execution order, each with the paths at its
+/// The effect of an undo or a restoration on a name. In execution order, each with the paths at its
 /// moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameStep {

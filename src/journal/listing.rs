@@ -44,13 +44,11 @@ pub enum SetKind {
 pub struct ListedSet {
     pub id: ChangeSetId,
     pub kind: SetKind,
-    /// What it does, for people.
+    /// Its description, for people.
     pub title: String,
     /// The requesting program.
     pub caller: String,
-    /// The conversation that led to it.
     pub conversation: Option<String>,
-    /// The turn it belongs to.
     pub turn: Option<String>,
     /// When it began.
     pub time: DateTime<Utc>,
@@ -72,7 +70,7 @@ impl ListedSet {
     }
 }
 
-/// What one change did.
+/// The action of one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A file was made.
@@ -85,7 +83,6 @@ pub enum Action {
     Deleted,
     /// A file, link or folder was restored.
     Restored,
-    /// An empty folder was removed.
     FolderRemoved,
 }
 
@@ -122,7 +119,6 @@ pub struct ListedChange {
     /// For a deletion, where it went, if known: a path in the vault (`.trash/…`) or on this
     /// machine.
     pub place: Option<String>,
-    /// The change set that undid it.
     pub undone_by: Option<ChangeSetId>,
     /// Whether its texts are still stored, so that it can be shown and undone.
     pub texts_kept: bool,
@@ -138,12 +134,11 @@ struct Sides {
     after: Option<Vec<u8>>,
 }
 
-/// What a change did to the text of a file.
+/// The effect of a change on a file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A unified diff; empty where the text is the same.
     Text(String),
-    /// Not text.
     Binary,
     /// Too large to compare: bytes of both sides together.
     TooLarge(u64),
@@ -175,9 +170,6 @@ impl History {
     }
 
     /// Change sets, newest first, each with all its changes.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn change_sets(&self, query: &Query) -> Result<Vec<ListedSet>, JournalError> {
         let most = if query.limit == 0 { usize::MAX } else { query.limit };
         let everywhere = |folder: &VaultPath| (folder.as_str().to_owned(), i64::MAX);
@@ -221,9 +213,6 @@ impl History {
 
     /// The newest change set that `wanted` accepts, that is visible through `seen`, not undone and
     /// not an undo itself, however many newer ones there are.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn newest_standing(
         &self,
         seen: &View,
@@ -267,9 +256,6 @@ impl History {
     }
 
     /// The change set of a turn, by the turn's name in [`Origin::turn`](super::Origin::turn).
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn change_set_of_turn(&self, turn: &str) -> Result<Option<ListedSet>, JournalError> {
         match self.rows.set_of_turn(turn)? {
             Some(id) => self.change_set(ChangeSetId(id.cast_unsigned())),
@@ -340,7 +326,7 @@ impl History {
         Ok(files.into_iter().map(|(path, _)| path).collect())
     }
 
-    /// What a change did to the text of a file.
+    /// The effect of a change on a file's text.
     ///
     /// # Errors
     /// [`UndoError::Unknown`]; [`UndoError::NotKept`] for a damaged text; the store's.

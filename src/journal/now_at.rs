@@ -21,9 +21,6 @@ impl Journal {
     /// The current path of each file that a change left at a path: moved on by the journal, or
     /// renamed by others as far as the vault has noticed since it was opened. `None` if the change
     /// was undone. A file that the journal no longer knows is assumed to be where it was left.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn now_at(
         &self,
         left: &[(ChangeId, VaultPath)],
@@ -37,7 +34,7 @@ impl Journal {
             let of_set = match steps.entry(change.set) {
                 std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
                 std::collections::hash_map::Entry::Vacant(new) => {
-                    // Of a change with several steps, the last one concerns the file.
+                    // In a change with several steps, the last step concerns the file.
                     let found = rows.steps(change.set.0.cast_signed())?;
                     new.insert(found.into_iter().map(|row| (row.number, row)).collect())
                 }

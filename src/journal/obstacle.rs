@@ -10,7 +10,7 @@ use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{FileId, Keeping, Kind, Meta};
 
-/// What changed since, for the error message.
+/// The later changes, for the error message.
 pub(super) fn difference(
     plan: &UndoPlan,
     path: &VaultPath,
@@ -76,7 +76,7 @@ pub(super) fn find_by_id(plan: &UndoPlan, identity: FileIdentity) -> Option<Vaul
     found.map(|entry| entry.path().to_path())
 }
 
-/// Whether what had this path is in a trash because somebody else deleted it.
+/// Whether the file that had this path is in a trash because another program deleted it.
 pub(super) fn is_in_trash(plan: &UndoPlan, path: &VaultPath, identity: FileIdentity) -> bool {
     if identity.id() == FileId::UNKNOWN {
         return false;

@@ -1,4 +1,4 @@
-//! What a step that a crash interrupted has left on disk.
+//! The state on disk of a step that a crash interrupted.
 
 use std::io::Read;
 
@@ -83,7 +83,7 @@ pub(super) fn was_left(parts: &Parts, step: &RecordedStep, steps: &[RecordedStep
         })
     };
     let Some((first, ..)) = moves().find(|(_, to, _)| **to == step.path) else { return true };
-    // What occupies the destination has not moved away yet.
+    // The occupant of the destination has not moved away yet.
     if moves()
         .any(|(one, _, identity)| one.path == *to && is_there(parts, to, identity, one.row.after))
     {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_crash_tears_is_told_from_what_a_person_writes() {
+    fn a_torn_write_differs_from_an_edit() {
         let (before, after) = (b"old text here".as_slice(), b"new and longer text".as_slice());
         for cut in 0..=after.len() {
             let mut torn = after[..cut].to_vec();

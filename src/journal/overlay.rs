@@ -11,7 +11,6 @@ use crate::note::path_map::PathMap;
 use crate::store::BlobHash;
 use crate::vault::{Kind, Meta, Reader, Revision, VaultError};
 
-/// What is at a path.
 #[derive(Debug, Clone)]
 pub(super) enum OverlayEntry {
     Nothing,
@@ -28,7 +27,7 @@ pub(super) enum OverlayEntry {
 /// The vault with the planned steps applied.
 pub(super) struct Overlay<'a> {
     vault: &'a Reader,
-    /// What the plan writes, makes or removes, by the planned path.
+    /// Planned files, new folders and removals, by the planned path.
     places: PathMap<Planned>,
     /// For each path on disk that the plan moves, the planned path.
     went: PathMap<VaultPath>,
@@ -40,7 +39,7 @@ pub(super) struct Overlay<'a> {
     failed: RefCell<Option<VaultError>>,
 }
 
-/// What the plan has at a path.
+/// The planned state of a path.
 #[derive(Clone)]
 struct Planned {
     content: PlannedContent,
@@ -53,11 +52,10 @@ enum PlannedContent {
     Nothing,
     /// A file with this content, not on disk yet.
     File(Revision),
-    /// A new empty folder.
     Folder,
     /// A symbolic link or a special file.
     Other,
-    /// Untouched by the undo: whatever is at this path on disk.
+    /// Untouched by the undo: the file at this path on disk.
     Disk(VaultPath),
     /// A folder that is restored with these files, or the entry at this path inside it.
     Back(Arc<Files>, String),
@@ -153,7 +151,7 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// The metadata of what will be at `path`, if it is on disk already.
+    /// The metadata of the file that will be at `path`, if it is on disk already.
     pub fn meta(&self, path: &VaultPath) -> Option<Meta> {
         match self.lookup(path) {
             Lookup::Known(OverlayEntry::File { disk: Some(disk), .. }) | Lookup::Disk(disk) => {
@@ -190,7 +188,7 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// The planned path of what is at this path on disk.
+    /// The planned path of the file at this path on disk.
     pub fn now_at(&self, disk: &VaultPath) -> VaultPath {
         match self.went.nearest(disk) {
             Some((at, now)) => joined(now, disk.relative_to(at).unwrap_or_default()),
@@ -266,7 +264,7 @@ impl<'a> Overlay<'a> {
                 return self.moves(from, to);
             }
             Act::Write { path, content, .. } => {
-                // A written file keeps its name, whatever its content.
+                // A written file keeps its name with any content.
                 let origin = self.place(path).origin;
                 let content = PlannedContent::File(Revision::of(content));
                 self.names(path);

@@ -1,4 +1,4 @@
-//! Turns a change set into steps: checks what is there now and stores what would be lost.
+//! Turns a change set into steps: checks the present state and stores the texts that would be lost.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,7 +24,6 @@ pub(super) struct TextBatch<'a> {
     bytes: usize,
 }
 
-/// A text to be stored.
 pub(super) enum PendingText {
     Made(Vec<u8>),
     Read(Arc<FileContent>),
@@ -102,7 +101,7 @@ pub(super) fn steps(
     let writer = &parts.writer;
     let (mut first, mut writes, mut rest, mut last) = (vec![], vec![], vec![], vec![]);
     let mut folders = Folders { writer, there: HashSet::new() };
-    // What later steps find where earlier ones have been.
+    // Writes of earlier changes, which later steps find.
     let written = set.changes.iter().filter_map(|change| match change {
         Change::Write { path, content, .. } => Some((path, PlannedFile::written(path, content))),
         _ => None,
@@ -190,14 +189,13 @@ pub(super) fn steps(
     Ok(first)
 }
 
-/// What is at a path after the earlier steps, where it differs from the disk.
+/// The state of a path after the earlier steps, if it differs from the disk.
 #[derive(Clone, Copy)]
 struct PlannedFile<'a> {
     identity: FileIdentity,
     text: Option<BlobHash>,
     /// Its path on disk before the set.
     origin: &'a VaultPath,
-    /// The change that moved it there.
     moved: Option<usize>,
 }
 
@@ -208,7 +206,7 @@ impl<'a> PlannedFile<'a> {
     }
 }
 
-/// The deletion of what is at `path` now, with its texts stored.
+/// The deletion of the file or folder now at `path`, with its texts stored.
 pub(super) fn deletion(
     parts: &Parts,
     path: &VaultPath,
@@ -262,7 +260,7 @@ fn has_case_variant(parts: &Parts, path: &VaultPath) -> bool {
     catalogue.folded(&path.fold_key()).iter().any(|entry| entry.path() != path.borrowed())
 }
 
-/// Stores the text that a write replaces, whatever its size.
+/// Stores the text that a write replaces, of any size.
 fn store_old(
     parts: &Parts,
     path: &VaultPath,

@@ -24,16 +24,15 @@ pub struct PreviewStep {
     pub new: Vec<(VaultPath, Text)>,
     /// Whether it only rewrites links that follow the other steps.
     pub follows: bool,
-    /// Whether it restores what was deleted for good.
+    /// Whether it restores a permanently deleted file.
     pub was_gone: bool,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviewAction {
     /// Writes a file.
     Write,
-    /// Makes a folder.
     Folder,
     /// Removes a folder if it is empty.
     RemoveFolder,
@@ -49,7 +48,6 @@ pub enum PreviewAction {
 #[derive(Debug, Clone)]
 pub enum Text {
     Here(Vec<u8>),
-    /// In the store.
     Kept(BlobHash),
     Trashed(Trashed),
 }
@@ -65,7 +63,7 @@ impl Text {
     }
 }
 
-/// Sees the whole preview before anything is done, and returns whether to go on. Called while
+/// Receives the whole preview before any change, and returns whether to proceed. Called while
 /// nobody else can change the vault through the journal.
 pub type Review<'r> = &'r mut dyn FnMut(Vec<PreviewStep>) -> bool;
 

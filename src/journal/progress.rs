@@ -1,7 +1,7 @@
 //! How far an interrupted operation came, from everything at its paths together.
 //!
-//! A single path does not tell: when files change places, what a later step wrote and what an earlier step has yet to
-//! move away lie at the same path. The whole does, since steps run one after the other.
+//! A single path does not tell: when files change places, a file that a later step wrote and a file that an earlier
+//! step has yet to move are at the same path. The paths together do, since steps run one after the other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::note::path_map::PathMap;
 use crate::store::BlobHash;
 use crate::vault::{Kind, Meta, Revision};
 
-/// What a path holds between two steps.
+/// The content of a path between two steps.
 #[derive(Debug, Clone, Copy)]
 enum Expected {
     Nothing,
@@ -41,8 +41,8 @@ impl Expected {
     }
 }
 
-/// Gives each move and restoration the text that its file had by then, as far as the later steps tell: rolling those
-/// back makes the file anew, so that only its text identifies it.
+/// Gives each move and restoration the text that its file had at that time, as far as the later steps record it:
+/// rolling those back makes the file anew, so that only its text identifies it.
 pub(super) fn complete_texts(steps: &mut [RecordedStep]) {
     let mut before = PathMap::default();
     for step in steps.iter_mut().rev() {
@@ -112,7 +112,7 @@ fn precede(state: &mut PathMap<Expected>, step: &RecordedStep) {
     state.insert(path.clone(), expected);
 }
 
-/// What the paths of an operation hold after some of its steps, compared with the disk.
+/// The contents of an operation's paths after some of its steps, compared with the disk.
 struct States<'a> {
     parts: &'a Parts,
     seen: HashMap<VaultPath, Seen>,
@@ -121,7 +121,7 @@ struct States<'a> {
     differences: u32,
 }
 
-/// What is at a path on disk.
+/// The content of a path on disk.
 struct Seen {
     meta: Option<Meta>,
     revision: Option<Revision>,
@@ -143,7 +143,8 @@ impl States<'_> {
         taken
     }
 
-    /// How far what is at a path is from what is expected there: 0 for the same, 3 for something in place of nothing.
+    /// The distance between the content of a path and its expected content: 0 if they are the same, 3 for something
+    /// instead of nothing.
     fn difference(&mut self, path: &VaultPath, expected: Expected) -> u32 {
         let parts = self.parts;
         let seen = self.seen.entry(path.clone()).or_insert_with(|| {
@@ -168,7 +169,6 @@ impl States<'_> {
         }
     }
 
-    /// Applies a step.
     fn follow(&mut self, step: &RecordedStep) {
         let path = step.path.clone();
         match &step.act {

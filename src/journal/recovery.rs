@@ -19,16 +19,13 @@ pub struct Recovered {
     pub completed: usize,
     /// Operations that were rolled back.
     pub taken_back: usize,
-    /// What was left alone because somebody has changed it since, one sentence each.
+    /// Files left unchanged because another program has changed them since, one sentence each.
     pub left: Vec<String>,
     /// Warnings about the store, one sentence each.
     pub warnings: Vec<String>,
 }
 
 /// Ends what a crash interrupted.
-///
-/// # Errors
-/// [`JournalError::Store`].
 pub(super) fn recover(parts: &Parts, warnings: Vec<String>) -> Result<Recovered, JournalError> {
     let mut recovered = Recovered { warnings, ..Recovered::default() };
     parts.blobs.sweep();
@@ -111,7 +108,7 @@ fn recover_one(
         return Ok(());
     }
     let batch = parts.writer.sync_batch(0);
-    // What is at the paths of steps that were never begun is not theirs.
+    // Files at the paths of steps that never began belong to others.
     let begun = if all_readable { begun(parts, steps) } else { steps.len() };
     for step in steps[..begun].iter().rev() {
         rollback.roll_back_if_readable(step);
@@ -125,8 +122,8 @@ fn recover_one(
     Ok(())
 }
 
-/// Removes the folders of these steps that are empty now that the hidden files of their operation are gone, and drops
-/// the others from the record: those stay. Whether each was removed.
+/// Removes the folders of these steps that are empty now that the hidden files of their operation are gone. Removes the
+/// steps of other folders from the record: those folders stay. Returns for each whether it was removed.
 pub(super) fn remove_late_folders<'a>(
     parts: &Parts,
     folders: impl IntoIterator<Item = (i64, &'a VaultPath)>,
@@ -151,10 +148,10 @@ pub(super) fn remove_late_folders<'a>(
     removed.into_iter().map(|(_, removed)| removed).collect()
 }
 
-/// The marks that undoing these steps sets: each is undone by `set`; what it had undone holds
-/// again; what that had undone is undone again; and so on. If a step needed nothing done (`acted`
-/// is false), what is there is somebody else's: a folder that was made anew meanwhile is not the
-/// one that the step had removed.
+/// The marks that undoing these steps sets: each is undone by `set`; a step that it had undone is
+/// in effect again; a step that this one had undone is undone again; and so on. If a step needed
+/// nothing done (`acted` is false), the present state is another program's: a folder that was made
+/// anew since is not the one that the step had removed.
 pub(super) fn undo_marks(
     parts: &Parts,
     undone: &[i64],

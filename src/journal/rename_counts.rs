@@ -1,4 +1,4 @@
-//! Tells whether a rename by others came before or after an operation.
+//! Whether a rename by another program came before or after an operation.
 
 /// Maximum number of entries. There is at most one per noticed rename, and the vault remembers no
 /// more renames than this.

@@ -13,7 +13,6 @@ use crate::store::{BlobError, BlobHash, StoreError};
 /// The result of verifying every stored text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Number of texts checked.
     pub texts: usize,
     /// Bytes that the texts take on disk.
     pub bytes: u64,
@@ -33,7 +32,7 @@ impl Verified {
     }
 }
 
-/// What garbage collection removed, or would remove.
+/// Texts that garbage collection removed, or would remove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Freed {
     /// Changes whose texts exceed the limits.
@@ -44,7 +43,7 @@ pub struct Freed {
     pub bytes: u64,
 }
 
-/// Who starts a garbage collection.
+/// The caller of a garbage collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trigger {
     /// A person who has seen what would be removed.
@@ -58,9 +57,6 @@ pub struct StoredTexts<'a>(pub(super) &'a Executor);
 
 impl StoredTexts<'_> {
     /// Compares every stored text with its hash. Reads all of them.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn verify(&self) -> Result<Verified, JournalError> {
         let blobs = &self.0.parts.blobs;
         let named: BTreeSet<BlobHash> =
@@ -94,9 +90,6 @@ impl StoredTexts<'_> {
     ///
     /// Limits equal to the defaults may mean that the settings file is missing; they apply only
     /// after they have held for some days.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn gc(&self, dry_run: bool) -> Result<Freed, JournalError> {
         self.free(dry_run, Trigger::ByPerson)
     }
@@ -164,9 +157,6 @@ impl StoredTexts<'_> {
     }
 
     /// Daily maintenance: copies the database, counts the day, removes texts beyond the limits.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
     pub fn daily(&self) -> Result<Freed, JournalError> {
         self.0.database.back_up()?;
         self.0.parts.rows.retention.count_day(now(), self.0.settings.load().limits())?;

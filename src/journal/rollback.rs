@@ -1,4 +1,4 @@
-//! Rolls recorded steps back as far as they got, by what is on disk, so that it can be repeated.
+//! Rolls back recorded steps as far as they were executed, by the state on disk, so that it can be repeated.
 
 use super::on_disk::{
     is_mixed, is_ours, is_there, locate_trashed, read_bytes, revision_on_disk, was_left,
@@ -13,9 +13,8 @@ use crate::vault::{Before, Meta, Revision, Trashed, VaultError, is_temp_path, te
 /// The rollback of an interrupted operation.
 pub(super) struct Rollback<'a> {
     pub parts: &'a Parts,
-    /// All steps of the operation.
     pub steps: &'a [RecordedStep],
-    /// What was left alone, one sentence each.
+    /// Files left unchanged, one sentence each.
     pub left: &'a mut Vec<String>,
 }
 
@@ -38,8 +37,8 @@ impl Rollback<'_> {
         }
     }
 
-    /// Checks that the disk can say what is at the paths of a step. A read error must not be
-    /// mistaken for a missing file.
+    /// Checks that the state of a step's paths can be read. A read error must not be mistaken for a
+    /// missing file.
     ///
     /// # Errors
     /// The file system's.
@@ -73,9 +72,9 @@ impl Rollback<'_> {
         }
     }
 
-    /// Rolls a failed step back while the daemon runs, as far as it got. Errors that are raised
-    /// before anything is touched leave nothing to roll back: what is at the step's paths then is
-    /// somebody else's.
+    /// Rolls a failed step back while the daemon runs, as far as it was executed. Errors that are
+    /// raised before any change need no rollback: the files at the step's paths then belong to
+    /// others.
     pub fn roll_back_failed(&mut self, step: &RecordedStep, error: &VaultError) {
         let vault = self.parts.vault();
         let touched = matches!(error, VaultError::Io { .. });
@@ -206,7 +205,7 @@ impl Rollback<'_> {
             }
             (Ok(_), true) if is_temp_path(to) => {
                 self.left.push(format!(
-                    "there is another `{from}` by now: what had that name is in the recovery folder"
+                    "there is another `{from}` by now: the previous one is in the recovery folder"
                 ));
                 Ok(())
             }
@@ -323,7 +322,7 @@ impl Rollback<'_> {
         Ok(())
     }
 
-    /// Removes the hidden files of a write whose content, or the whole of which they are the
+    /// Removes the hidden files of a write if their content, or the whole of which they are the
     /// beginning, is stored elsewhere; and the leftovers of a restoration from another disk.
     pub fn clear_temp(&self, step: &RecordedStep) {
         if let RecordedAct::Restore { from: Some(kept @ Trashed::Kept { .. }), .. } = &step.act {

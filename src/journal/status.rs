@@ -13,17 +13,17 @@ use crate::vault::{FileId, Kind, is_temp_path};
 /// How far a step got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Status {
-    /// Completed.
     Done {
-        /// The step's detail, with what was unknown when it was recorded.
+        /// The step's detail, completed by data that was unknown when it was recorded.
         detail: String,
         /// Whether only this step explains the state on disk. Steps run one after the other, so
         /// then all earlier steps were done.
         proof: bool,
     },
     /// Somebody has changed the file since; the step may have written it before.
-    Changed { detail: String },
-    /// Not completed.
+    Changed {
+        detail: String,
+    },
     Open,
 }
 
@@ -99,7 +99,7 @@ fn status_of(
             Some(now) => {
                 let from = vault.stat(&step.path);
                 let apart = from.as_ref().map_or(true, |meta| !identity.matches(meta));
-                // Nothing was at the destination before. A file there that came from nowhere else
+                // Nothing was at the destination before. A file there that came from no other path
                 // is the moved one, saved by an editor that replaces files. A move to a hidden name
                 // was done if the file has moved on from there.
                 let over = is_temp_path(to)
@@ -168,7 +168,7 @@ fn has_text_of(parts: &Parts, step: &RecordedStep, earlier: &[RecordedStep]) -> 
 #[derive(Default)]
 struct Later(PathMap<Where>);
 
-/// The later location of a path and of what is below it; `None` if removed or overwritten.
+/// The later location of a path and of the paths below it; `None` if removed or overwritten.
 #[derive(Clone)]
 struct Where {
     here: Option<VaultPath>,

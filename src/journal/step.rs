@@ -14,11 +14,10 @@ pub(super) struct Step {
     /// The change it belongs to, from 0.
     pub change: usize,
     pub act: Act,
-    /// The recorded step that it undoes.
     pub undoes: Option<i64>,
 }
 
-/// What a step does. Paths are those at its moment.
+/// The action of a step. Paths are those at its moment.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     /// Makes one folder; its parent exists.
@@ -36,7 +35,7 @@ pub(super) enum Act {
         content: Vec<u8>,
         temp: String,
     },
-    /// Moves a file or folder. `text`: the file's content by then, if known.
+    /// Moves a file or folder. `text`: the file's content at that time, if known.
     Move {
         from: VaultPath,
         to: VaultPath,

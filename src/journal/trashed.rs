@@ -33,8 +33,8 @@ pub(super) fn find_deleted(
     is_deleted(parts, step, identity, &found, &meta).then_some(found)
 }
 
-/// Where a deleted file or folder is in the steward's own `kept` folder, found by the name of its
-/// subfolder: a copy on another disk has another inode.
+/// The location of a deleted file or folder in the steward's own `kept` folder, found by the name
+/// of its subfolder: a copy on another disk has another inode.
 pub(super) fn find_kept(
     parts: &Parts,
     step: &RecordedStep,

@@ -111,8 +111,8 @@ pub(super) fn undo(
 }
 
 /// The steps to undo for this row. If the row was undone and that undo was undone, these are the
-/// latest ones that redid it: a folder that went to the trash a second time is elsewhere there,
-/// with the content that it had by then.
+/// latest ones that redid it: a folder that went to the trash a second time is at another place
+/// there, with the content that it had at that time.
 fn as_last_done(rows: &Changes, row: StepRow) -> Result<Vec<StepRow>, StoreError> {
     let again = rows.redone_by(row.id)?;
     if again.is_empty() {
@@ -122,7 +122,7 @@ fn as_last_done(rows: &Changes, row: StepRow) -> Result<Vec<StepRow>, StoreError
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// What the undo's title says of its target: for one change among several, only that change.
+/// The description of the target in the undo's title: for one change among several, only that change.
 fn title_of(set: &ListedSet, target: Target) -> String {
     let one = match target {
         Target::Change(id) if set.changes.len() > 1 => {

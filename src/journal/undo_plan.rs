@@ -26,7 +26,6 @@ pub(super) struct Merged {
     pub step: usize,
 }
 
-/// The plan of an undo.
 pub(super) struct UndoPlan<'a> {
     pub parts: &'a Parts,
     pub rename_counts: &'a Mutex<RenameCounts>,
@@ -38,7 +37,6 @@ pub(super) struct UndoPlan<'a> {
     by_text: HashMap<Revision, usize>,
     /// The change that moved each file to a hidden name.
     hidden: HashMap<VaultPath, usize>,
-    /// How the steps change names.
     pub names: Vec<NameStep>,
     /// Writes that merge somebody else's edits, or put back a text while other changes of the set stay.
     pub merged: Vec<Merged>,
@@ -157,8 +155,8 @@ impl<'a> UndoPlan<'a> {
         self.parts.blobs.get(text).map_err(|error| unkept(error.to_string()))
     }
 
-    /// The file's current text: on disk, or as this undo will have written it by then, when
-    /// somebody edited between two changes of one turn.
+    /// The file's current text: on disk, or as this undo will have written it, if another program
+    /// edited the file between two changes of one turn.
     pub fn now(&self, found: Revision, disk: Option<&VaultPath>) -> Option<Vec<u8>> {
         match disk {
             Some(disk) => self.parts.vault().read(disk).ok().map(|now| now.bytes),

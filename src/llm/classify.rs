@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_text_tells_is_told() {
+    fn errors_are_classified_by_their_text() {
         use ErrorKind as K;
         let invalid =
             |message: &str| json!({"error": {"type": "invalid_request_error", "message": message}});
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_as_one_and_text_is_kept() {
+    fn an_html_page_is_named_and_plain_text_stays() {
         let head = Head { status: Some(502), ..Head::default() };
         let page = from_body(&head, b"<html><body>Bad gateway</body></html>");
         assert_eq!(page.kind, ErrorKind::Overloaded);

@@ -1,4 +1,4 @@
-//! Errors of a model request, classified by what the caller can do about them.
+//! Errors of a model request, classified by the caller's possible reactions.
 
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ impl LlmError {
         self.retry_same() || matches!(self.kind, Auth | Billing | NotFound | ContextLength)
     }
 
-    /// What the user can do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let provider = self.provider.split('/').next().unwrap_or_default();
         Some(match self.kind {
@@ -190,8 +190,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_is_one_bounded_line_without_the_key() {
-        // The key also stands where the line is cut.
+    fn the_vendors_message_is_one_bounded_line_without_the_key() {
+        // The key also occurs where the line is cut.
         let said = format!("no\r\n\u{1b}[31m key sk-secret {} sk-secret", "x".repeat(972));
         let error = LlmError::new(ErrorKind::Auth, said).redact("sk-secret");
         assert!(error.message.starts_with("no [31m key … xxx"), "{}", error.message);

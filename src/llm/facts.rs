@@ -1,4 +1,4 @@
-//! What each model can do: limits, thinking, prices. Data, not code.
+//! Abilities of each model: limits, thinking, prices. Data, not code.
 //!
 //! `models.toml` holds the vendors' figures; the settings can add to them or override them.
 

@@ -162,13 +162,11 @@ pub(super) fn redirect_error(response: &Response) -> Option<LlmError> {
     Some(error)
 }
 
-/// The form of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyForm {
     Stream,
     /// One JSON document: some servers send it even if asked for a stream.
     Json,
-    /// Not an answer.
     Error,
 }
 

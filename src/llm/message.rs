@@ -118,6 +118,12 @@ pub enum BlockKind {
         /// The image's bytes in base64.
         base64: String,
     },
+    /// An image by reference: a file of the vault. The sender of a request replaces it by [`Self::Image`].
+    ImageFile {
+        path: String,
+        /// The revision of the file.
+        revision: String,
+    },
     /// A kind of block this program does not know.
     Opaque,
 }

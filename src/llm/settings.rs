@@ -101,7 +101,6 @@ impl Default for Settings {
 /// Time and size limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connect timeout.
     pub connect: Duration,
     /// From sending the request to the first byte of the body.
     pub first_byte: Duration,

@@ -92,13 +92,12 @@ pub enum SetupError {
     /// The settings lack a required key.
     #[error("the provider `{name}` needs `{key}` in the settings")]
     Incomplete { name: String, key: &'static str },
-    /// The address is not allowed.
     #[error("the address of the provider `{name}` {reason}")]
     Address { name: String, reason: BadAddress },
 }
 
 impl SetupError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { name, known } => format!(
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_settings_are_named() {
         let fault =
             |settings: &Settings, name: &str| provider(settings, name).unwrap_err().to_string();
         assert_eq!(fault(&Settings::default(), "grok"), "there is no provider `grok`");

@@ -24,7 +24,7 @@ pub(super) fn can_ask(capabilities: &Value) -> bool {
 /// The client's answer in a repeated call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The state that came with the question.
+    /// The state that the question carried.
     pub state: String,
     pub said: Said,
 }

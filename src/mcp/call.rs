@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::Era;
@@ -11,14 +13,12 @@ use super::identity::sign;
 use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::quoted;
-use crate::tools::{Answer, Definition, Facts, Tier, ToolError};
+use crate::tools::{Answer, Definition, Facts, Image, Tier, ToolError};
 
 /// A call of a tool or lookup by a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The id for the answer.
     pub id: RequestId,
-    /// The era of the request.
     pub era: Era,
     /// The client's name, if the message has it.
     pub client: Option<String>,
@@ -34,7 +34,6 @@ pub struct Call {
     progress: Option<Value>,
 }
 
-/// What is called.
 #[derive(Debug, Clone, PartialEq)]
 enum What {
     Tool { changes: bool },
@@ -110,12 +109,16 @@ impl Call {
         changes: bool,
         most: u64,
     ) -> String {
+        let mut image = None;
         let (text, is_error) = match answered {
             Ok(answer) if changes => (text_of_change(answer), false),
-            Ok(answer) => (answer.text, false),
+            Ok(answer) => {
+                image = answer.image;
+                (answer.text, false)
+            }
             Err(error) => (format!("{}: {}", error.code, error.text()), true),
         };
-        let written = self.result(&text, is_error);
+        let written = self.result(&text, image.as_deref(), is_error);
         if written.len() as u64 <= most {
             return written;
         }
@@ -162,8 +165,8 @@ impl Call {
 
     fn tool_failed(&self, message: &str, hint: Option<&str>) -> String {
         match hint {
-            Some(hint) => self.result(&format!("{message}\nhint: {hint}"), true),
-            None => self.result(message, true),
+            Some(hint) => self.result(&format!("{message}\nhint: {hint}"), None, true),
+            None => self.result(message, None, true),
         }
     }
 
@@ -173,14 +176,23 @@ impl Call {
         self.fault(&error.into())
     }
 
-    /// Text only: clients that get structured content do not show the text to their model.
-    fn result(&self, text: &str, is_error: bool) -> String {
+    /// Text and image: clients that get structured content do not show the text to their model.
+    fn result(&self, text: &str, image: Option<&Image>, is_error: bool) -> String {
+        let image = image.map(|image| {
+            let data = STANDARD.encode(&image.bytes);
+            json!({ "type": "image", "data": data, "mimeType": image.mime }).to_string()
+        });
         let written = envelope::answer_of(&self.id, text.len() + text.len() / 16 + 256, |json| {
             json.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
             quoted::write(text, json);
+            json.push(b'}');
+            if let Some(image) = image {
+                json.push(b',');
+                json.extend_from_slice(image.as_bytes());
+            }
             json.extend_from_slice(match is_error {
-                true => br#"}],"isError":true"#,
-                false => br#"}],"isError":false"#,
+                true => br#"],"isError":true"#,
+                false => br#"],"isError":false"#,
             });
             if self.era == Era::Modern {
                 let mut more = Map::new();

@@ -1,8 +1,8 @@
 //! The tools, resources and prompts that the protocol's conformance suite wants of a server: with the Cargo
 //! feature `conformance` alone, for tests, and in no release.
 //!
-//! They are contents alone. What the suite is after, the reading of messages, eras, headers, states, streams
-//! and what every result carries, is what all other requests go through.
+//! The fixtures are only contents. The suite tests the handling of messages, eras, headers, states, streams and the
+//! common fields of results, which is the same code as for all other requests.
 
 use serde_json::{Map, Value, json};
 
@@ -57,11 +57,11 @@ pub struct Fixture {
     pub name: String,
     params: Map<String, Value>,
     capabilities: Value,
-    /// By which the client knows what is told meanwhile.
+    /// The token of progress notifications.
     pub progress: Option<Value>,
 }
 
-/// What states are made and known by; each counts once, for its purpose.
+/// Makes and recognises states; each can be used once, for its purpose.
 pub trait States {
     /// A new one.
     fn make(&self, purpose: &str) -> String;
@@ -221,7 +221,7 @@ impl Fixture {
         }
     }
 
-    /// What is asked of the client, round by round, each with a state where there is one.
+    /// The questions to the client, round by round, each with a state if there is one.
     fn rounds(&self, states: &dyn States) -> Result<Outcome, Fault> {
         let roots = || json!({ "method": "roots/list", "params": {} });
         let name = || form("What is your name?", "name");
@@ -286,7 +286,7 @@ impl Fixture {
 
 enum Outcome {
     Whole(Value),
-    /// What is wanted of the client first, and a state.
+    /// A question to the client, and a state.
     Wants(Value, String),
 }
 

@@ -67,7 +67,6 @@ pub enum What {
 pub struct Said {
     /// The HTTP status of the answer.
     pub status: u16,
-    /// The message.
     pub text: String,
     /// The client's name, if the message has it.
     pub introduced: Option<String>,

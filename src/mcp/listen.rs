@@ -48,9 +48,6 @@ pub enum Told {
 
 impl Listen {
     /// Parses the params of a subscription.
-    ///
-    /// # Errors
-    /// The params are invalid.
     pub(super) fn of(id: RequestId, params: &Map<String, Value>) -> Result<Self, Fault> {
         let Some(Value::Object(wanted)) = params.get("notifications") else {
             return Err(Fault::params("`notifications` must be an object"));
@@ -106,9 +103,9 @@ impl Listen {
         self.notification("notifications/subscriptions/acknowledged", params)
     }
 
-    /// The notifications for an event of the daemon. Notes in the folder `templates` are prompts.
+    /// The notifications for an event of the daemon. Notes in these folders are prompts.
     #[must_use]
-    pub fn because_of(&self, event: &str, templates: Option<&str>) -> BTreeSet<Told> {
+    pub fn because_of(&self, event: &str, folders: &[String]) -> BTreeSet<Told> {
         let mut told = BTreeSet::new();
         let Ok(event) = serde_json::from_str::<Event>(event) else { return told };
         if event.method == ConfigReloadedParams::METHOD {
@@ -124,15 +121,15 @@ impl Listen {
             let is_other = changed.kind != ChangedKind::Modified
                 && (changed.entry == EntryKind::Folder || paths().any(|it| it.ends_with(".md")));
             told.extend((self.resources && is_other).then_some(Told::Resources));
-            let is_template = |path: &String| {
-                templates.is_some_and(|folder| {
-                    let rest = path.strip_prefix(folder);
+            let is_in_one = |path: &String| {
+                folders.iter().any(|folder| {
+                    let rest = path.strip_prefix(&**folder);
                     // A moved folder moves its content.
                     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                         || folder.strip_prefix(&**path).is_some_and(|rest| rest.starts_with('/'))
                 })
             };
-            let is_prompt = self.prompts && is_other && paths().any(is_template);
+            let is_prompt = self.prompts && is_other && paths().any(is_in_one);
             told.extend(is_prompt.then_some(Told::Prompts));
             let uris = paths().filter_map(|path| self.updates.get(path));
             told.extend(uris.map(|uri| Told::Updated { uri: uri.clone() }));

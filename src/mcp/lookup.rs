@@ -9,7 +9,6 @@ use super::uri;
 use crate::note::code::ErrorCode;
 use crate::tools::ToolError;
 
-/// The kind of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lookup {
     Resources,
@@ -26,9 +25,6 @@ pub(super) enum Lookup {
 pub(super) type Asked = (Lookup, Map<String, Value>);
 
 /// The lookup of a request with its arguments; `None` for other requests.
-///
-/// # Errors
-/// The params are invalid.
 pub(super) fn of(
     method: &str,
     params: &Map<String, Value>,
@@ -142,13 +138,18 @@ impl Lookup {
                 modern(json!({ "contents": [content] }), 0)
             }
             Self::Prompts => modern(json!({ "prompts": found["prompts"] }), A_WHILE),
-            Self::Prompt => json!({
-                "description": found["description"],
-                "messages": [{
-                    "role": "user",
-                    "content": { "type": "text", "text": found["text"] },
-                }],
-            }),
+            Self::Prompt => {
+                let message = |content| json!({ "role": "user", "content": content });
+                let text = json!({ "type": "text", "text": found["text"] });
+                let mut messages = vec![message(text)];
+                if let Some(path) = found["selection"]["path"].as_str() {
+                    let text = &found["selection"]["text"];
+                    let resource =
+                        json!({ "uri": uri::of(path), "mimeType": mime(path), "text": text });
+                    messages.push(message(json!({ "type": "resource", "resource": resource })));
+                }
+                json!({ "description": found["description"], "messages": messages })
+            }
             Self::Completion => {
                 let values = found["values"].as_array().map_or(0, Vec::len) as u64;
                 let more = found["total"].as_u64().unwrap_or(0) > values;

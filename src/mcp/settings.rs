@@ -1,17 +1,17 @@
-//! What MCP clients are shown.
+//! The tools and resources that MCP clients can use.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::tools::{Definition, Registry};
 
-/// What MCP clients are shown; a section of the configuration file.
+/// The tools and resources that MCP clients can use; a section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// The tools that they are shown and may call.
     pub tools: Offered,
-    /// Whether they may look up what was said in conversations, which may quote any note.
+    /// Whether they may search conversations, which may quote any note.
     pub conversations: bool,
     /// Whether a client that can ask its user something may do so where a person has to agree; what it
     /// says counts as their answer.
@@ -22,11 +22,11 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum Offered {
-    /// Those for every day.
+    /// The tools for every day.
     #[default]
     Core,
     All,
-    /// Those of these names.
+    /// The tools with these names.
     Named(Vec<String>),
 }
 

@@ -1,4 +1,4 @@
-//! A note, or the list of all files, at an earlier moment; and what changed in a note between two.
+//! A note, or the list of all files, at an earlier moment; and the diff of a note between two moments.
 
 use chrono::{DateTime, Local, Utc};
 
@@ -17,7 +17,7 @@ use crate::vault::{self, Want};
 /// Paths that an error names.
 const NAMED: usize = 5;
 
-/// What is asked for, in an answer of about `most` bytes, but at least one entry of a folder.
+/// Answers the request in about `most` bytes, but with at least one entry of a folder.
 ///
 /// # Errors
 /// Kind `not_found`: nothing of this name was there, or no such change set. Kind `invalid_params`: no
@@ -57,7 +57,7 @@ pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfRe
     })
 }
 
-/// What changed in a note between two moments.
+/// The diff of a note between two moments.
 ///
 /// # Errors
 /// As [`as_of`].
@@ -124,7 +124,6 @@ pub fn between(
     Ok(DiffResult { title, changes: vec![change], total: 1, ..DiffResult::default() })
 }
 
-/// The moment that is meant.
 fn moment(journal: &Journal, at: &At) -> Result<Moment, ErrorObject> {
     let when = match (at.change_set, at.time.as_deref()) {
         (Some(_), Some(_)) => {
@@ -151,8 +150,8 @@ fn moment(journal: &Journal, at: &At) -> Result<Moment, ErrorObject> {
     })
 }
 
-/// What had this name at the moment: by its path then, by the path that it has now, or by its name
-/// alone, where only one file had it.
+/// The file that had this name at the moment: by its path then, by its present path, or by its name
+/// alone if only one file had it.
 fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf, ErrorObject> {
     let journal = &context.journal;
     let path = context.vault.parse(asked).map_err(|error| {
@@ -232,7 +231,7 @@ fn as_spelled(context: &Context, path: &VaultPath) -> VaultPath {
     }
 }
 
-/// What is called so now: by its path, or by its name where only one file has it.
+/// The file that has this name now: by its path, or by its name if only one file has it.
 fn now_called(context: &Context, asked: &str, path: &VaultPath) -> Option<VaultPath> {
     if let Ok(found) = context.vault.resolve(asked, Want::Entry) {
         return Some(found.path);
@@ -298,7 +297,6 @@ fn folder(
     })
 }
 
-/// The gap in words.
 fn unsure(gap: Gap) -> Unsure {
     let (from, to) = (gap.from.map(local), gap.to.map(local));
     let said = match (&from, &to) {

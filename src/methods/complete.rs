@@ -34,7 +34,7 @@ pub fn complete(context: &Context, params: &CompleteParams) -> CompleteResult {
     CompleteResult { found }
 }
 
-/// Those of the notes that have aliases of this beginning, with these.
+/// The notes that have aliases with this beginning, with these aliases.
 fn aliases(vault: &Vault, notes: Vec<VaultPath>, key: &str) -> impl Iterator<Item = Completion> {
     notes.into_iter().take(MOST as usize).filter_map(move |path| {
         let content = vault.read(&path).ok()?;

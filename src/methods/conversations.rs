@@ -210,9 +210,6 @@ impl StoredConversations {
     }
 
     /// Searches the text of conversations.
-    ///
-    /// # Errors
-    /// Kind `failed`.
     pub fn search(
         &self,
         params: SearchConversationsParams,

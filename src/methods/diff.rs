@@ -131,7 +131,7 @@ fn told(journal: &Journal, change: &ListedChange) -> DiffChange {
     };
     let (added, removed) = diff.as_deref().map_or((0, 0), counted);
     let is_folder = change.entry == EntryKind::Folder && change.action == Action::Deleted;
-    // A deletion whose files cannot be read is told all the same.
+    // A deletion is listed even if its files cannot be read.
     let files = is_folder.then(|| journal.history().files(change.id).unwrap_or_default());
     let total_files = files.as_ref().map(|files| files.len() as u64);
     DiffChange {

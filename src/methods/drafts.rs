@@ -48,7 +48,7 @@ pub fn draft(
 ) -> Later<OrganizeDraftResult> {
     let (calls, models, cancel) = (calls.clone(), models.clone(), by.cancel.clone());
     let used = used.clone();
-    let caller = Caller { scope: by.client.scope, name: by.client.name.clone() };
+    let caller = by.client.caller();
     Box::pin(async move {
         let wanted = params.text.trim().to_owned();
         if wanted.is_empty() || wanted.chars().count() > MAX_SENTENCE {

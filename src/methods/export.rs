@@ -5,7 +5,6 @@ use serde_json::json;
 use super::conversations::StoredConversations;
 use crate::calls::{Calls, Outcome, Request};
 use crate::note::code::ErrorCode;
-use crate::policy::Caller;
 use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, ExportConversationParams,
     ExportConversationResult, ItemInfo,
@@ -92,7 +91,7 @@ pub fn into_vault(
     let request = Request {
         tool: WriteFile::NAME.to_owned(),
         arguments: json!({ "path": path, "content": text, "if_exists": "fail" }),
-        caller: Caller { scope: by.scope, name: by.name.clone() },
+        caller: by.caller(),
         // The person asked for exactly this change.
         confirmed: by.scope.is_person(),
         agreed: None,

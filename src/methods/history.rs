@@ -90,7 +90,7 @@ pub fn page(
     page
 }
 
-/// The change sets of these turns, the oldest first.
+/// The change sets of these turns, oldest first.
 pub fn changes(journal: &Journal, conversation: &str, turns: &[TurnId]) -> Vec<ChangeSetInfo> {
     let set = |turn: &TurnId| match journal
         .history()
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(numbers(&ask(0, Some(6), Some(2)), all), (vec![4, 5], false, true));
         assert_eq!(numbers(&ask(0, Some(4), Some(2)), all), (vec![3], false, false));
         assert_eq!(numbers(&ask(0, Some(3), Some(2)), all), (vec![], false, false));
-        // However little room there is, one item is told, and the way goes on to its end.
+        // With little room at least one item is returned, and paging reaches the end.
         assert_eq!(numbers(&ask(0, None, Some(5)), 1), (vec![7], false, true));
         assert_eq!(numbers(&ask(0, Some(7), Some(5)), 1), (vec![6], false, true));
     }

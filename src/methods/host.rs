@@ -150,7 +150,7 @@ pub fn request(
             policy::may_change(calls)?;
             let path = there(vault, &path)?;
             if vault.obsidian().trash == TrashOption::None {
-                let message = "Obsidian is set to delete for good, without any trash";
+                let message = "Obsidian is set to delete permanently, without a trash";
                 return Err(ErrorObject::new(Kind::InvalidParams, message)
                     .hint("the tool `delete` keeps a copy"));
             }
@@ -182,7 +182,7 @@ pub fn request(
     }
 }
 
-/// The result of a change: whatever the host answered, the disk decides.
+/// The result of a change: the disk decides, not the host's answer.
 fn judged(
     answer: Result<String, HostError>,
     is_done: impl Fn() -> bool,
@@ -249,7 +249,7 @@ fn invalid(error: &VaultError) -> ErrorObject {
 }
 
 const CONNECT: &str = "it is there while Obsidian is open with the Vault Steward plugin";
-const MAYBE: &str = "it may have been done all the same";
+const MAYBE: &str = "it may have been done nevertheless";
 
 fn failed(error: &HostError) -> ErrorObject {
     let (kind, hint) = match error {

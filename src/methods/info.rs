@@ -29,6 +29,8 @@ pub fn info(one: Conversation) -> ConversationInfo {
         last_active: local(one.last_active),
         ended,
         ended_by,
+        mode: one.chosen.mode,
+        model: one.chosen.model,
         reason: one.ended.map(|end| end.reason).filter(|reason| !reason.is_empty()),
         branch: unsigned(one.branch.0),
         items: one.items,

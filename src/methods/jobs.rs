@@ -12,7 +12,7 @@ use crate::tools::{self, ToolError};
 /// How long the end of the piece is waited for that the job is at.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// Stops a running job before its next piece, whoever began it.
+/// Stops a running job of any caller before its next piece.
 ///
 /// # Errors
 /// Kinds `not_found`, `invalid_params` for a job that does not run, `failed`.

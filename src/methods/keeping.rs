@@ -63,8 +63,9 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
     if params.items.is_empty() {
         let days = params.older_than_days.unwrap_or(OLD);
         if days < OLD {
-            let message =
-                format!("what is younger than {OLD} days is not removed unless it is named");
+            let message = format!(
+                "files deleted less than {OLD} days ago are not removed unless they are named"
+            );
             return Err(ErrorObject::new(Kind::InvalidParams, message)
                 .hint("name each thing as `steward trash list` does"));
         }
@@ -77,7 +78,7 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
             Some(_) => {
                 return Err(ErrorObject::new(
                     Kind::Failed,
-                    format!("`{asked}` lies in the system's trash"),
+                    format!("`{asked}` is in the system's trash"),
                 )
                 .hint("empty the system's trash with the file manager"));
             }
@@ -94,9 +95,6 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
 }
 
 /// Checks every text that the journal stores.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObject> {
     let found = context.journal.texts().verify().map_err(failed)?;
     Ok(JournalVerifyResult {
@@ -109,9 +107,6 @@ pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObj
 }
 
 /// Deletes stored texts that are older than the settings allow, or reports their number.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn free_journal(
     context: &Context,
     params: &JournalGcParams,

@@ -99,9 +99,11 @@ fn write(one: &Conversation, cwd: &str, times: &mut LocalTimes, json: &mut Vec<u
     if let Some(end) = end {
         text(r#","ended":"#, &times.of_milliseconds(end.at));
         text(r#","endedBy":"#, end.kind.word());
-        if !end.reason.is_empty() {
-            text(r#","reason":"#, &end.reason);
-        }
+    }
+    one.chosen.mode.iter().for_each(|mode| text(r#","mode":"#, mode));
+    one.chosen.model.iter().for_each(|model| text(r#","model":"#, model));
+    if let Some(end) = end.filter(|end| !end.reason.is_empty()) {
+        text(r#","reason":"#, &end.reason);
     }
     let mut number = |before: &str, number: u64| {
         json.extend_from_slice(before.as_bytes());
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_hold_what_was_asked_for_and_together_all_of_it() {
+    fn pages_have_the_requested_size_and_together_everything() {
         let state = tempfile::tempdir().unwrap();
         let kept = kept(state.path(), 130);
         for (limit, most, first) in [
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_the_types_of_the_wire_write() {
+    fn the_output_equals_that_of_the_wire_types() {
         let state = tempfile::tempdir().unwrap();
         let kept = kept(state.path(), 24);
         let all = kept.list(&Order { limit: 100, ..Order::default() }).unwrap();

@@ -97,7 +97,7 @@ mod tests {
         let memory = with(parts.clone(), Resident { total: 900_000, program: 600_000 });
         assert_eq!((memory.total, memory.program), (Some(900_000), Some(600_000)));
         assert_eq!(memory.other, Some(900_000 - 600_000 - 54_321));
-        // What is reserved and was never touched is counted by its part and not by the system.
+        // Reserved memory that was never touched counts in its part, but not in the system's figure.
         assert_eq!(with(parts, Resident { total: 600_010, program: 600_000 }).other, Some(0));
     }
 }

@@ -8,7 +8,7 @@
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
 //! [`policy`], [`keeping`], [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
-//! `prompt`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
+//! `prompt`, [`prompts`], [`proposals`]; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`rules`] (rules that run by
 //! themselves), [`told`] (agent events in the protocol's words).
 
@@ -30,6 +30,8 @@ mod memory;
 pub mod models;
 pub mod policy;
 mod prompt;
+pub mod prompts;
+pub mod proposals;
 pub mod replay;
 mod replayed;
 pub mod rules;
@@ -76,6 +78,8 @@ use crate::protocol::organize::{
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
 };
+use crate::protocol::prompts::{PromptGetParams, PromptsParams};
+use crate::protocol::proposals::ProposalsApplyParams;
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
@@ -89,7 +93,6 @@ use crate::workflows::Workflows;
 
 /// The services that the handlers use.
 pub struct Services {
-    /// Calls the tools.
     pub calls: Calls,
     /// The agent, as clients use it.
     pub talk: Arc<Talk>,
@@ -101,7 +104,6 @@ pub struct Services {
     /// The messages that arrive by voice.
     pub voice: Arc<dyn Voice>,
     pub workflows: Workflows,
-    /// The confinement of the daemon.
     pub confinement: Confinement,
     /// The limits of the file system and the problems found at the start, for `status`.
     pub warnings: Vec<String>,
@@ -181,6 +183,16 @@ pub fn table() -> Table<Services> {
         })
         .on::<CompleteParams>(Person, Read, |it, params, _| {
             Ok(complete::complete(it.calls.context(), &params))
+        })
+        .on::<PromptsParams>(Person, Read, |it, _, by| {
+            prompts::list(&it.calls, &by.client.caller(), &by.cancel)
+        })
+        .on::<PromptGetParams>(Person, Read, |it, params, by| {
+            prompts::get(&it.calls, &params, &by.client.caller(), &by.cancel)
+        })
+        .on::<ProposalsApplyParams>(Person, Change, |it, params, by| {
+            let conversations = it.talk.conversations();
+            proposals::apply(&it.calls, conversations, &params, &by.client, &by.cancel)
         })
         .on::<HostRequestParams>(Person, Read, |it, params, by| {
             host::request(&it.calls, by.hosts(), params, &by.cancel)
@@ -271,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_method_of_the_protocol_is_answered_and_who_may_call_it_is_said() {
+    fn each_method_has_a_handler_and_allowed_callers() {
         let names: BTreeSet<&str> = table().names().map(|(name, _)| name).collect();
         let opens = [InitializeParams::METHOD];
         assert_eq!(

@@ -129,8 +129,8 @@ fn providers(settings: &Settings, chosen: &ChosenModels, ask: bool) -> Vec<Provi
             Ok(known) => {
                 let key = chosen.key_of(&known);
                 provider.ready = known.need != KeyNeed::Required || key.is_some();
-                // Of one that nobody set up only a key says that it is meant; without one a
-                // program on this machine can be asked whether it is there.
+                // A local server that nobody configured counts only with a key; without one it can
+                // be asked whether it runs.
                 let is_meant = is_configured || key.is_some() || ask && known.address.is_local();
                 provider.ready &= is_meant;
                 if is_configured || key.is_some() {

@@ -1,4 +1,4 @@
-//! What may run and what ran, as clients see it: the mode, the permanent approvals, the audit.
+//! Policy and audit for clients: the mode, the permanent approvals, the audit log.
 
 use chrono::{Local, SecondsFormat, TimeZone};
 
@@ -32,7 +32,7 @@ pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObjec
             let shown: String = word.chars().take(40).collect();
             let message = format!("`{}` is not a mode", shown.escape_debug());
             return Err(ErrorObject::new(Kind::InvalidParams, message)
-                .hint("it is `ask`, `auto`, `read-only` or `settings`"));
+                .hint("it is `ask`, `auto`, `plan`, `read-only` or `settings`"));
         }
         calls.set_mode(mode).map_err(|error| failed(&error))?;
     }
@@ -70,14 +70,11 @@ pub fn may_change(calls: &Calls) -> Result<(), ErrorObject> {
             Err(ErrorObject::new(Kind::Failed, "the mode is `read-only`: nothing is changed")
                 .hint("`steward mode auto` changes it"))
         }
-        Mode::Ask | Mode::Auto => Ok(()),
+        Mode::Ask | Mode::Auto | Mode::Plan => Ok(()),
     }
 }
 
 /// Lists the permanent approvals, after revoking one if the params name it.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsResult, ErrorObject> {
     let revoked = match params.revoke {
         Some(id) => calls.revoke(id).map_err(|error| failed(&error))?,
@@ -158,9 +155,6 @@ pub(super) fn no_question(id: i64) -> ErrorObject {
 }
 
 /// The calls and the decisions on them.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult, ErrorObject> {
     let wanted = AuditFilter {
         tool: params.tool,

@@ -30,7 +30,7 @@ pub(super) fn said(
     speaker: &Client,
     root: &Path,
 ) -> Result<UserMessage, ErrorObject> {
-    // An editor names whatever it has open.
+    // An editor may name any open file.
     let is_acp = speaker.scope == Scope::Acp;
     let mut texts = Vec::new();
     let mut attached = Attachments::default();
@@ -87,7 +87,7 @@ pub(super) fn said(
     }
     let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
     let source = ours.source.map(name).transpose()?.unwrap_or_else(|| "chat".to_owned());
-    // The token says where a program's words came from, not the program itself.
+    // The token decides the source of a program's message, not the program itself.
     let source = match speaker.scope.is_person() {
         true if is_foreign(&source) => {
             return Err(invalid("a person's words do not come from a token".to_owned())
@@ -135,6 +135,11 @@ pub(super) const COMMANDS: [(&str, &str, &str, &str); 3] = [
 
 /// The prefix of commands that make a note from a template, as in the names of prompts.
 pub(super) const TEMPLATE: &str = "template_";
+
+/// Whether a message begins with a command of ours.
+pub(super) fn is_known(text: &str) -> bool {
+    commanded(text.to_owned()) != text
+}
 
 /// The message with a command replaced by its text.
 fn commanded(text: String) -> String {
@@ -221,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_stands_for_its_words_and_other_text_for_itself() {
+    fn a_command_becomes_its_prompt_and_other_text_stays() {
         let commanded = |text: &str| commanded(text.to_owned());
         let note = commanded("/template_Meeting_notes  garden\nplan ");
         assert!(

@@ -101,7 +101,7 @@ impl<'a> Replay<'a> {
         for item in &items[first..] {
             let updates = self.updates(item).unwrap_or_else(|error| {
                 let item = item.number;
-                tracing::error!(%error, %item, "it is told again without what is damaged");
+                tracing::error!(%error, %item, "it is replayed without the damaged part");
                 Vec::new()
             });
             updates.into_iter().for_each(|update| tell(item.turn, update));
@@ -163,7 +163,7 @@ impl<'a> Replay<'a> {
             }
             Entry::Sent { id, text, .. } => vec![chunk(text, id)],
             Entry::Trimmed { .. } => notice(Show::compacting()).into_iter().collect(),
-            // What the model alone is told.
+            // Notices are only for the model.
             Entry::Message { message: Message::Notice { .. }, id: None, .. }
             | Entry::Opening { .. } => Vec::new(),
         }
@@ -241,7 +241,6 @@ fn end(turn: &Turn) -> Option<SessionUpdate> {
     Some(told::notice(severity, title.to_owned(), None))
 }
 
-/// The update of a notice.
 fn notice(show: Show) -> Option<SessionUpdate> {
     match show {
         Show::Notice { severity, title, text } => Some(told::notice(severity, title, text)),
@@ -249,7 +248,6 @@ fn notice(show: Show) -> Option<SessionUpdate> {
     }
 }
 
-/// The update that ends a call.
 fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) -> SessionUpdate {
     let text: String = result_text(result).chars().take(told::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {
@@ -262,5 +260,6 @@ fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) ->
         content: vec![ToolCallContent::Content { content: Content::Text { text } }],
         raw_output,
         files: Vec::new(),
+        image: None,
     }
 }

@@ -14,10 +14,7 @@ use crate::tools::ToolError;
 use crate::tools::enabled::{self, Enabled, Enabling};
 use crate::tools::rule_marks::{self, Marked, WantedMarks};
 
-/// The rules that a person enabled, and how they stand.
-///
-/// # Errors
-/// Kind `failed`.
+/// The rules that a person enabled, with their states.
 pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult, ErrorObject> {
     let rules = enabled::all(&calls.seen_by(Scope::Person)).map_err(failed)?;
     let shown = |one: &Enabled| EnabledRuleInfo {
@@ -92,7 +89,7 @@ pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult
     Ok(RulesMarksResult { rules: found.into_iter().map(rule).collect() })
 }
 
-/// What a person should hear of enabled rules: those that do not run, and plans that wait.
+/// Warnings for a person about enabled rules: those that do not run, and plans that wait.
 pub fn complaints(calls: &Calls) -> Vec<String> {
     let Ok(rules) = enabled::all(&calls.seen_by(Scope::Person)) else { return Vec::new() };
     let mut said = Vec::new();

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use super::info::{failed, numbered};
 use super::prompt::{COMMANDS, TEMPLATE};
+use super::prompts::is_own;
 use crate::agent::ports::Models as _;
 use crate::agent::{Conversations, foreign_source};
 use crate::calls::{Calls, Outcome, Request};
 use crate::config::models::ChosenModels;
 use crate::conversation::{Chosen, Conversation};
-use crate::policy::{Caller, Mode, Scope};
+use crate::policy::{Mode, Scope};
 use crate::protocol::acp::{
     AuthenticateParams, AuthenticateResult, ConfigOption, ConfigValue, ModeInfo, ModeState,
     SessionChoices, SessionDeleteParams, SessionDeleteResult, SessionResumeParams,
@@ -47,6 +48,11 @@ impl Sessions {
         root: &Path,
     ) -> Self {
         Self { conversations, calls, models, root: root.to_owned() }
+    }
+
+    /// Calls the tools.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// A conversation that this client may use.
@@ -310,12 +316,12 @@ impl Sessions {
         Ok(())
     }
 
-    /// Tells a client that has a conversation its commands, and anything that differs from what it
-    /// may expect.
+    /// Sends a client that loaded a conversation its commands, and warnings about unsupported
+    /// requests.
     fn greet(&self, session: &str, cwd: Option<&str>, servers: &[Value], context: &Context) {
         let command = |(name, description, hint, _): &(&str, &str, &str, &str)| json!({ "name": name, "description": description, "input": { "hint": hint } });
         let mut commands: Vec<Value> = COMMANDS.iter().map(command).collect();
-        commands.extend(self.templates(context));
+        commands.extend(self.prompts(context));
         let update = json!({
             "sessionUpdate": "available_commands_update", "availableCommands": commands,
         });
@@ -347,28 +353,35 @@ impl Sessions {
         }
     }
 
-    /// The commands that make a note from a template.
-    fn templates(&self, context: &Context) -> Vec<Value> {
-        let caller = Caller { scope: context.scope(), name: context.client.name.clone() };
+    /// The commands that are the person's own prompts, and those that make a note from a template.
+    fn prompts(&self, context: &Context) -> Vec<Value> {
         let (tool, arguments) = ("prompts/list".to_owned(), json!({}));
-        let request = Request { tool, arguments, caller, ..Request::default() };
+        let request =
+            Request { tool, arguments, caller: context.client.caller(), ..Request::default() };
         let Outcome::Answered(Ok(answer)) = self.calls.call(request, &context.cancel) else {
             return Vec::new();
         };
         let found = answer.data.value();
         let prompts = found["prompts"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let is_template = |prompt: &&Value| {
-            prompt["name"].as_str().is_some_and(|name| name.starts_with(TEMPLATE))
-        };
         let command = |prompt: &Value| {
-            let title = prompt["title"].as_str().unwrap_or_default();
-            json!({
-                "name": prompt["name"],
-                "description": format!("make a note from the template {title}"),
-                "input": { "hint": "what the note is about" },
-            })
+            let name = prompt["name"].as_str()?;
+            let (description, hint) = match &prompt["_meta"]["vault"] {
+                _ if name.starts_with(TEMPLATE) => {
+                    let title = prompt["title"].as_str().unwrap_or_default();
+                    let hint = json!("what the note is about");
+                    (format!("make a note from the template {title}").into(), hint)
+                }
+                // A command of ours has the name.
+                _ if COMMANDS.iter().any(|(known, ..)| *known == name) => return None,
+                own if is_own(prompt) => match &own["hint"] {
+                    Value::Null => (prompt["description"].clone(), "what to add".into()),
+                    hint => (prompt["description"].clone(), hint.clone()),
+                },
+                _ => return None,
+            };
+            Some(json!({ "name": name, "description": description, "input": { "hint": hint } }))
         };
-        prompts.iter().filter(is_template).map(command).collect()
+        prompts.iter().filter_map(command).collect()
     }
 
     /// The client's working folder: any absolute path, which need not exist.
@@ -397,6 +410,7 @@ fn name_of(mode: Mode) -> (&'static str, &'static str) {
     match mode {
         Mode::Ask => ("Ask", "every change is asked about"),
         Mode::Auto => ("Auto", "changes that can be undone are made; more is asked about"),
+        Mode::Plan => ("Plan", "changes are proposed, and nothing is changed"),
         Mode::ReadOnly => ("Read only", "nothing is changed"),
     }
 }

@@ -90,7 +90,7 @@ fn vault(services: &Services, view: View) -> VaultState {
     }
 }
 
-/// What the steward cannot do on a file system with these abilities.
+/// The functions that the steward lacks on a file system with these abilities.
 pub fn reduced(can: Abilities) -> Vec<String> {
     let said = if !can.writable {
         "no file can be made in the vault: reading works, changes do not"
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_system_cannot_do_is_said() {
+    fn missing_abilities_of_a_file_system_are_reported() {
         let full = Abilities {
             writable: true,
             exchange: true,

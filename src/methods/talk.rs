@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::info::failed;
-use super::prompt::said;
+use super::prompt::{is_known, said};
+use super::prompts::expand;
 use super::sessions::Sessions;
 use super::told::stop_reason;
 use crate::agent::ports::MemoryError;
@@ -18,7 +19,7 @@ use crate::policy::Scope;
 use crate::protocol::acp::{SessionCloseParams, SessionCloseResult};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
-    PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
+    PromptContent, PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
     SessionNewResult, SessionPromptParams, SessionPromptResult,
 };
 use crate::server::table::{Context, Later};
@@ -149,8 +150,8 @@ impl Talk {
         Ok(SessionCloseResult {})
     }
 
-    /// Sends a message to the agent; resolves when the turn has ended. The message takes its place
-    /// in the order of these calls now, whether or not the future is awaited.
+    /// Sends a message to the agent; resolves when the turn has ended. The message is queued at
+    /// once, whether or not the future is awaited.
     pub fn prompt(
         &self,
         params: SessionPromptParams,
@@ -162,13 +163,35 @@ impl Talk {
             Ok(()) => to.transpose(),
             Err(error) => Err(error),
         };
-        let said = to.and_then(|to| said(params, to, &context.client, &self.root));
-        let placed = said.map(|said| self.agent.say(said));
+        let may_be_command = context.is_acp() && is_command(&params);
+        let agent = self.agent.clone();
+        let (client, root) = (context.client.clone(), self.root.clone());
+        if !may_be_command {
+            let placed = to.and_then(|to| said(params, to, &client, &root)).map(|it| agent.say(it));
+            return Box::pin(async move {
+                let answering = placed?.await.map_err(refused)?;
+                result(answering.await.map_err(refused)?)
+            });
+        }
+        // The prompt's note is read first.
+        let (calls, caller) = (self.sessions.calls().clone(), context.client.caller());
+        let cancel = context.cancel.clone();
         Box::pin(async move {
-            let answering = placed?.await.map_err(refused)?;
+            let (to, message) = (to?, params.prompt.clone());
+            let expanded =
+                tokio::task::spawn_blocking(move || expand(&calls, message, &caller, &cancel));
+            let prompt = expanded.await.unwrap_or_else(|_| Ok(params.prompt.clone()))?;
+            let said = said(SessionPromptParams { prompt, ..params }, to, &client, &root)?;
+            let answering = agent.say(said).await.map_err(refused)?;
             result(answering.await.map_err(refused)?)
         })
     }
+}
+
+/// Whether a message may begin with one of the person's prompts.
+fn is_command(params: &SessionPromptParams) -> bool {
+    let Some(PromptContent::Text { text }) = params.prompt.first() else { return false };
+    text.trim_start().starts_with('/') && !is_known(text.trim())
 }
 
 fn result(answered: MessageOutcome) -> Result<SessionPromptResult, ErrorObject> {

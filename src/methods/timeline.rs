@@ -1,4 +1,4 @@
-//! What changed the vault, turn by turn, and who did it.
+//! The changes of the vault, turn by turn, with their callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ const NAMED: usize = 3;
 /// Kind `invalid_params`: no path. Kind `failed`: the journal cannot be read.
 pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult, ErrorObject> {
     let context = calls.context();
-    // What is not written yet is written by looking.
+    // Reading writes pending rows first.
     calls
         .audited(&AuditFilter { limit: 1, ..AuditFilter::default() })
         .map_err(|error| failed(&JournalError::Store(error)))?;

@@ -1,6 +1,7 @@
 //! The events of turns, in the protocol's types.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,7 +12,8 @@ use crate::llm::{ToolArgs, ToolCall};
 use crate::protocol::permission::PermissionLocation;
 use crate::protocol::session::{
     Cost, FileChange, MessageKind, SessionState, SessionUpdate, StopReason, ToolCallContent,
-    ToolCallMeta, ToolCallStatus, ToolCallVaultMeta, UserMessageMeta, UserMessageVaultMeta,
+    ToolCallMeta, ToolCallStatus, ToolCallVaultMeta, ToolImage, UserMessageMeta,
+    UserMessageVaultMeta,
 };
 use crate::protocol::tools::Content;
 use crate::server::events::SessionTold;
@@ -20,7 +22,7 @@ use crate::tools::{Names, Registry, ToolKind};
 /// Characters of a tool's answer that clients show as text; programs get all of it.
 pub(super) const SHOWN: usize = 20_000;
 
-/// What happened in a turn, in the protocol's words.
+/// An update of a turn as protocol messages.
 pub fn shown(turn: &str, what: Update, root: &Path) -> Vec<SessionTold> {
     let state = |state, queued: usize| SessionTold::State {
         state,
@@ -85,6 +87,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
             content: Vec::new(),
             raw_output: None,
             files: Vec::new(),
+            image: None,
         },
         Show::Result { call, called } => {
             let status = match called.is_error {
@@ -100,6 +103,10 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
                 content,
                 raw_output: Some(called.data).filter(|data| !data.is_null()),
                 files: called.files.into_iter().map(|file| changed(file, root)).collect(),
+                image: called.image.map(|image| ToolImage {
+                    mime_type: image.mime,
+                    bytes: Arc::new(image.bytes.clone()),
+                }),
             }
         }
         Show::Notice { severity, title, text } => notice(severity, title, text),
@@ -175,8 +182,9 @@ pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
 }
 
 fn update_of(tool_call_id: String, status: ToolCallStatus) -> SessionUpdate {
-    let (title, content, raw_output, files) = (None, Vec::new(), None, Vec::new());
-    SessionUpdate::ToolCallUpdate { tool_call_id, status, title, content, raw_output, files }
+    let (title, content, raw_output) = (None, Vec::new(), None);
+    let (files, image) = (Vec::new(), None);
+    SessionUpdate::ToolCallUpdate { tool_call_id, status, title, content, raw_output, files, image }
 }
 
 /// The update of a file that a call changed.

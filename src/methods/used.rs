@@ -5,7 +5,7 @@ use crate::config::models::ChosenModels;
 use crate::llm::{self, Origin};
 use crate::store::usage::{Usage, UsageRow, Used};
 
-/// Adds one request to a model to what `steward usage` shows. Failures are only logged.
+/// Adds one request to a model to the figures of `steward usage`. Failures are only logged.
 pub(super) fn count(
     models: &ChosenModels,
     stored: &Usage,

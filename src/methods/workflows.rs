@@ -163,7 +163,7 @@ fn begun(
 ) -> Later<WorkflowResult> {
     let (workflows, models, events) = (workflows.clone(), models.clone(), by.events().clone());
     let used = used.clone();
-    let caller = Caller { scope: by.client.scope, name: by.client.name.clone() };
+    let caller = by.client.caller();
     let most = by.max_bytes / 2;
     Box::pin(async move {
         let cancel = Cancel::default();
@@ -185,9 +185,6 @@ fn begun(
 }
 
 /// The last runs.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn list(
     workflows: &Workflows,
     params: &WorkflowListParams,
@@ -196,9 +193,6 @@ pub fn list(
 }
 
 /// The last runs in a store, without a daemon.
-///
-/// # Errors
-/// Kind `failed`.
 pub fn list_of(
     rows: &WorkflowRows,
     params: &WorkflowListParams,

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_meant_is_named() {
+    fn only_intended_lines_are_named() {
         let base = "views:\n  - type: table\n    name: Evergreen\n    name: \"Evergreen\"\n    filters:\n\
                     \x20     - 'up == \"[[Evergreen|x]]\"'\n      - kind == evergreen\n\
                     \x20     - file.hasLink(\"Other/Evergreen\")\n      - file.inFolder(\"Notes\")\n\

@@ -39,7 +39,7 @@ pub struct CanvasError {
     pub reason: String,
 }
 
-/// What a string of a canvas contains.
+/// The content of a string in a canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
     /// A path from the vault's root.
@@ -54,7 +54,7 @@ pub struct Piece {
     /// 0-based index of the node.
     pub number: usize,
     pub kind: PieceKind,
-    /// The key of the node under which the string stands.
+    /// The key of the string in its node.
     pub key: &'static str,
     /// The unescaped string.
     pub text: String,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorCode {
     /// Nothing is at the path, nor near enough to be meant.
     NotFound,
-    /// Several things could be meant by the path.
+    /// The path has several possible meanings.
     AmbiguousPath,
     /// The path lies in a folder that tools never touch.
     ProtectedPath,
@@ -32,7 +32,7 @@ pub enum ErrorCode {
     NotAFolder,
     /// Larger than the tool handles.
     TooLarge,
-    /// Not text.
+    /// The file is not text.
     BinaryFile,
     /// The text to replace is not in the file.
     NoMatch,

@@ -3,13 +3,13 @@
 //! Recognised by name alone. The steward shows them and never touches them, since only a person can
 //! say which version counts.
 
-/// What the name of a conflict copy says about the original.
+/// The original's name and other parts of a conflict copy's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConflictName {
     /// The name of the original, in the same folder.
     pub original: String,
     /// Whether only a sync program makes such names. If not, the file counts as a copy only if the
-    /// original stands beside it.
+    /// original is in the same folder.
     pub is_certain: bool,
 }
 

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_and_said() {
+    fn long_text_is_cut_with_a_note() {
         let many: String = (0..1000).map(|line| format!("{line}\n")).collect();
         let text = unified(b"", many.as_bytes(), "n.md");
         assert_eq!(text.lines().count(), MAX_DIFF_LINES + 1);

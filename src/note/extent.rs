@@ -43,7 +43,7 @@ mod tests {
             ("aXa", "aYYYa", 3),
             // Far apart, in lines that stay where they were.
             ("x\nlong line\ny\n", "z\nlong line\nw\n", 2),
-            // A line that comes in: what is around it stays.
+            // An inserted line: the lines around it stay.
             ("a\nb\n", "a\nnew\nb\n", 4),
             // Another number of lines, changed at both ends.
             ("a\n1\n2\nb\n", "c\n1\n2\n3\nd\n", 9),

@@ -51,7 +51,7 @@ pub enum Encoding {
 /// The quotes of a property whose value is a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quotes {
-    /// `'…'`; `''` stands for `'`.
+    /// `'…'`; `''` means `'`.
     Single,
     /// `"…"`; `\` escapes.
     Double,

@@ -17,7 +17,7 @@
 //! files, [`yaml`] for pure YAML files; [`search_query`] for what people search for in it), changes
 //! ([`edit`], [`diff`], [`extent`], [`merge`],
 //! [`patch`]; [`relink`] for links, [`raw_links`] for text too large to parse), date formats
-//! ([`moment`], [`template`]), error codes ([`code`]).
+//! ([`moment`], [`template`]), a note as a [`prompt`], error codes ([`code`]).
 
 pub mod fold;
 
@@ -50,6 +50,8 @@ pub mod conflict;
 pub mod moment;
 
 pub mod template;
+
+pub mod prompt;
 
 pub mod frontmatter;
 

@@ -14,8 +14,8 @@ pub struct Formatted {
     pub unknown: Vec<char>,
 }
 
-/// The tokens; of tokens with the same beginning the longest comes first, the order in which Moment
-/// tries them.
+/// The tokens in the order in which Moment tries them: of tokens with the same beginning, the
+/// longest first.
 const TOKENS: [&str; 79] = [
     "Hmmss", "hmmss", "Hmm", "hmm", "MMMM", "MMM", "MM", "Mo", "M", "DDDD", "DDDo", "DDD", "DD",
     "Do", "D", "dddd", "ddd", "dd", "do", "d", "wo", "ww", "w", "Wo", "WW", "W", "Qo", "Q",
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_said() {
+    fn letters_without_meaning_are_reported() {
         let formatted = super::format(&at("2026-03-01T10:00:00Z"), "YYYY-MM-DDTHH J [T]J");
         assert_eq!(formatted.text, "2026-03-01T10 J TJ");
         assert_eq!(formatted.unknown, ['T', 'J']);

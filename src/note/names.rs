@@ -76,7 +76,7 @@ pub enum NameReason {
     #[error("it ends with a dot or a space, which Windows cannot hold")]
     TrailingDotOrSpace,
     /// A Windows device name, with or without extension.
-    #[error("`{device}` is a device on Windows, whatever the extension")]
+    #[error("`{device}` is a device on Windows, with any extension")]
     Device {
         /// The device, in upper case.
         device: String,
@@ -89,7 +89,7 @@ impl NameFault {
         ErrorCode::InvalidPath
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         format!("call it `{}`", self.suggestion)
     }
@@ -169,7 +169,6 @@ pub fn without_forbidden(name: &str) -> Cow<'_, str> {
     if clean.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(clean + rest) }
 }
 
-/// Each character with its neighbours.
 fn characters(name: &str) -> impl Iterator<Item = (Option<char>, char, Option<char>)> {
     let mut before = None;
     name.char_indices().map(move |(at, c)| {
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_break_somewhere_and_what_would_do() {
+    fn invalid_names_and_their_replacements() {
         for (name, suggestion) in [
             ("", "Untitled"),
             ("  ", "Untitled"),

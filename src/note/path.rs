@@ -39,7 +39,7 @@ pub enum PathError {
     Invalid {
         /// The path as given, control characters escaped.
         path: String,
-        /// What is wrong with it, so that the caller can fix it.
+        /// Describes the error, so that the caller can fix it.
         reason: String,
     },
 }

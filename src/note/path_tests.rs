@@ -9,7 +9,7 @@ fn parsed(input: &str) -> String {
     VaultPath::parse(input, Some(ROOT)).unwrap().as_str().to_owned()
 }
 
-/// Reliability cases 4, 27 and 29, and what dictation adds.
+/// Reliability cases 4, 27 and 29, and spellings from dictation.
 #[test]
 fn spellings_of_one_path() {
     for input in [
@@ -66,7 +66,7 @@ fn what_leads_outside() {
 
 /// Reliability cases 18 to 20 and 27.
 #[test]
-fn what_is_no_path() {
+fn invalid_paths() {
     let long = format!("a/{}", "語".repeat(86));
     let deep = "a/".repeat(2100);
     for (input, reason) in [

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_told_unescaped() {
+    fn strings_are_returned_unescaped() {
         let text = r#"{"file":"a \"b\".md","x":"caf\u00e9"}"#;
         let mut found = Vec::new();
         let _ = each_string(text.as_bytes(), text.len(), |path| {

@@ -1,4 +1,5 @@
-//! Fills the template of a new note: `{{title}}`, `{{date}}` and `{{time}}`, as Obsidian does.
+//! Fills the template of a new note: `{{title}}`, `{{date}}` and `{{time}}`, as Obsidian does; and a prompt,
+//! which has words of its own.
 
 use std::sync::LazyLock;
 
@@ -9,7 +10,7 @@ use super::moment::{self, Formatted};
 
 /// Names are case-insensitive; a Moment format may follow after a colon.
 static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\{\{\s*(title|date|time)\s*(?::([^}\n]*))?\}\}").expect("a valid pattern")
+    Regex::new(r"\{\{\s*([A-Za-z]+)\s*(?::([^}\n]*))?\}\}").expect("a valid pattern")
 });
 
 /// The values for a template.
@@ -27,13 +28,27 @@ pub struct Variables<'a> {
 
 /// Fills a template. Other words in braces stay, since other programs use them.
 pub fn fill(template: &str, variables: &Variables<'_>) -> Formatted {
+    fill_with(template, variables, &[])
+}
+
+/// Whether the template has this word in braces.
+pub fn has(template: &str, word: &str) -> bool {
+    VARIABLE.captures_iter(template).any(|found| found[1].eq_ignore_ascii_case(word))
+}
+
+/// Fills a template, and the words of `more` with their values, which are not searched for words again.
+pub fn fill_with(template: &str, variables: &Variables<'_>, more: &[(&str, &str)]) -> Formatted {
     let mut unknown: Vec<char> = Vec::new();
     let text = VARIABLE.replace_all(template, |found: &Captures<'_>| {
         let name = found[1].to_ascii_lowercase();
         let default = match &*name {
             "title" => return variables.title.to_owned(),
             "date" => variables.date_format,
-            _ => variables.time_format,
+            "time" => variables.time_format,
+            other => {
+                let value = more.iter().find(|(word, _)| *word == other).map(|(_, value)| *value);
+                return value.unwrap_or(&found[0]).to_owned();
+            }
         };
         let format = found.get(2).map(|format| format.as_str().trim());
         let format = format.filter(|format| !format.is_empty()).unwrap_or(default);
@@ -66,5 +81,10 @@ mod tests {
             assert_eq!(fill(template, &variables).text, text, "{template}");
         }
         assert_eq!(fill("{{date:J}}{{time:JR}}", &variables).unknown, ['J', 'R']);
+        // A value is not filled again, whatever it holds.
+        let more = [("note", "{{date}}"), ("arguments", "$1 {{note}}")];
+        let filled = fill_with("{{Note}} {{ arguments }} {{other}} {{date}}", &variables, &more);
+        assert_eq!(filled.text, "{{date}} $1 {{note}} {{other}} 2026-11-21");
+        assert!(has("a {{ Note }}", "note") && !has("{{notes}} {note}", "note"));
     }
 }

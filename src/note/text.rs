@@ -1,4 +1,4 @@
-//! Decodes a note's bytes into lines, and detects what is not text.
+//! Decodes a note's bytes into lines, and rejects files that are not text.
 //!
 //! A line ends with `\n`; a `\r` right before it belongs to the ending. A lone `\r` is ordinary
 //! text, as it is for Git and Obsidian. A final newline ends the last line and starts no new one,
@@ -26,7 +26,7 @@ pub struct Text<'a> {
 pub enum Encoding {
     /// UTF-8 without a byte-order mark, the usual encoding of notes.
     Utf8,
-    /// UTF-8 with a byte-order mark, which is kept.
+    /// UTF-8 with a byte-order mark, which edits preserve.
     Utf8Bom,
     /// UTF-16, little-endian, with a byte-order mark. Read, never edited.
     Utf16Le,
@@ -74,7 +74,6 @@ impl Eol {
 /// A line, split into text and ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The line's text.
     pub text: &'a str,
     /// The ending; `None` for a last line without a newline.
     pub ending: Option<Eol>,

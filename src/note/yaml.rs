@@ -154,7 +154,6 @@ pub fn read(text: &str) -> Result<Option<Node>, YamlFault> {
 /// A list or mapping being parsed.
 struct Open {
     content: Content,
-    /// The key of the next value.
     key: Option<Node>,
     keys: HashSet<String>,
     anchor: usize,
@@ -247,7 +246,7 @@ impl Reader<'_> {
                     return Err(fault(node.at.start, "a key is a list or a mapping"));
                 };
                 if !open.keys.insert(name.to_owned()) {
-                    let reason = format!("the key `{name}` stands there a second time");
+                    let reason = format!("the key `{name}` is repeated");
                     return Err(fault(node.at.start, &reason));
                 }
                 open.key = Some(node);

@@ -20,8 +20,8 @@ pub struct Stale {
     pub reason: String,
 }
 
-/// The changes of these items, ordered so that each target is free: chains from their end, cycles over one hidden name
-/// each. Reads and edits texts at the revisions that the items name.
+/// The changes of these items, ordered so that each target is free: a chain begins at its end, a cycle uses one hidden
+/// name. Reads and edits texts at the revisions that the items require.
 ///
 /// # Errors
 /// All items whose preconditions no longer hold.

@@ -8,7 +8,7 @@ use super::rules_file::{Mentioned, RuleFile, Written};
 use crate::bases::Scope;
 use crate::bases::ast::Span;
 use crate::bases::check::Checker;
-use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
+use crate::bases::diagnostic::{Diagnostic, Kind};
 use crate::bases::nearest::nearest;
 use crate::bases::parse::{self, Options};
 use crate::bases::query::Query;
@@ -182,11 +182,6 @@ fn forestalled(file: &RuleFile, fitting: &[HashSet<FileId>]) -> Vec<Diagnostic> 
         }
     }
     found
-}
-
-/// Whether any diagnostic is an error.
-pub fn has_errors(found: &[Diagnostic]) -> bool {
-    found.iter().any(|found| found.severity == Severity::Error)
 }
 
 #[cfg(test)]

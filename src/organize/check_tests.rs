@@ -23,7 +23,7 @@ fn vault() -> Memory {
     memory
 }
 
-/// What is found in these rules: line, column, message and hint of each.
+/// The diagnostics of these rules: line, column, message and hint of each.
 fn found(rules: &str) -> (Vec<String>, Vec<usize>) {
     let memory = vault();
     let file = read(rules, &|_| Err("no bases".to_owned()));

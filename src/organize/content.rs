@@ -15,7 +15,6 @@ pub enum ContentError {
     /// The file is not a note, so it has no properties, tags or text to change.
     #[error("it is not a note, so it has no properties, tags or text to change")]
     NotANote,
-    /// The file is not text.
     #[error("{0}")]
     NotText(String),
     /// It is UTF-16.
@@ -36,9 +35,6 @@ pub enum ContentError {
 
 /// The new content of a file of at most `limit` bytes, with the item's properties, tags and text. `old` is the current
 /// content, empty for a new note; `name` is its path or name.
-///
-/// # Errors
-/// [`ContentError`].
 pub fn changed(item: &Item, name: &str, old: &[u8], limit: u64) -> Result<Vec<u8>, ContentError> {
     let text = Text::decode(old, name).map_err(|fault| ContentError::NotText(fault.to_string()))?;
     if !text.encoding().is_editable() {
@@ -83,8 +79,8 @@ fn push(body: &mut String, text: &str, eol: Eol, ends_line: bool) {
     }
 }
 
-/// The property changes of an item, including tags. Additions come first, so that a block that loses all its old
-/// properties keeps its place.
+/// The property changes of an item, including tags. Additions precede removals, so that a block that loses all its old
+/// properties keeps its position.
 fn property_changes(item: &Item, body: &str) -> Vec<PropertyChange> {
     let set = item.set.iter().map(|(name, value)| (name, Some(value.clone())));
     let removed = item.remove.iter().map(|name| (name, None));

@@ -76,7 +76,7 @@ fn confidence(matching: usize, names: usize) -> f64 {
     ((share + Z * Z / (2.0 * n) - spread) / (1.0 + Z * Z / n)).max(0.0)
 }
 
-/// The three conventions that describe most of these stems, most certain first, filled up with well-known ones.
+/// The three conventions that describe most of these stems, most certain first, completed by well-known ones.
 pub fn of(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
     let mut tally = Tally::default();
     let shared = Shared::of(names);

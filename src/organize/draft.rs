@@ -45,7 +45,7 @@ impl Draft {
         Self { item, path, wish, on_conflict, by: By::Rule, file, took }
     }
 
-    /// Whether anything is to happen to the file, or has to be told of it.
+    /// Whether the item changes the file or has a problem to report.
     pub fn wants_anything(&self) -> bool {
         self.wish.is_some() || self.item.does_anything() || !self.item.problems.is_empty()
     }
@@ -213,14 +213,14 @@ impl Draft {
         for tag in &untag {
             if in_text(content::bare(tag)) {
                 let message =
-                    format!("`#{}` stands in its text, too, and stays there", content::bare(tag));
+                    format!("`#{}` is in its text, too, and stays there", content::bare(tag));
                 self.add(Problem::told(ProblemKind::NotApplicable, message));
             }
         }
         self.item.untag = untag.into_iter().filter(|tag| own.contains(&bare(tag))).collect();
     }
 
-    /// What can be told of the file before it is known which path it gets.
+    /// Checks the file before its new path is known.
     pub fn check_source(&mut self, catalogue: &Catalogue) {
         if self.item.is_blocked() || self.item.create {
             return;
@@ -237,7 +237,7 @@ impl Draft {
         }
     }
 
-    /// What can be told of the path that it gets.
+    /// Checks the new path.
     pub fn check_target(&mut self, vault: &Vault) {
         let target = match (&self.item.to, self.item.create) {
             (_, true) => Some(self.path.clone()),

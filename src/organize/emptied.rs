@@ -8,9 +8,9 @@ use super::world::World;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-/// Gives each folder that the items leave empty to the last of its items in their order, innermost folders first. Until
-/// that one is applied the folder cannot be empty, whichever items a person chooses. Folders in which a rule looks stay,
-/// and so do those of which the caller may see only a part: whether they are empty would tell of the rest.
+/// Assigns each folder that the items leave empty to the last of its items in their order, innermost folders first. The
+/// folder cannot be empty before that item is applied, whichever items a person chooses. Folders that a rule watches
+/// stay, and so do folders of which the caller may see only a part: whether they are empty would reveal hidden files.
 pub(super) fn tell(world: &World<'_>, rules: &[Rule], items: &mut [Item]) {
     items.iter_mut().for_each(|item| item.empties.clear());
     if !world.settings.remove_empty_folders {

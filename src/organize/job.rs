@@ -1,4 +1,4 @@
-//! Jobs: how the items of a plan are divided into pieces, and what is left after some of them.
+//! Jobs: dividing the items of a plan into pieces, and the items that remain after some pieces.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

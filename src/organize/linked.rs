@@ -57,14 +57,10 @@ pub struct ChangedText {
     pub path: String,
     /// The current content; `None` for a created file.
     pub before: Option<Vec<u8>>,
-    /// The new content.
     pub after: Vec<u8>,
 }
 
 /// The texts that a plan changes by path, including updated links: byte for byte those that its job writes.
-///
-/// # Errors
-/// The caller cancelled.
 pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanError> {
     let vault = world.vault;
     let names = name_change(vault, plan.applicable());
@@ -82,7 +78,7 @@ pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanErr
         }
     }
     if !names.is_empty() && !names.only_adds_new_names(&vault.catalogue()) {
-        world.index.links.refresh(world.cancel).map_err(|_| PlanError::Withdrawn)?;
+        world.index.links.refresh(world.cancel).map_err(|_| PlanError::Cancelled)?;
         let format = vault.obsidian().link_format;
         let follow = rewrite::follow(&world.index.links, &names, format, vault.view(), &own);
         for rewrite in follow.rewrites {
@@ -96,9 +92,6 @@ pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanErr
 
 /// Computes link updates and adds problems to the drafts that cause them. Returns the updated links, and whether a
 /// draft was blocked, so that paths must be assigned again.
-///
-/// # Errors
-/// The caller withdrew.
 pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool), PlanError> {
     let applied = || drafts.iter().map(|draft| &draft.item).filter(|item| !item.is_blocked());
     let names = name_change(world.vault, applied());
@@ -106,7 +99,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         return Ok((Following::default(), false));
     }
     let links = &world.index.links;
-    links.refresh(world.cancel).map_err(|_| PlanError::Withdrawn)?;
+    links.refresh(world.cancel).map_err(|_| PlanError::Cancelled)?;
     let written = written(world.vault, applied());
     let format = world.vault.obsidian().link_format;
     let plan = rewrite::follow(links, &names, format, world.vault.view(), &written);

@@ -8,15 +8,16 @@
 //! - No two notes get one path, and nothing is planned over a file that stays.
 //! - What a plan shows is what applying it does: what cannot be known beforehand is a precondition.
 //!
-//! In reading order: [`rule`] (what a rule says), [`rules_file`] (from YAML to rules), [`check`] (what is probably not
-//! meant), [`sentence`] (what a rule does, in English), [`reach`] (the folders that it may touch), [`near`] (what it nearly takes), [`plan`] (what would happen),
-//! [`planner`] (from rules to a plan), `world` (what it is made over), `draft` (an item on its way), `shadow` (the vault
-//! as it will be), `wishes` (what rules want), `trace` (why), `names` (paths given out), [`linked`] (links), `settle`
-//! (whether rules would go on), [`views`], [`content`] (the text that a note gets), `order` (of moves), `emptied` (folders that nothing is left in), [`applying`]
-//! (from a plan to changes), [`job`] (which items are applied together), [`trigger`]
-//! (when rules run by themselves), [`settings`]; how files are named: [`shapes`]
-//! (a name and its parts), [`conventions`] (of a folder), [`about`], [`suggest`] (a better name), [`names_check`],
-//! [`profile`] (what a vault looks like); [`workflow`] (steps that call tools, which rules and plans have no part in).
+//! In reading order: [`rule`] (conditions and actions), [`rules_file`] (from YAML to rules), [`check`] (probable
+//! mistakes), [`sentence`] (a rule in English), [`reach`] (the folders that a rule may change), [`near`] (near misses),
+//! [`plan`] (planned changes), [`planner`] (from rules to a plan), `world` (the planner's view of the vault), `draft`
+//! (an unfinished item), `shadow` (the vault after the plan), `wishes` (the actions of rules for each file), `trace`
+//! (their reasons), `names` (assigned paths), [`linked`] (links), `settle` (whether rules would match again),
+//! [`views`], [`content`] (a note's new text), `order` (of moves), `emptied` (folders left empty), [`applying`] (from a
+//! plan to changes), [`job`] (items that are applied together), [`trigger`] (when rules run by themselves),
+//! [`settings`]; names of files: [`shapes`] (a name and its parts), [`conventions`] (of a folder), [`about`],
+//! [`suggest`] (better names), [`names_check`], [`profile`] (a description of the vault); [`workflow`] (steps that call
+//! tools, independent of rules and plans).
 
 pub mod about;
 pub mod applying;

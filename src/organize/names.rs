@@ -37,7 +37,7 @@ pub enum Obstacle {
     #[error("`{path}` is taken{}", by.as_ref().map_or(String::new(), |by| format!(" by `{by}`")))]
     Taken {
         path: VaultPath,
-        /// What has it by now, where that is spelt otherwise, or gets it.
+        /// The present or future occupant of the path, if it is spelt otherwise.
         by: Option<VaultPath>,
     },
     /// A file occupies the path of a needed folder.
@@ -47,7 +47,7 @@ pub enum Obstacle {
     #[error(transparent)]
     Name(#[from] NameFault),
     /// The path is outside the caller's view, whose content is not revealed.
-    #[error("`{path}` lies where this caller may not look")]
+    #[error("`{path}` is outside of this caller's view")]
     Unseen { path: VaultPath },
     /// Deeper or longer than paths can be.
     #[error("`{to}` is too long or too deep a path")]
@@ -230,7 +230,6 @@ impl<'a> Names<'a> {
         staying.next().map(|entry| entry.path().to_path())
     }
 
-    /// The obstacle at this path.
     fn obstacle(&self, path: &VaultPath) -> Option<Obstacle> {
         let taken = |by: Option<VaultPath>| {
             Some(Obstacle::Taken { path: path.clone(), by: by.filter(|by| by != path) })

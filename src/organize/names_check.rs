@@ -108,7 +108,7 @@ pub fn read(
 ) -> Vec<Said> {
     let mut files = Vec::new();
     for file in moment.files() {
-        if moment.is_withdrawn() {
+        if moment.is_cancelled() {
             break;
         }
         let Some(path) = VaultPath::from_disk(&moment.path(file)) else { continue };

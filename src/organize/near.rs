@@ -28,7 +28,7 @@ pub struct NearMiss {
 /// none.
 ///
 /// # Errors
-/// [`PlanError::Withdrawn`].
+/// [`PlanError::Cancelled`].
 pub fn misses(world: &World<'_>, rules: &[Rule], most: usize) -> Result<Vec<NearMiss>, PlanError> {
     let mut found = Vec::new();
     for rule in rules {
@@ -63,8 +63,8 @@ fn of_rule(
     files.dedup();
     let mut near = 0;
     for file in files {
-        if source.is_withdrawn() {
-            return Err(PlanError::Withdrawn);
+        if source.is_cancelled() {
+            return Err(PlanError::Cancelled);
         }
         let mut failing = prepared
             .iter()

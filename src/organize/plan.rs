@@ -1,18 +1,18 @@
-//! What would happen to each note: a value that is shown, stored, agreed to and applied.
+//! Plans: the change of each note, as a value that is shown, stored, approved and applied.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::vault::catalogue::tree_order;
 
-/// What is to happen to a vault.
+/// A planned change of a vault.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// By path, each note once.
     pub items: Vec<Item>,
     /// The rules it was made from, in the order in which they were asked.
     pub rules: Vec<PlannedRule>,
-    /// What went wrong in rules; the others went on.
+    /// Errors of rules; the other rules were evaluated.
     pub faults: Vec<RuleFault>,
     /// Files that were looked at.
     pub looked_at: usize,
@@ -25,19 +25,19 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Following {
     pub links: usize,
-    /// The files in which they stand.
+    /// Number of files with these links.
     pub files: usize,
 }
 
-/// What happens to one file.
+/// The planned change of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// From 1, by path.
     pub id: u32,
     /// Its path now; of a note that is created, its path then.
     pub path: String,
-    /// What it must be when the plan is applied; none for a note that is created, and for an attachment that only
-    /// moves.
+    /// The file's required revision when the plan is applied; `None` for a note that is created, and for an attachment
+    /// that is only moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Its path afterwards, if that is another.
@@ -49,7 +49,7 @@ pub struct Item {
     /// Properties that go.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remove: Vec<String>,
-    /// Tags that come to the frontmatter.
+    /// Tags to add to the frontmatter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tag: Vec<String>,
     /// Tags that go from the frontmatter.
@@ -74,13 +74,13 @@ pub struct Item {
     /// The rules that took it, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
-    /// The hashes of those among them that take a file a single time.
+    /// The hashes of those rules that process a file only once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub once: Vec<String>,
     pub risk: Risk,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
-    /// Each rule that was asked about it, in order, and what came of it. No part of the identity.
+    /// Each evaluated rule, in order, with its result. Not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Asked>,
 }
@@ -103,7 +103,7 @@ pub enum Risk {
     High,
 }
 
-/// Why an item may not be what was wanted, or cannot be applied.
+/// Why an item may be unintended, or cannot be applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
     pub kind: ProblemKind,
@@ -114,7 +114,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem that is told, and keeps nothing from being applied.
+    /// A problem that is reported but does not prevent the item.
     pub fn told(kind: ProblemKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), blocks: false }
     }
@@ -149,7 +149,7 @@ pub enum ProblemKind {
     Unsettled,
     /// Characters that no name may hold were replaced.
     NameChanged,
-    /// What was asked of it makes no sense there: a template for a note with text, a property of an attachment.
+    /// The action does not apply to this file: a template for a note with text, a property of an attachment.
     NotApplicable,
 }
 
@@ -162,7 +162,7 @@ pub struct PlannedRule {
     pub took: usize,
 }
 
-/// What went wrong in a rule.
+/// An error in a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuleFault {
     pub rule: String,
@@ -173,7 +173,7 @@ pub struct RuleFault {
     pub message: String,
 }
 
-/// What came of asking one rule about a note.
+/// The result of evaluating one rule for a note.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     pub rule: String,
@@ -228,7 +228,7 @@ impl Item {
 }
 
 impl Plan {
-    /// BLAKE3, in hexadecimal, of what would happen: the same for the same items, whatever led to them.
+    /// The BLAKE3 hash of the items, in hexadecimal: the same for the same items, whichever rules produced them.
     pub fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
         for item in &self.items {

@@ -24,7 +24,6 @@ const MOST_ROUNDS: usize = 8;
 /// A request for a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted<'a> {
-    /// The rules to evaluate.
     pub rules: &'a [Rule],
     /// Given items, each with its path and changes; ids, revisions, risks and problems are computed.
     pub items: Vec<Item>,
@@ -37,9 +36,6 @@ pub struct Wanted<'a> {
 }
 
 /// Makes a plan without changing anything.
-///
-/// # Errors
-/// [`PlanError`].
 pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
     let mut drafts: BTreeMap<String, Draft> = BTreeMap::new();
     let joined = wanted.joins.unwrap_or_default();
@@ -94,7 +90,7 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
 /// The trace of each rule for a note, in order of evaluation, whether or not anything happens to it.
 ///
 /// # Errors
-/// [`PlanError::Withdrawn`].
+/// [`PlanError::Cancelled`].
 pub fn why(
     world: &World<'_>,
     rules: &[Rule],
@@ -106,9 +102,6 @@ pub fn why(
 }
 
 /// Revises a plan by removing items or changing paths. Paths, links and problems are computed again, and ids change.
-///
-/// # Errors
-/// [`PlanError`].
 pub fn edited(
     world: &World<'_>,
     plan: Plan,
@@ -215,7 +208,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item,
     drafts.insert(draft.item.path.clone(), draft);
 }
 
-/// Whether a problem of a joined plan's item came from rules.
+/// Whether a problem of a joined plan's item was found by rules.
 fn stays(problem: &Problem) -> bool {
     match problem.kind {
         ProblemKind::NothingToInsert
@@ -245,7 +238,7 @@ fn limit(world: &World<'_>, drafts: &[Draft]) -> Result<(), PlanError> {
 }
 
 fn withdrawn(world: &World<'_>) -> Result<(), PlanError> {
-    if world.cancel.is_cancelled() { Err(PlanError::Withdrawn) } else { Ok(()) }
+    if world.cancel.is_cancelled() { Err(PlanError::Cancelled) } else { Ok(()) }
 }
 
 /// Assigns paths and computes link updates, again while files turn out to be blocked.

@@ -212,7 +212,6 @@ impl<'p> Seen<'p> {
     }
 }
 
-/// The values of one property.
 #[derive(Default)]
 struct Values {
     notes: usize,

@@ -1,4 +1,4 @@
-//! Rules: which notes they take, and what they do to them.
+//! Rules: the notes that they select, and their actions.
 
 use std::sync::Arc;
 
@@ -45,11 +45,10 @@ pub struct Rule {
 pub enum Action {
     /// Moves the note into this folder.
     Move(Template),
-    /// Moves the note into the archive folder of the settings, below which its own folder is kept.
+    /// Moves the note into the archive folder of the settings, where it keeps its folder path.
     Archive,
     /// Renames the note; the extension stays.
     Rename(Template),
-    /// Sets properties.
     Set {
         values: Vec<(String, Assigned)>,
         if_present: IfPresent,

@@ -9,8 +9,8 @@ use crate::bases::template::{Part, Template};
 /// The most characters shown of an inserted text.
 const SHOWN: usize = 60;
 
-/// What a rule does and when it runs: `When a note in Inbox has the tag #meeting and `done` is not set: set `status` to
-/// "filed", move it to Meetings/{year of creation}. Runs only when you apply a plan.`
+/// Describes a rule's condition, actions and trigger: `When a note in Inbox has the tag #meeting and `done` is not set:
+/// set `status` to "filed", move it to Meetings/{year of creation}. Runs only when you apply a plan.`
 pub fn sentence(rule: &Rule) -> String {
     let mut text = condition(rule);
     text.push_str(": ");
@@ -127,7 +127,6 @@ fn of_notes(part: &Expr) -> bool {
     }
 }
 
-/// A clause of a sentence.
 struct Clause {
     text: String,
     /// Whether its subject is the file and omitted: `has the tag #a`.

@@ -13,9 +13,9 @@ pub struct Settings {
     /// Items up to which a job is applied all or not at all; a longer one is applied in pieces that one undo takes
     /// back together.
     pub atomic_items: usize,
-    /// What happens where a new path is taken, unless the rule says.
+    /// The default action if a new path is taken; rules can override it.
     pub on_conflict: OnConflict,
-    /// What comes behind the name of a note whose path is taken; `{n}` counts from 1.
+    /// The suffix for the name of a note whose path is taken; `{n}` counts from 1.
     pub suffix: String,
     /// Where `archive` puts notes.
     pub archive_folder: String,

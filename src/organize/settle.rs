@@ -15,9 +15,6 @@ use crate::note::path::VaultPath;
 const MOST_STEPS: usize = 8;
 
 /// Adds the problem `unsettled` to drafts whose result the rules would change again.
-///
-/// # Errors
-/// The caller cancelled.
 pub fn check(
     world: &World<'_>,
     asking: &mut Asking<'_>,

@@ -1,7 +1,7 @@
 //! The vault as it will be: what expressions read once items are applied, before they are.
 //!
-//! Files, links and backlinks are those of the vault, since links follow; over them lie the path, properties, tags and
-//! text of each file that has an item.
+//! Files, links and backlinks are those of the vault, since links follow moves. Path, properties, tags and text of each
+//! file with an item are replaced by their new values.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,7 +19,7 @@ use crate::note::path::VaultPath;
 use crate::note::{markdown, tag};
 use crate::vault::PropertyTypes;
 
-/// What lies over a file.
+/// The new values of a file.
 #[derive(Debug, Clone, Default)]
 struct Overlay {
     path: Option<Text>,
@@ -48,7 +48,7 @@ pub struct Shadow<'a> {
 }
 
 impl<'a> Shadow<'a> {
-    /// Nothing lies over the source of `scope` yet.
+    /// A shadow equal to the source of `scope`.
     pub fn new(scope: Scope<'a>, types: Arc<PropertyTypes>) -> Self {
         Self {
             below: scope.source,
@@ -212,8 +212,8 @@ impl Source for Shadow<'_> {
         self.below.narrow(hint).map(|files| self.with_laid(files))
     }
 
-    fn is_withdrawn(&self) -> bool {
-        self.below.is_withdrawn()
+    fn is_cancelled(&self) -> bool {
+        self.below.is_cancelled()
     }
 
     fn path(&self, file: FileId) -> Text {

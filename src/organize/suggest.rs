@@ -20,7 +20,6 @@ pub struct About<'a> {
     pub name: &'a str,
     /// Its property `title`.
     pub title: Option<String>,
-    /// Its first heading.
     pub heading: Option<String>,
     /// Dates of its properties, most specific first: property, day, and time if given.
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,
@@ -31,7 +30,6 @@ pub struct About<'a> {
 pub struct Suggestion {
     /// Without the extension.
     pub name: String,
-    /// The pattern of the name.
     pub pattern: Pattern,
     /// The sources of the name: `property title, date from property created`.
     pub reason: String,

@@ -142,9 +142,6 @@ impl<'w> Asking<'w> {
     }
 
     /// Asks all rules about a file, which the shadow shows as it is, and afterwards as it was seen by the last rule.
-    ///
-    /// # Errors
-    /// The caller withdrew.
     pub fn about(&mut self, file: FileId, asks: Asks) -> Result<Answer, PlanError> {
         self.ask(file, asks, None, &[])
     }
@@ -152,9 +149,6 @@ impl<'w> Asking<'w> {
     /// Asks again about a file that is planned already and that the shadow shows so, and afterwards as it would be
     /// then. Rules that take a note once are
     /// not asked if they are among those that `took` it, by number.
-    ///
-    /// # Errors
-    /// The caller withdrew.
     pub fn again(
         &mut self,
         file: FileId,
@@ -172,7 +166,7 @@ impl<'w> Asking<'w> {
         took: &[usize],
     ) -> Result<Answer, PlanError> {
         if self.world.cancel.is_cancelled() {
-            return Err(PlanError::Withdrawn);
+            return Err(PlanError::Cancelled);
         }
         let mut answer = Answer { draft: planned.cloned(), ..Answer::default() };
         let mut stopped_by: Option<&str> = None;
@@ -217,8 +211,8 @@ impl<'w> Asking<'w> {
                 Some(filter) => filter.holds(file, &mut ready.evaluator),
                 None => Ok(true),
             };
-            if self.world.moment.is_withdrawn() {
-                return Err(PlanError::Withdrawn);
+            if self.world.moment.is_cancelled() {
+                return Err(PlanError::Cancelled);
             }
             let takes = match holds {
                 Ok(holds) => holds,

@@ -50,5 +50,5 @@ pub enum PlanError {
     },
     /// The caller cancelled.
     #[error("the call was cancelled")]
-    Withdrawn,
+    Cancelled,
 }

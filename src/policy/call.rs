@@ -1,4 +1,4 @@
-//! What a layer decides on, and its decision.
+//! The input of a layer, and its decision.
 
 use serde_json::{Value, json};
 
@@ -22,9 +22,7 @@ pub struct Call<'a> {
     pub confirmed: bool,
     /// Whether only a preview is requested.
     pub dry_run: bool,
-    /// The mode in effect.
     pub mode: Mode,
-    /// The turn that makes the call.
     pub turn: Option<&'a str>,
     /// The folders that the call may change, resolved; `None` for all.
     pub write: Option<&'a [VaultPath]>,
@@ -32,7 +30,7 @@ pub struct Call<'a> {
     pub agreement: Option<&'a Agreement>,
 }
 
-/// What a person agreed to when they enabled rules.
+/// A person's approval of enabled rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// The folders that the rules may touch.
@@ -47,6 +45,11 @@ impl Call<'_> {
     /// Whether the call is to change anything.
     pub fn changes(&self) -> bool {
         self.permission > Permission::Read && !self.dry_run
+    }
+
+    /// Whether the mode turns the call into a proposal, a dry run that a person can apply.
+    pub fn only_proposes(&self) -> bool {
+        self.mode == Mode::Plan && !self.caller.scope.is_person() && self.changes()
     }
 }
 
@@ -71,7 +74,7 @@ pub struct Effect {
     pub action: Action,
     /// The action as shown to people: a restoration may delete or move.
     pub shown: Action,
-    /// What is changed; for a move, the destination.
+    /// The changed file; for a move, the destination.
     pub path: VaultPath,
     /// For a move, the source.
     pub from: Option<VaultPath>,
@@ -82,7 +85,7 @@ pub struct Effect {
     pub bytes: u64,
     /// Number of those bytes that differ from the old text.
     pub changed: u64,
-    /// Whether it restores what was deleted permanently.
+    /// Whether it restores a permanently deleted file.
     pub was_gone: bool,
     /// Active content in the new text that was not in the old.
     pub active: Vec<Find>,
@@ -112,11 +115,9 @@ pub struct Reason {
 /// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The layer that refuses.
     pub layer: &'static str,
     pub code: ErrorCode,
     pub reason: String,
-    /// What to do about it.
     pub hint: Option<String>,
 }
 

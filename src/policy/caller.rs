@@ -1,9 +1,9 @@
-//! Who makes a call.
+//! Kinds of callers.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of caller, which determines what it may do. It follows from the transport and the token, never
-/// from what the caller says of itself.
+/// A kind of caller, which determines its permissions. It follows from the transport and the token, never from the
+/// caller's own claims.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

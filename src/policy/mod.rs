@@ -1,4 +1,4 @@
-//! Decides whether a call may run, from what is requested, by whom, and what it would change.
+//! Decides whether a call may run, by its caller, its request and its changes.
 //!
 //! Pure: imports `note` only, does no I/O, and takes its clock from outside. `calls` applies it to the
 //! calls of all transports.
@@ -37,14 +37,22 @@ pub fn clock() -> Clock {
     Arc::new(move || started.elapsed())
 }
 
-/// The note with the person's instructions to the agent, if the settings name one.
-type InstructionsNote = Arc<RwLock<Option<VaultPath>>>;
+/// Notes that speak in the person's name: others need approval to change them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guarded {
+    /// The note with instructions to the agent, if the settings name one.
+    pub instructions: Option<VaultPath>,
+    /// The folder of prompts that the person sends as their own words.
+    pub prompts: Option<VaultPath>,
+}
+
+type GuardedNotes = Arc<RwLock<Guarded>>;
 
 /// The layers in effect. Clones share them.
 #[derive(Clone)]
 pub struct Policy {
     state: Arc<RwLock<Arc<State>>>,
-    instructions: InstructionsNote,
+    guarded: GuardedNotes,
     clock: Clock,
 }
 
@@ -56,22 +64,21 @@ struct State {
 impl Policy {
     /// The policy of these settings.
     pub fn new(settings: Settings, clock: Clock) -> Self {
-        let instructions = InstructionsNote::default();
-        let state = State { layers: layers::enabled(&settings, &instructions, &clock), settings };
-        Self { state: Arc::new(RwLock::new(Arc::new(state))), instructions, clock }
+        let guarded = GuardedNotes::default();
+        let state = State { layers: layers::enabled(&settings, &guarded, &clock), settings };
+        Self { state: Arc::new(RwLock::new(Arc::new(state))), guarded, clock }
     }
 
     /// Replaces the settings from the next call on, and resets the rate limits.
     pub fn replace(&self, settings: Settings) {
-        let layers = layers::enabled(&settings, &self.instructions, &self.clock);
+        let layers = layers::enabled(&settings, &self.guarded, &self.clock);
         let state = State { layers, settings };
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// Sets the note with the person's instructions to the agent: changes by other callers need approval.
-    /// `None` if there is none.
-    pub fn guard(&self, note: Option<VaultPath>) {
-        *self.instructions.write().unwrap_or_else(PoisonError::into_inner) = note;
+    /// Sets the notes of which changes by others than a person need approval.
+    pub fn guard(&self, guarded: Guarded) {
+        *self.guarded.write().unwrap_or_else(PoisonError::into_inner) = guarded;
     }
 
     /// The settings in effect.

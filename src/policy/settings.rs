@@ -1,4 +1,4 @@
-//! Settings of what may run.
+//! Settings of permissions.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,19 +14,22 @@ pub enum Mode {
     /// Single changes that can be undone are made; larger ones need approval.
     #[default]
     Auto,
+    /// Changes by others than a person are only proposed; a person applies those of a turn together.
+    Plan,
     /// No changes.
     ReadOnly,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 3] = [Self::Ask, Self::Auto, Self::ReadOnly];
+    pub const ALL: [Self; 4] = [Self::Ask, Self::Auto, Self::Plan, Self::ReadOnly];
 
-    /// The mode's name: `ask`, `auto`, `read-only`.
+    /// The mode's name: `ask`, `auto`, `plan`, `read-only`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ask => "ask",
             Self::Auto => "auto",
+            Self::Plan => "plan",
             Self::ReadOnly => "read-only",
         }
     }
@@ -37,7 +40,8 @@ impl Mode {
         let rank = |mode| match mode {
             Self::Auto => 0,
             Self::Ask => 1,
-            Self::ReadOnly => 2,
+            Self::Plan => 2,
+            Self::ReadOnly => 3,
         };
         if rank(other) > rank(self) { other } else { self }
     }
@@ -48,7 +52,7 @@ impl Mode {
     }
 }
 
-/// What a tool needs, and the maximum of a kind of caller; each includes those before it.
+/// The permission that a tool needs, and the maximum of a kind of caller; each includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -110,8 +114,8 @@ impl Switch {
     }
 }
 
-/// What may run; a section of the configuration file. The limit on notes that one turn may delete or move
-/// is in `[journal]`, which counts them.
+/// Permissions; a section of the configuration file. The limit on notes that one turn may delete or move is in
+/// `[journal]`, which counts them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {

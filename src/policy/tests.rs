@@ -149,7 +149,7 @@ fn the_rate_limit_is_by_tool_and_caller_and_refunded_for_calls_that_did_nothing(
     for _ in 0..10 {
         assert_eq!(refused(&policy, &wrong), Some("input"));
         assert_eq!(refused(&policy, &dry), None);
-        // Admitted, and refused for what it would change.
+        // Admitted as a call, and refused for its change.
         assert_eq!(refused(&policy, &asked), None);
         policy.refund(&asked.call());
     }
@@ -299,7 +299,7 @@ fn bytes_of_a_turn_add_up_until_approval_is_needed() {
     let reasons = policy.judge(&one.call(), &text).expect("not refused");
     assert_eq!(reasons[0].text, "this turn would have written 300 bytes");
     assert!(!reasons[0].lasting, "a tool in a folder cannot be agreed to for that");
-    // What writes nothing, another turn and what belongs to none are not asked about.
+    // Calls that write nothing, those of another turn and those of none need no approval.
     assert_eq!(policy.judge(&one.call(), &[effect(Action::Delete, "a.md")]), Ok(vec![]));
     assert_eq!(policy.judge(&other.call(), &text), Ok(vec![]));
     assert_eq!(policy.judge(&none.call(), &text), Ok(vec![]));
@@ -401,7 +401,8 @@ fn only_persons_change_the_instructions_note_without_approval() {
     ];
     let others = [effect(Action::Write, "Own/Steward 2.md"), effect(Action::Write, "Steward.md")];
     for named in ["Own/Steward", "Own/Steward.md"] {
-        policy.guard(Some(path(named)));
+        let instructions = Some(path(named));
+        policy.guard(Guarded { instructions, prompts: None });
         for scope in Scope::ALL {
             let asked = Asked::new(scope, Permission::Move);
             let reasons =
@@ -414,9 +415,39 @@ fn only_persons_change_the_instructions_note_without_approval() {
             others.iter().for_each(|one| assert_eq!(reasons(one), [], "{one:?}"));
         }
     }
-    policy.guard(None);
+    policy.guard(Guarded::default());
     let asked = Asked::new(Scope::Client, Permission::Write);
     assert_eq!(policy.judge(&asked.call(), &touching[..1]), Ok(vec![]));
+}
+
+#[test]
+fn others_than_a_person_are_asked_about_the_prompts() {
+    let policy = policy(Settings::default());
+    policy.guard(Guarded { instructions: None, prompts: Some(path("My/Prompts")) });
+    let moved = |from: &str, to: &str, folder| Effect {
+        from: Some(path(from)),
+        folder,
+        ..effect(Action::Move, to)
+    };
+    let touching = [
+        effect(Action::Write, "my/prompts/Sum up.md"),
+        effect(Action::Delete, "My/Prompts"),
+        moved("a.md", "My/Prompts/Deep/a.md", false),
+        moved("My", "b", true),
+    ];
+    let others =
+        [effect(Action::Write, "My/Prompts 2/a.md"), effect(Action::Write, "Prompts/a.md")];
+    for scope in Scope::ALL {
+        let asked = Asked::new(scope, Permission::Move);
+        let reasons =
+            |one: &Effect| policy.judge(&asked.call(), std::slice::from_ref(one)).expect("");
+        for one in &touching {
+            let reasons = reasons(one);
+            assert_eq!(reasons.is_empty(), scope.is_person(), "{scope:?} {one:?}");
+            assert!(reasons.iter().all(|reason| reason.personal));
+        }
+        others.iter().for_each(|one| assert_eq!(reasons(one), [], "{one:?}"));
+    }
 }
 
 #[test]

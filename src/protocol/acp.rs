@@ -85,7 +85,7 @@ pub struct SessionDeleteResult {}
 #[serde(rename_all = "camelCase")]
 pub struct SetModeParams {
     pub session_id: String,
-    /// `ask`, `auto` or `read-only`.
+    /// `ask`, `auto`, `plan` or `read-only`.
     pub mode_id: String,
 }
 
@@ -124,7 +124,7 @@ pub struct ModeState {
 /// A mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModeInfo {
-    /// `ask`, `auto` or `read-only`.
+    /// `ask`, `auto`, `plan` or `read-only`.
     pub id: String,
     /// Display name.
     pub name: String,

@@ -114,6 +114,14 @@ pub struct ConversationInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub ended: Option<String>,
+    /// The mode that was chosen for it, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub mode: Option<String>,
+    /// The model that was chosen for it, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub model: Option<String>,
     /// What ended it: `idle`, `unanswered`, `agent` or `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

@@ -9,7 +9,7 @@
 //! In reading order: [`envelope`] (the form of all messages), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
-//! [`host`], [`page`], [`ping`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
+//! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
 //! [`quoted`] (JSON strings), [`typescript`].
 
 pub mod acp;
@@ -33,6 +33,8 @@ pub mod page;
 pub mod permission;
 pub mod ping;
 pub mod policy;
+pub mod prompts;
+pub mod proposals;
 pub mod quoted;
 pub mod session;
 pub mod settings;
@@ -92,6 +94,8 @@ use policy::{
     AnswerParams, AnswerResult, ApprovalsParams, ApprovalsResult, AuditParams, AuditResult,
     ModeChangedParams, ModeParams, ModeResult, PendingParams, PendingResult,
 };
+use prompts::{PromptGetParams, PromptGetResult, PromptsParams, PromptsResult};
+use proposals::{ProposalsApplyParams, ProposalsApplyResult};
 use session::{
     MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
     SessionPromptResult, SessionUpdateParams, StateParams,
@@ -197,6 +201,12 @@ methods! {
     "_vault/as_of" { AsOfParams => AsOfResult },
     /// Completes the name of a note or folder.
     "_vault/complete" { CompleteParams => CompleteResult },
+    /// The person's own prompts.
+    "_vault/prompts" { PromptsParams => PromptsResult },
+    /// Fills one of the person's prompts.
+    "_vault/prompts/get" { PromptGetParams => PromptGetResult },
+    /// Applies what the agent proposed in the mode `plan`.
+    "_vault/proposals/apply" { ProposalsApplyParams => ProposalsApplyResult },
     /// The language models, and which of them are used.
     "_vault/models" { ModelsParams => ModelsResult },
     /// Checks a vendor's key and stores it.

@@ -10,7 +10,7 @@ use super::permission::RequestPermissionParams;
 /// Gets or sets the mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModeParams {
-    /// `ask`, `auto` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
+    /// `ask`, `auto`, `plan` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
     /// not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -21,7 +21,7 @@ pub struct ModeParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeResult {
-    /// `ask`, `auto` or `read-only`.
+    /// `ask`, `auto`, `plan` or `read-only`.
     pub mode: String,
     /// Whether a person set it while the steward ran; else it is from the settings.
     pub set_live: bool,

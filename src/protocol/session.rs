@@ -1,6 +1,8 @@
 //! Talking to the agent: `session/new`, `session/prompt`, `session/cancel`, and the events `session/update`,
 //! `_vault/message`, `_vault/state`. ACP v1's forms, with our extensions under `_meta.vault`.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
@@ -262,6 +264,10 @@ pub enum SessionUpdate {
         #[serde(skip)]
         #[ts(skip)]
         files: Vec<FileChange>,
+        /// The image that it read, for ACP clients, which show it.
+        #[serde(skip)]
+        #[ts(skip)]
+        image: Option<ToolImage>,
     },
     /// Use of the model's context window.
     UsageUpdate {
@@ -384,6 +390,15 @@ pub struct FileChange {
     pub old: Option<String>,
     /// The text after; none if both are too long to show, or no text.
     pub new: Option<String>,
+}
+
+/// An image in a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolImage {
+    /// The media type.
+    pub mime_type: &'static str,
+    /// The encoded image.
+    pub bytes: Arc<Vec<u8>>,
 }
 
 /// A part of a result.

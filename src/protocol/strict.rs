@@ -9,9 +9,6 @@ use serde_json::{Map, Number, Value};
 ///
 /// Refuses what serde_json refuses (nesting over 127 levels, numbers out of range, lone surrogates, a byte
 /// order mark, anything after the value), and duplicate keys, of which parsers use either.
-///
-/// # Errors
-/// serde_json's message.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut deserializer)?;

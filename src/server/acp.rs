@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -112,7 +114,6 @@ pub(super) fn void(message: &str) -> Value {
     })
 }
 
-/// A notification with this update.
 pub(super) fn update_of(session: &str, update: &Value) -> Utf8Bytes {
     let message = json!({
         "jsonrpc": "2.0",
@@ -166,6 +167,13 @@ pub fn of_update(update: &SessionUpdate) -> Value {
             value["content"] = diffs.into();
         }
     }
+    if let SessionUpdate::ToolCallUpdate { image: Some(image), .. } = update
+        && let Some(content) = value["content"].as_array_mut()
+    {
+        let data = STANDARD.encode(&*image.bytes);
+        let image = json!({ "type": "image", "mimeType": image.mime_type, "data": data });
+        content.push(json!({ "type": "content", "content": image }));
+    }
     if let Some(object) = value.as_object_mut() {
         object.remove("_meta");
     }
@@ -197,7 +205,6 @@ pub(super) fn may_choose(option: &str) -> bool {
     option != "allow_always"
 }
 
-/// The text of a request.
 pub(super) fn request(id: &str, method: &str, params: &Value) -> Utf8Bytes {
     let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     Utf8Bytes::from(message.to_string())
@@ -206,7 +213,7 @@ pub(super) fn request(id: &str, method: &str, params: &Value) -> Utf8Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::session::{ToolCallContent, ToolCallStatus};
+    use crate::protocol::session::{ToolCallContent, ToolCallStatus, ToolImage};
 
     #[test]
     fn extensions_are_translated_into_acp_messages() {
@@ -218,6 +225,26 @@ mod tests {
         let update = of_update(&notice);
         assert_eq!(update["sessionUpdate"], "agent_message_chunk");
         assert_eq!(update["content"]["text"], "(stopped)\n\n");
+    }
+
+    #[test]
+    fn an_image_that_was_read_is_shown() {
+        let update = SessionUpdate::ToolCallUpdate {
+            tool_call_id: "1/a".to_owned(),
+            status: ToolCallStatus::Completed,
+            title: None,
+            content: vec![ToolCallContent::Content {
+                content: Content::Text { text: "a.png".to_owned() },
+            }],
+            raw_output: None,
+            files: Vec::new(),
+            image: Some(ToolImage { mime_type: "image/png", bytes: Arc::new(b"abc".to_vec()) }),
+        };
+        let image = json!({ "type": "image", "mimeType": "image/png", "data": "YWJj" });
+        let value = of_update(&update);
+        assert_eq!(value["content"][1], json!({ "type": "content", "content": image }), "{value}");
+        // Other clients are not sent it: they have the file's path.
+        assert!(!serde_json::to_string(&update).unwrap().contains("YWJj"));
     }
 
     #[test]
@@ -237,12 +264,13 @@ mod tests {
             }],
             raw_output: None,
             files: vec![file],
+            image: None,
         };
         let value = of_update(&update(file(Some("1\n2\nthree\n"))));
         assert_eq!(value["content"][0]["type"], "diff", "{value}");
         assert_eq!(value["content"][0]["newText"], "1\n2\nthree\n");
         assert_eq!(value["locations"], json!([{ "path": "/v/a.md", "line": 3 }]));
-        // What is too long is told as text.
+        // A text that is too long for a diff is sent as text.
         let value = of_update(&update(file(None)));
         assert_eq!(value["content"][0]["content"]["text"], "done", "{value}");
     }

@@ -103,7 +103,7 @@ impl Calls {
         }
         let task = self.admit(id, work)?;
         let (shared, most) = (Arc::clone(&self.shared), self.settings.max_reply_bytes);
-        // The deadline that the client was told.
+        // The deadline that was in the answer to `initialize`.
         let limit = Some(self.settings.request_deadline());
         let patience = Patience { limit, for_somebody: false };
         let answer_to = id.clone();
@@ -119,7 +119,6 @@ impl Calls {
         Ok(Duration::ZERO)
     }
 
-    /// The request to the runner.
     fn request(&self, params: ToolsCallParams, client: &Client) -> Request {
         let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
         let epoch = self.shared.events.epoch();

@@ -56,7 +56,6 @@ pub enum Event {
     /// Something happened in a conversation.
     Session {
         session: String,
-        /// The turn it belongs to.
         turn: Option<String>,
         told: SessionTold,
         /// The connection that caused it, which gets it only if it subscribed to all events.

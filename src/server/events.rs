@@ -33,7 +33,7 @@ pub struct Events(Arc<Inner>);
 struct Inner {
     epoch: String,
     state: Mutex<State>,
-    /// What callers other than the person may see of the vault.
+    /// The part of the vault that callers other than the person may see.
     view: ArcSwap<View>,
 }
 
@@ -50,7 +50,7 @@ struct State {
     unfinished: HashMap<String, Vec<SessionUpdate>>,
 }
 
-/// The text of an event, and what callers with a limited view get instead.
+/// The text of an event, and the text for callers with a limited view.
 #[derive(Debug)]
 struct StoredEvent {
     text: Utf8Bytes,
@@ -130,8 +130,8 @@ impl Events {
         Self(Arc::new(Inner { epoch, state: Mutex::default(), view: ArcSwap::default() }))
     }
 
-    /// Limits callers other than the person to this view from now on. Of events kept from before,
-    /// under another view, they get nothing.
+    /// Limits callers other than the person to this view from now on. Events stored before, under
+    /// another view, are not sent to them.
     pub fn limit(&self, view: View) {
         // Events are prepared for the current view under the same lock.
         let mut state = lock(&self.0.state);
@@ -396,7 +396,7 @@ mod tests {
         events.publish(event(2));
         events.publish(said(Some(3)));
         events.publish(said(Some(4)));
-        // What was spoken is said too, though in no conversation yet.
+        // A voice message is content too, though it is in no conversation yet.
         events.publish(Event::Inbox(spoken("secret")));
         for outbox in [&person, &other] {
             assert_eq!(take(outbox).await, "");

@@ -28,7 +28,7 @@ use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Who has authenticated on a connection.
+/// The credentials of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Admitted(Arc<Mutex<Credentials>>);
 
@@ -60,7 +60,7 @@ impl Admitted {
         Some(entry)
     }
 
-    /// Who has authenticated by a ticket, if the token is still valid.
+    /// The token's entry of a client that authenticated by a ticket, if the token is still valid.
     fn entry(&self, shared: &Shared) -> Option<Entry> {
         let entry = lock(&self.0).ticket.clone()?;
         let now = shared.token.current().scoped(entry.scope);
@@ -68,9 +68,9 @@ impl Admitted {
     }
 }
 
-/// The middleware of every request. A connection carries one request: what is not upgraded is closed, so that
-/// useless requests do not hold a place. An MCP client may send its next request after authorization, and any
-/// client after a challenge ([`KeptOpen`]).
+/// The middleware of every request. A connection carries one request: without an upgrade it is closed, so that useless
+/// requests do not occupy a slot. An MCP client may send its next request after authorization, and any client after a
+/// challenge ([`KeptOpen`]).
 pub async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     *lock(&shared.last_came) = Instant::now();
     let mut response = pass_or_refuse(&shared, request, next).await;
@@ -99,10 +99,10 @@ async fn pass_or_refuse(shared: &Shared, request: Request, next: Next) -> Respon
 
 /// Whether there is exactly one `Host` and it is this server, also in the target of absolute form.
 fn host_is_ours(headers: &HeaderMap, target: &Uri, port: u16) -> bool {
+    let port = format!(":{port}");
     let ours = |authority: &[u8]| {
-        ["127.0.0.1", "localhost", "[::1]"]
-            .iter()
-            .any(|host| authority == format!("{host}:{port}").as_bytes())
+        let host = authority.strip_suffix(port.as_bytes());
+        host.is_some_and(|host| [&b"127.0.0.1"[..], b"localhost", b"[::1]"].contains(&host))
     };
     let mut hosts = headers.get_all(HOST).iter();
     let one = hosts.next().is_some_and(|host| ours(host.as_bytes())) && hosts.next().is_none();
@@ -124,7 +124,7 @@ fn origin_is_allowed(headers: &HeaderMap, allowed: &[String], port: u16) -> bool
     }
 }
 
-/// What a request offers in its subprotocols.
+/// The subprotocols that a request offers.
 #[derive(Debug, Default, PartialEq)]
 pub struct Offered<'a> {
     /// [`SUBPROTOCOL`] is offered.

@@ -1,8 +1,8 @@
 //! The clients that have the vault open, Obsidian with the plugin, and requests to them: always to the one
 //! that had the focus last.
 //!
-//! A missing answer says nothing about what was done: whoever requested a change checks the disk. No request
-//! is repeated.
+//! Without an answer the outcome is unknown: the caller that requested a change checks the disk. No request is
+//! repeated.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -36,7 +36,6 @@ pub enum HostError {
     /// No connected client supports the operation.
     #[error("Obsidian is not connected, or cannot do `{}`", .operation.word())]
     Unavailable { operation: HostOperation },
-    /// The client answered with an error.
     #[error("`{client}` could not do it: {message}")]
     Refused { client: String, message: String },
     /// The client's answer has the wrong form.
@@ -45,7 +44,6 @@ pub enum HostError {
     /// The client disconnected, or did not answer in time: it is not known whether the operation was done.
     #[error("`{client}` did not answer")]
     Unknown { client: String },
-    /// The request was cancelled.
     #[error("the request was cancelled")]
     Cancelled,
 }
@@ -244,7 +242,7 @@ impl Hosts {
 }
 
 impl State {
-    /// Of the clients that support the operation, the one that had the focus last; of equals the newest.
+    /// The client that had the focus last, among those that support the operation; the newest of equals.
     fn chosen(&self, operation: Option<HostOperation>) -> Option<(u64, &Client)> {
         let can = |client: &Client| {
             operation.is_none_or(|operation| client.operations.contains(&operation))

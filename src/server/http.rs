@@ -5,8 +5,8 @@
 //! header. No web page can send such a request: changes require a JSON content type, for which
 //! browsers need a preflight, and there are no CORS headers.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::{Path, Request, State};
@@ -16,14 +16,14 @@ use axum::{Router, routing};
 use futures_util::{Stream, stream};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::Shared;
 use super::acp::Attached;
 use super::gate::{self, Admitted};
 use super::reply::{Refusal, answer, is_json, paced, plain, whole};
 use super::table::{Afterwards, Client, Context, Prepared};
+use super::{Shared, lock};
 use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
 use crate::policy::Scope;
@@ -54,19 +54,19 @@ pub struct LetIn(pub Arc<Notify>);
 #[derive(Debug, Clone)]
 pub struct LongLived;
 
-/// How long a client has left data unread; `None` while there is none. One per connection.
+/// Since when a client has left data unread; `None` while there is none. One per connection.
 #[derive(Debug, Clone, Default)]
-pub struct Unread(Arc<watch::Sender<Option<Instant>>>);
+pub struct Unread(Arc<Mutex<Option<Instant>>>);
 
 impl Unread {
     /// Records that the client has read everything.
     pub fn taken(&self) {
-        self.0.send_replace(None);
+        *lock(&self.0) = None;
     }
 
     /// Records that there is data to read.
     pub fn given(&self) {
-        self.0.send_replace(Some(Instant::now()));
+        *lock(&self.0) = Some(Instant::now());
     }
 
     /// Passes the pieces through, recording when one is handed out and when the next is requested.
@@ -83,20 +83,15 @@ impl Unread {
         })
     }
 
-    /// Waits until data stays unread for `limit`.
+    /// Waits until data stays unread for `limit`. No request wakes it: it looks when that could be so.
     pub async fn lasts(&self, limit: Duration) {
-        let mut given = self.0.subscribe();
         loop {
-            let since = *given.borrow_and_update();
-            let changed = given.changed();
-            match since {
-                // We hold the sender, so the channel cannot close.
-                None => drop(changed.await),
-                Some(since) => match tokio::time::timeout_at(since + limit, changed).await {
-                    Ok(_) => {}
-                    Err(_) => return,
-                },
+            let (since, now) = (*lock(&self.0), Instant::now());
+            let until = since.unwrap_or(now) + limit;
+            if until <= now {
+                return;
             }
+            tokio::time::sleep_until(until).await;
         }
     }
 }

@@ -67,17 +67,17 @@ pub(super) fn listen(entered: Entered, listen: Listen) -> Response {
     let told = stream::unfold(state, |state| async move {
         let (listen, subscription, mut told, entered) = state?;
         let backend = &entered.shared.backend;
-        let templates = templates(&listen, backend).await;
+        let folders = prompt_folders(&listen, backend).await;
         while told.is_empty() {
             let is_open = tokio::select! {
-                is_open = subscription.hear(&listen, &templates, &mut told) => is_open,
+                is_open = subscription.hear(&listen, &folders, &mut told) => is_open,
                 () = backend.runner.closed() => false,
             };
             if !is_open {
                 return Some((vec![listen.ended()], None));
             }
         }
-        let collected = async { while subscription.hear(&listen, &templates, &mut told).await {} };
+        let collected = async { while subscription.hear(&listen, &folders, &mut told).await {} };
         let _ = tokio::time::timeout(COLLECTED, collected).await;
         let messages = told.iter().map(|told| listen.tell(told)).collect();
         Some((messages, Some((listen, subscription, BTreeSet::new(), entered))))
@@ -85,12 +85,14 @@ pub(super) fn listen(entered: Entered, listen: Listen) -> Response {
     response(unread, first.chain(told.flat_map(stream::iter)))
 }
 
-/// The folder of prompt notes, if the client subscribed to prompts.
-async fn templates(listen: &Listen, backend: &Backend) -> Option<String> {
+/// The folders of prompt notes, if the client subscribed to prompts.
+async fn prompt_folders(listen: &Listen, backend: &Backend) -> Vec<String> {
     let tools = Arc::clone(&backend.tools);
     match listen.hears_of_prompts() {
-        true => tokio::task::spawn_blocking(move || tools.templates()).await.ok().flatten(),
-        false => None,
+        true => {
+            tokio::task::spawn_blocking(move || tools.prompt_folders()).await.unwrap_or_default()
+        }
+        false => Vec::new(),
     }
 }
 
@@ -114,15 +116,10 @@ impl Subscription {
     }
 
     /// Waits for an event and adds its notifications; false if no more events will come.
-    async fn hear(
-        &self,
-        listen: &Listen,
-        templates: &Option<String>,
-        told: &mut BTreeSet<Told>,
-    ) -> bool {
+    async fn hear(&self, listen: &Listen, folders: &[String], told: &mut BTreeSet<Told>) -> bool {
         match self.outbox.next().await {
             Next::Send { text, .. } => {
-                told.append(&mut listen.because_of(&text, templates.as_deref()));
+                told.append(&mut listen.because_of(&text, folders));
                 true
             }
             Next::Close(_) => false,

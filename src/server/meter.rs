@@ -62,7 +62,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let read = (buffer.filled().len() - before) as u64;
         if self.unfinished.0.fetch_add(read, Ordering::Relaxed) + read > self.limit {
-            // Report once; whatever follows is discarded.
+            // Report once; further data is discarded.
             self.limit = u64::MAX;
             return Poll::Ready(Err(io::Error::from(io::ErrorKind::FileTooLarge)));
         }

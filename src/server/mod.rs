@@ -13,7 +13,7 @@
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
 //! [`events`], [`acp`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`],
-//! `reply`, [`meter`] and
+//! `reply`, `repoll`, [`meter`] and
 //! [`close`] are its parts.
 
 pub mod accept;
@@ -41,6 +41,7 @@ pub mod page_keys;
 pub mod permission;
 pub mod private;
 mod reply;
+mod repoll;
 pub mod session;
 mod session_told;
 pub mod settings;
@@ -75,7 +76,6 @@ pub enum ServerError {
     /// The port is taken or not permitted.
     #[error("could not listen on 127.0.0.1:{port}")]
     Bind {
-        /// The port asked for.
         port: u16,
         /// The system's error.
         source: io::Error,
@@ -85,9 +85,8 @@ pub enum ServerError {
     Random(getrandom::Error),
 }
 
-/// What a server gives access to.
+/// The services that a server gives access to.
 pub struct Backend {
-    /// The vault's name.
     pub vault: String,
     pub methods: Methods,
     pub tools: Arc<dyn Tools>,
@@ -103,7 +102,7 @@ pub struct Server {
 
 /// The state that all connections share.
 pub struct Shared {
-    /// The current settings. A connection keeps those it started with, since it was told them.
+    /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
     /// The current settings of MCP clients.
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
@@ -134,7 +133,6 @@ pub struct Shared {
     approvals: Approvals,
     /// The clients that have the vault open.
     hosts: Hosts,
-    /// Connections that are open.
     connections: Tracker,
 }
 

@@ -49,7 +49,6 @@ struct State {
 /// The writer's next action.
 #[derive(Debug)]
 pub enum Next {
-    /// Send this text.
     Send {
         text: Utf8Bytes,
         /// Whether the queue holds more.

@@ -112,7 +112,7 @@ async fn exchanged(shared: &Shared, request: Request) -> Result<ExchangeAnswer, 
     let body = whole(&parts.headers, body, MOST).await?;
     let text = std::str::from_utf8(&body).unwrap_or_default();
     let read = strict::parse(text).and_then(serde_json::from_value);
-    // The error does not say what is wrong: the body may be a mistyped code.
+    // The error does not quote the body, which may be a mistyped code.
     let Ok(ExchangeBody { code }) = read else {
         return Err(ErrorObject::new(Kind::InvalidParams, "the body holds no code").into());
     };

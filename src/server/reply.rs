@@ -22,7 +22,6 @@ pub(super) struct KeptOpen;
 pub(super) enum Refusal {
     /// An HTTP status.
     Plain(Response),
-    /// An error of the protocol.
     Error(ErrorObject),
 }
 

@@ -37,7 +37,7 @@ const MAX_CALLER_CHARS: usize = 60;
 /// The state of one client's session.
 pub struct Session {
     shared: Arc<Shared>,
-    /// The settings that the client was told, valid for the whole connection.
+    /// The settings sent at `initialize`, valid for the whole connection.
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     calls: Calls,
@@ -50,7 +50,6 @@ pub struct Session {
     /// The client's token, with which the daemon proves itself: the client may know no other.
     token: Token,
     open: bool,
-    /// The name that the client gave.
     client: String,
     /// How long calls have occupied the connection's task since [`Session::take_busy`].
     busy: Duration,

@@ -1,4 +1,4 @@
-//! An event in a conversation, as clients are told of it.
+//! Events of a conversation, as sent to clients.
 
 use crate::protocol::envelope;
 use crate::protocol::session::{
@@ -11,7 +11,6 @@ use crate::protocol::session::{
 pub enum SessionTold {
     /// A message, a tool call or the like.
     Update(SessionUpdate),
-    /// A message is complete.
     Message {
         id: String,
         kind: MessageKind,
@@ -27,7 +26,6 @@ pub enum SessionTold {
         waiting: bool,
         /// Why the turn ended.
         stop_reason: Option<StopReason>,
-        /// The error that ended it.
         error: Option<String>,
     },
 }

@@ -20,7 +20,7 @@ use super::hosts::Hosts;
 use super::outbox::Outbox;
 use super::{Shared, lock, page};
 use crate::calls::run::Work;
-use crate::policy::Scope;
+use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
 use crate::protocol::envelope;
 use crate::protocol::error::{ErrorObject, Kind};
@@ -31,7 +31,7 @@ use crate::protocol::session::{SessionCancelParams, SessionUpdateParams};
 use crate::protocol::tools::ToolsCallParams;
 use crate::vault::Cancel;
 
-/// Who may call a method.
+/// The callers of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// Every client with a token. ACP clients can call only ACP's own methods.
@@ -61,16 +61,21 @@ impl Who {
 /// The client that made a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The name that the client gave.
     pub name: String,
-    /// The scope of its token.
     pub scope: Scope,
     pub connection: u64,
 }
 
+impl Client {
+    /// The client as a caller of tools.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        Caller { scope: self.scope, name: self.name.clone() }
+    }
+}
+
 /// The context of a request, in addition to its params.
 pub struct Context {
-    /// Who asks.
     pub client: Client,
     /// The most bytes of the answer.
     pub max_bytes: u64,
@@ -102,18 +107,17 @@ pub struct ServerState {
     pub version: String,
     /// The time since the server started.
     pub uptime: Duration,
-    /// Connections that are open.
     pub connections: u32,
 }
 
 impl Context {
-    /// What kind of caller the client is.
+    /// The client's kind of caller.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.client.scope
     }
 
-    /// What happens in the vault, and where it is published.
+    /// The events of the vault.
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.shared.events
@@ -401,7 +405,7 @@ impl Methods {
     }
 }
 
-/// What writes the result of a handler.
+/// The writer of a handler's result.
 fn written<S, P>(services: &Arc<S>, params: P, handler: Handler<S, P>) -> Write
 where
     S: Send + Sync + 'static,

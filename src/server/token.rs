@@ -48,7 +48,6 @@ pub enum TokenError {
     Unsafe {
         /// The file or the folder.
         path: PathBuf,
-        /// What is wrong with it.
         reason: NotPrivate,
     },
     /// The file's content is not a token.
@@ -57,16 +56,15 @@ pub enum TokenError {
     /// A file operation failed.
     #[error("could not {doing} `{path}`")]
     Io {
-        /// What was being done.
+        /// The failed action.
         doing: &'static str,
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
 }
 
 impl TokenError {
-    /// What to do about it.
+    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -326,7 +324,6 @@ impl TokenKeeper {
 /// The credentials of an admitted request.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The scope of its token.
     pub scope: Scope,
     /// The token that it sent, or proved to know.
     pub token: Token,

@@ -70,7 +70,6 @@ struct Inner {
     unacknowledged: Mutex<Vec<String>>,
 }
 
-/// How a connection ended.
 enum End {
     /// The settings changed, or the steward stops.
     Asked,

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_ignored() {
+    fn unknown_frames_are_ignored() {
         for frame in [
             "",
             "null",

@@ -9,7 +9,6 @@ const MAX_BODY: usize = 240;
 pub struct Notification {
     /// SmartHole's id of the message.
     pub message: String,
-    /// One line.
     pub title: String,
     pub body: String,
     pub priority: Priority,
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_ends_at_a_word() {
+    fn long_text_is_cut_after_a_word() {
         let (title, body) = of(&"word ".repeat(50), &"longer ".repeat(90)).unwrap();
         assert!(title.ends_with("word…") && title.chars().count() <= MAX_TITLE, "{title}");
         assert!(body.ends_with("longer…") && body.chars().count() <= MAX_BODY, "{body}");

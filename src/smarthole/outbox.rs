@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_go_first_and_what_somebody_waits_for_is_kept() {
+    fn questions_come_first_and_awaited_notifications_stay() {
         let mut outbox = Outbox::default();
         outbox.push(notification("a", Priority::Normal), Some(Box::new(|| ())));
         for n in 0..MOST + 5 {

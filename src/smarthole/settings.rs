@@ -21,7 +21,7 @@ pub struct Settings {
     /// The steward's name in SmartHole; best one word that can be spoken.
     #[serde(deserialize_with = "registrable")]
     pub name: String,
-    /// By which SmartHole's router decides what is for the steward.
+    /// SmartHole's router decides by it which messages are for the steward.
     #[serde(deserialize_with = "description")]
     pub description: String,
     /// Seconds before a failed message is retried; twice as long after the second failure.

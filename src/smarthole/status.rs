@@ -1,12 +1,12 @@
 //! The status of the connection to SmartHole.
 
-/// What subscribers and `steward status` are shown.
+/// The state for subscribers and `steward status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionStatus {
     pub state: ConnectionState,
     /// The registered name, or the one to be registered.
     pub name: String,
-    /// The cause and what to do, for people; may be empty.
+    /// The cause and advice, for people; may be empty.
     pub reason: String,
 }
 
@@ -17,7 +17,6 @@ pub enum ConnectionState {
     Disabled,
     /// The registration is not answered yet.
     Connecting,
-    /// Registered.
     Connected,
     /// SmartHole refused the registration.
     Refused,

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::database::Database;
 use super::error::StoreError;
+use super::query::columns;
 
 /// A tool call and the decision on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,28 +75,29 @@ pub struct ApprovalRow {
     pub time: i64,
 }
 
-const COLUMNS: &str = "id, time, caller, scope, conversation, tool, paths, decision, layer, \
-                       reason, answered_by, outcome, microseconds, bytes, change_set";
-
-fn read(row: &Row) -> Result<AuditRow, StoreError> {
-    Ok(AuditRow {
-        id: row.get(0)?,
-        time: row.get(1)?,
-        caller: row.get(2)?,
-        scope: row.get(3)?,
-        conversation: row.get(4)?,
-        tool: row.get(5)?,
-        paths: row.get(6)?,
-        decision: row.get(7)?,
-        layer: row.get(8)?,
-        reason: row.get(9)?,
-        answered_by: row.get(10)?,
-        outcome: row.get(11)?,
-        microseconds: row.get(12)?,
-        bytes: row.get(13)?,
-        change_set: row.get(14)?,
-    })
-}
+columns!(
+    COLUMNS,
+    read,
+    "audit",
+    AuditRow {
+        id,
+        time,
+        caller,
+        scope,
+        conversation,
+        tool,
+        paths,
+        decision,
+        layer,
+        reason,
+        answered_by,
+        outcome,
+        microseconds,
+        bytes,
+        change_set,
+    }
+);
+columns!(APPROVAL, read_approval, "approval", ApprovalRow { id, tool, folder, agreed_by, time });
 
 fn insert(change: &Transaction, row: &AuditRow) -> Result<i64, StoreError> {
     let mut statement = change.prepare_cached(
@@ -222,16 +224,7 @@ pub struct Approvals(pub(super) Database);
 impl Approvals {
     /// All approvals, oldest first.
     pub fn list(&self) -> Result<Vec<ApprovalRow>, StoreError> {
-        let query = "SELECT id, tool, folder, agreed_by, time FROM approval ORDER BY id";
-        self.0.all(query, [], |row| {
-            Ok(ApprovalRow {
-                id: row.get(0)?,
-                tool: row.get(1)?,
-                folder: row.get(2)?,
-                agreed_by: row.get(3)?,
-                time: row.get(4)?,
-            })
-        })
+        self.0.all(&format!("SELECT {APPROVAL} FROM approval ORDER BY id"), [], read_approval)
     }
 
     /// Stores an approval; durable when this returns.

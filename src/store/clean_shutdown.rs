@@ -49,12 +49,24 @@ pub(super) fn write_marker(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes the marker. Returns whether it was valid.
-pub(super) fn take_marker(folder: &Path) -> bool {
+/// Writes a marker that was taken again, if the database is still the one that it describes.
+///
+/// # Errors
+/// As the system says; there is no marker then.
+pub(super) fn put_back(folder: &Path, marker: Option<&str>) -> io::Result<()> {
+    match marker.filter(|marker| fingerprint(folder).as_deref() == Some(*marker)) {
+        Some(marker) => std::fs::write(marker_path(folder), marker),
+        None => Ok(()),
+    }
+}
+
+/// Removes the marker, and returns it if it was valid.
+pub(super) fn take_marker(folder: &Path) -> Option<String> {
     let path = marker_path(folder);
-    let Ok(marker) = std::fs::read_to_string(&path) else { return false };
+    let marker = std::fs::read_to_string(&path).ok()?;
     // If it cannot be removed it does not count: the next start could take it for another shutdown's.
-    std::fs::remove_file(&path).is_ok() && fingerprint(folder) == Some(marker)
+    std::fs::remove_file(&path).ok()?;
+    (fingerprint(folder).as_deref() == Some(&*marker)).then_some(marker)
 }
 
 #[cfg(test)]
@@ -66,11 +78,12 @@ mod tests {
     fn a_marker_is_valid_once_and_for_an_unchanged_database() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, database) = (folder.path(), folder.path().join(DATABASE));
+        let is_valid = |folder| take_marker(folder).is_some();
         std::fs::write(&database, "some pages").unwrap();
-        assert!(!take_marker(folder), "there is none");
+        assert!(!is_valid(folder), "there is none");
         write_marker(folder).unwrap();
-        assert!(take_marker(folder), "it is valid");
-        assert!(!take_marker(folder), "once");
+        assert!(is_valid(folder), "it is valid");
+        assert!(!is_valid(folder), "once");
         type Change = fn(&Path);
         let changes: [(&str, Change); 4] = [
             ("written to", |database| std::fs::write(database, "some more pages").unwrap()),
@@ -84,12 +97,12 @@ mod tests {
         for (name, change) in changes {
             write_marker(folder).unwrap();
             change(&database);
-            assert!(!take_marker(folder), "{name}");
+            assert!(!is_valid(folder), "{name}");
             let _ = std::fs::remove_file(log_of(&database));
             std::fs::write(&database, "some pages").unwrap();
         }
         write_marker(folder).unwrap();
         std::fs::write(marker_path(folder), "half of").unwrap();
-        assert!(!take_marker(folder), "another");
+        assert!(!is_valid(folder), "another");
     }
 }

@@ -47,6 +47,8 @@ struct Health {
     is_beyond_repair: AtomicBool,
     /// Whether [`Database::prepare`] failed: it is repeated before the next write.
     is_unprepared: AtomicBool,
+    /// The last shutdown's marker, until the check that it postponed begins or damage is seen.
+    marker: Mutex<Option<String>>,
     /// All connections. Each must be closed before the database file is moved: a connection that is closed
     /// later would delete the write-ahead log of its successor by name.
     connections: Mutex<Vec<Weak<Inner>>>,
@@ -58,7 +60,6 @@ enum Check {
     /// Nothing to wait for.
     #[default]
     Done,
-    /// Not started.
     Due,
     /// Done when the sender is dropped.
     Running(Receiver<()>),
@@ -127,10 +128,11 @@ impl Database {
         self.0.health.is_sound.store(false, Ordering::Relaxed);
         self.0.health.is_beyond_repair.store(false, Ordering::Relaxed);
         // A database that fails to open goes through the full check.
-        let clean = clean_shutdown::take_marker(&self.0.folder)
-            .then(|| DatabaseFile::open_if_there(&self.0.folder));
-        let clean = clean.and_then(Result::ok).flatten();
+        let marker = clean_shutdown::take_marker(&self.0.folder);
+        let open = |_: &String| DatabaseFile::open_if_there(&self.0.folder).ok()?;
+        let clean = marker.as_ref().and_then(open);
         let check_later = clean.is_some();
+        *lock(&self.0.health.marker) = marker.filter(|_| check_later);
         let (mut prepared, database) = match clean {
             Some(database) => (Prepared::default(), Some(database)),
             None => self.with_all_closed(|| repair::check_and_repair(&self.0.folder))?,
@@ -162,23 +164,26 @@ impl Database {
         self.0.owner.as_ref().map_or(Ok(true), |owner| owner.check(database.read(), &path))
     }
 
-    /// Records the vault that the database belongs to, whatever it said before.
+    /// Records the vault that the database belongs to, in place of any other.
     pub fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
         self.change("say whose memory it is", |change| owner.store(change))
     }
 
-    /// Closes this connection at shutdown. The last connection to close marks a sound database as cleanly
-    /// shut down; opening the database again invalidates the marker.
+    /// Closes this connection at shutdown. The last connection to close marks a database as cleanly shut down
+    /// if it is sound, or still as the last shutdown left it; opening it again invalidates the marker.
     pub fn end(&self) {
         let Some(database) = lock(&self.0.database).take() else { return };
-        match database.close() {
-            Ok(()) if self.0.health.is_sound.load(Ordering::Relaxed) => {
-                if let Err(error) = clean_shutdown::write_marker(&self.0.folder) {
-                    tracing::info!(%error, "the next start checks the journal's database first");
-                }
+        if let Err(error) = database.close() {
+            return tracing::warn!(%error, "the journal's database was not closed");
+        }
+        let written = match self.0.health.is_sound.load(Ordering::Relaxed) {
+            true => clean_shutdown::write_marker(&self.0.folder),
+            false => {
+                clean_shutdown::put_back(&self.0.folder, lock(&self.0.health.marker).as_deref())
             }
-            Ok(()) => {}
-            Err(error) => tracing::warn!(%error, "the journal's database was not closed"),
+        };
+        if let Err(error) = written {
+            tracing::info!(%error, "the next start checks the journal's database first");
         }
     }
 
@@ -227,6 +232,7 @@ impl Database {
     }
     /// Checks the database on a connection of its own, and repairs it.
     fn run_check(&self) {
+        *lock(&self.0.health.marker) = None;
         let fault = match repair::checked(&self.0.folder) {
             Ok(Ok(_)) => return self.0.health.is_sound.store(true, Ordering::Relaxed),
             Ok(Err(reason)) => reason,
@@ -271,9 +277,6 @@ impl Database {
     }
 
     /// Whether an unusable database was moved aside: the blobs that it names may still be wanted.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
     pub fn has_moved_aside(&self) -> Result<bool, StoreError> {
         repair::has_moved_aside(&self.0.folder)
     }
@@ -387,10 +390,11 @@ impl Database {
         Ok(database)
     }
 
-    /// Clears `is_sound` if `done` failed from damage, so that the next start checks the database first.
+    /// After damage there is no marker, so that the next start checks the database first.
     fn note_damage<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         if done.as_ref().is_err_and(StoreError::is_damage) {
             self.0.health.is_sound.store(false, Ordering::Relaxed);
+            *lock(&self.0.health.marker) = None;
         }
         done
     }
@@ -507,6 +511,22 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_ended_before_its_check_leaves_the_marker_unless_it_saw_damage() {
+        let (folder, database) = cleanly_closed();
+        let (marker, store) = (marker_path(folder.path()), Store::at(folder.path()));
+        store.database.prepare().unwrap();
+        store.database.end();
+        assert!(marker.is_file(), "nothing was written");
+        damage(folder.path(), &database);
+        let store = Store::at(folder.path());
+        store.database.prepare().unwrap();
+        let query = "SELECT 1 FROM audit INDEXED BY audit_asked WHERE decision = 'asked'";
+        let seen = store.database.first(query, [], |_| Ok(())).unwrap_err();
+        store.database.end();
+        assert!(seen.is_damage() && !marker.exists(), "the next start has to check it: {seen}");
+    }
+
+    #[test]
     fn the_check_is_started_once() {
         let (folder, _) = cleanly_closed();
         let store = Store::at(folder.path());
@@ -519,10 +539,7 @@ mod tests {
         assert!(store.database.0.health.is_sound.load(Ordering::Relaxed));
         store.settings.set("kept", Some("later")).unwrap();
         store.database.end();
-        assert!(
-            marker_path(folder.path()).is_file(),
-            "the next start may postpone the check again"
-        );
+        assert!(marker_path(folder.path()).is_file(), "the next start may postpone it again");
     }
 
     #[test]
@@ -557,7 +574,7 @@ mod tests {
     fn writes_fail_if_damage_cannot_be_repaired() {
         let (folder, database) = cleanly_closed();
         damage(folder.path(), &database);
-        // A folder lies where the backup would be copied to.
+        // A folder occupies the path of the backup's copy.
         std::fs::create_dir_all(folder.path().join(format!("{DATABASE}.restored/full"))).unwrap();
         let store = Store::at(folder.path());
         assert_eq!(store.database.prepare().unwrap().warnings, [""; 0], "it does not show at once");

@@ -1,10 +1,10 @@
-//! Rules that a person enabled, and what they changed.
+//! Rules that a person enabled, and their changes.
 
-use rusqlite::{Row, params};
+use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::column;
+use super::query::columns;
 
 /// How long hits are stored, in milliseconds.
 const STORED_FOR: i64 = 366 * 24 * 60 * 60 * 1000;
@@ -46,10 +46,9 @@ pub struct EnabledRule {
     pub waiting: Option<i64>,
 }
 
-/// What an enabled rule did to one file.
+/// The change of one file by an enabled rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleHit {
-    /// The rule's number.
     pub rule: i64,
     /// Milliseconds since the Unix epoch.
     pub time: i64,
@@ -63,13 +62,39 @@ pub struct RuleHit {
     pub left_at: String,
     /// The file's revision before the change; empty if it was not read.
     pub revision: String,
-    /// What the rule did and why, as JSON.
+    /// The rule's actions and reasons, as JSON.
     pub why: String,
 }
 
-const RULE: &str = "id, source, name, hash, definition, sentence, folders, actions, with_trash, state, reason, \
-                    enabled, enabled_by, since, last_run, waiting";
-const HIT: &str = "rule, time, job, change_set, number, path, left_at, revision, why";
+columns!(
+    RULE,
+    read_rule,
+    "enabled_rule",
+    EnabledRule {
+        id,
+        source,
+        name,
+        hash,
+        definition,
+        sentence,
+        folders,
+        actions,
+        with_trash,
+        state,
+        reason,
+        enabled,
+        enabled_by,
+        since,
+        last_run,
+        waiting,
+    }
+);
+columns!(
+    HIT,
+    read_hit,
+    "rule_hit",
+    RuleHit { rule, time, job, change_set, number, path, left_at, revision, why }
+);
 
 /// The enabled rules.
 #[derive(Debug, Clone)]
@@ -196,43 +221,6 @@ impl EnabledRules {
         );
         self.0.first(&query, params![rule, path], read_hit)
     }
-}
-
-fn read_rule(row: &Row) -> Result<EnabledRule, StoreError> {
-    const T: &str = "enabled_rule";
-    Ok(EnabledRule {
-        id: column(row, T, 0)?,
-        source: column(row, T, 1)?,
-        name: column(row, T, 2)?,
-        hash: column(row, T, 3)?,
-        definition: column(row, T, 4)?,
-        sentence: column(row, T, 5)?,
-        folders: column(row, T, 6)?,
-        actions: column(row, T, 7)?,
-        with_trash: column(row, T, 8)?,
-        state: column(row, T, 9)?,
-        reason: column(row, T, 10)?,
-        enabled: column(row, T, 11)?,
-        enabled_by: column(row, T, 12)?,
-        since: column(row, T, 13)?,
-        last_run: column(row, T, 14)?,
-        waiting: column(row, T, 15)?,
-    })
-}
-
-fn read_hit(row: &Row) -> Result<RuleHit, StoreError> {
-    const T: &str = "rule_hit";
-    Ok(RuleHit {
-        rule: column(row, T, 0)?,
-        time: column(row, T, 1)?,
-        job: column(row, T, 2)?,
-        change_set: column(row, T, 3)?,
-        number: column(row, T, 4)?,
-        path: column(row, T, 5)?,
-        left_at: column(row, T, 6)?,
-        revision: column(row, T, 7)?,
-        why: column(row, T, 8)?,
-    })
 }
 
 #[cfg(test)]

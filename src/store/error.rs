@@ -59,23 +59,17 @@ pub enum StoreError {
     },
     /// A row holds an invalid value.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
-    Row {
-        table: &'static str,
-        /// The row's number.
-        row: i64,
-        reason: String,
-    },
+    Row { table: &'static str, row: i64, reason: String },
     /// There is no row with this number.
     #[error("there is no {what} {number}")]
     Unknown {
-        /// What the row would be: a message, a branch.
+        /// The type of the row: a message, a branch.
         what: &'static str,
         number: i64,
     },
     /// A turn is running in the conversation.
-    #[error("a turn is at work in conversation {conversation}")]
+    #[error("a turn is running in conversation {conversation}")]
     Conflict { conversation: i64 },
-    /// SQLite failed.
     #[error("the journal's database failed: {}", message(.0))]
     Sqlite(#[source] rusqlite::Error),
     /// A blob could not be stored or read.
@@ -134,7 +128,7 @@ impl StoreError {
         }
     }
 
-    /// What to do about the error, as a sentence without its full stop.
+    /// Advice about the error, as a sentence without its full stop.
     pub fn hint(&self) -> String {
         match self {
             Self::Newer { .. } => "update the steward; nothing was touched".to_owned(),

@@ -49,7 +49,6 @@ const MIGRATIONS: &[&str] = &[
 /// The newest format this program knows.
 pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
-/// An open database.
 #[derive(Debug)]
 pub(super) struct DatabaseFile {
     connection: Connection,
@@ -74,9 +73,6 @@ impl DatabaseFile {
     }
 
     /// Limits the page cache to [`SMALL_CACHE_KILOBYTES`], instead of two megabytes.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub fn use_small_cache(&self) -> Result<(), StoreError> {
         Ok(self.connection.pragma_update(None, "cache_size", -SMALL_CACHE_KILOBYTES)?)
     }
@@ -118,16 +114,13 @@ impl DatabaseFile {
             other => other,
         })?;
         // A first read creates the log, whose identity is recorded.
-        let read = connection.query_row("SELECT count(*) FROM change_set", [], |_| Ok(()));
+        let read = connection.query_row("SELECT EXISTS (SELECT 1 FROM change_set)", [], |_| Ok(()));
         read.map_err(|error| damage(&path, error))?;
         let ids = [FileId::at(&path), FileId::at(&log_of(&path))];
         Ok(Some(Self { connection, path, ids }))
     }
 
     /// An empty database in memory, in place of one that does not exist.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub fn empty() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
         let path = PathBuf::new();
@@ -197,7 +190,7 @@ impl DatabaseFile {
         Ok(log)
     }
 
-    /// Runs SQLite's integrity check. Returns what is wrong, if anything.
+    /// Runs SQLite's integrity check. Returns the fault, if there is one.
     pub fn fault(&self) -> Result<Option<String>, StoreError> {
         let size = std::fs::metadata(&self.path).map_or(0, |meta| meta.len());
         // The full check takes about a second for this much.
@@ -235,11 +228,10 @@ fn is_io_error(row: &str) -> bool {
     code.is_some_and(|code| CODES.contains(&(code & 0xff)))
 }
 
-/// What the first page of a database file says, read without opening it as a database.
+/// The header of a database file, read without opening it as a database.
 pub(super) enum Header {
     /// There is no file.
     Absent,
-    /// A database of ours.
     Ours,
     /// Something else, and why.
     Damaged(String),

@@ -13,9 +13,6 @@ use std::path::Path;
 const LENGTH: usize = 100;
 
 /// Reads the first hundred bytes of a file; fewer if it is shorter.
-///
-/// # Errors
-/// As the system says.
 #[cfg(unix)]
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     use std::os::unix::fs::{FileExt, MetadataExt};
@@ -51,9 +48,6 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// As on Unix. Locks belong to handles here.
-///
-/// # Errors
-/// As the system says.
 #[cfg(not(unix))]
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     use std::io::Read as _;

@@ -1,10 +1,10 @@
-//! Jobs: plans that are applied. The journal records what was done; these rows, what was to be done.
+//! Jobs: plans that are applied. The journal records completed changes; these rows record the planned ones.
 
-use rusqlite::{Row, params};
+use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::column;
+use super::query::columns;
 
 /// A stored job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,25 @@ impl Default for JobRow {
     }
 }
 
-const COLUMNS: &str =
-    "id, plan, identity, state, began, ended, caller, whole, items, pieces, failure, rules";
+columns!(
+    COLUMNS,
+    read,
+    "job",
+    JobRow {
+        id,
+        plan,
+        identity,
+        state,
+        began,
+        ended,
+        caller,
+        whole,
+        items,
+        pieces,
+        failure,
+        rules,
+    }
+);
 
 /// The stored jobs.
 #[derive(Debug, Clone)]
@@ -116,30 +133,6 @@ impl Jobs {
     pub fn list(&self) -> Result<Vec<JobRow>, StoreError> {
         self.0.all(&format!("SELECT {COLUMNS} FROM job ORDER BY id DESC"), [], read)
     }
-
-    /// The newest job of this plan in this state.
-    pub fn of_plan(&self, plan: i64, state: &str) -> Result<Option<i64>, StoreError> {
-        let query = "SELECT id FROM job WHERE plan = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1";
-        self.0.first(query, params![plan, state], |row| Ok(row.get(0)?))
-    }
-}
-
-fn read(row: &Row) -> Result<JobRow, StoreError> {
-    const T: &str = "job";
-    Ok(JobRow {
-        id: column(row, T, 0)?,
-        plan: column(row, T, 1)?,
-        identity: column(row, T, 2)?,
-        state: column(row, T, 3)?,
-        began: column(row, T, 4)?,
-        ended: column(row, T, 5)?,
-        caller: column(row, T, 6)?,
-        whole: column(row, T, 7)?,
-        items: column(row, T, 8)?,
-        pieces: column(row, T, 9)?,
-        failure: column(row, T, 10)?,
-        rules: column(row, T, 11)?,
-    })
 }
 
 #[cfg(test)]
@@ -159,8 +152,6 @@ mod tests {
         (last.state, last.ended) = ("interrupted".to_owned(), Some(7));
         jobs.update(&last).unwrap();
         assert_eq!(jobs.get(ids[3]).unwrap().unwrap(), last);
-        assert_eq!(jobs.of_plan(4, "interrupted").unwrap(), Some(ids[3]));
-        assert_eq!(jobs.of_plan(4, "running").unwrap(), None);
         jobs.delete(ids[3]).unwrap();
         assert_eq!(jobs.begin(&row(5), 3).unwrap(), ids[3], "its number is free again");
         jobs.delete(jobs.begin(&row(6), 1).unwrap()).unwrap();

@@ -8,16 +8,14 @@ use super::error::StoreError;
 /// An effective limit, and the requested one; 0: no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DelayedLimit {
-    /// The limit in effect.
     pub effective: u32,
-    /// What the settings said when they were read last.
+    /// The limit in the settings when they were last read.
     pub requested: u32,
     /// Since when they have requested this limit or a smaller one.
     pub since: i64,
 }
 
 impl DelayedLimit {
-    /// The stored limit of this name.
     pub(super) fn read(connection: &Connection, name: &str) -> Result<Option<Self>, StoreError> {
         let query = "SELECT holds, wanted, since FROM held WHERE name = ?1";
         let row = connection.prepare_cached(query)?.query_row([name], |row| {

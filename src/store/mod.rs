@@ -95,7 +95,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store in this state folder, of whatever vault. Does no I/O.
+    /// The store in this state folder, of any vault. Does no I/O.
     pub fn at(folder: &Path) -> Self {
         Self::on(Database::at(folder, None), Blobs::at(&folder.join("blobs")))
     }

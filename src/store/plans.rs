@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::column;
+use super::query::columns;
 
 /// A plan to be stored.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub struct PlanRow {
     /// The rules it was made from, as JSON.
     pub rules: String,
 }
+
+columns!(COLUMNS, read, "plan", PlanRow { id, identity, made, caller, whole, content, rules });
 
 /// The stored plans.
 #[derive(Debug, Clone)]
@@ -81,19 +83,8 @@ impl Plans {
 
     /// One plan, unless it was made before `expired_before`.
     pub fn get(&self, id: i64, expired_before: i64) -> Result<Option<PlanRow>, StoreError> {
-        const T: &str = "plan";
-        let query = "SELECT id, identity, made, caller, whole, content, rules FROM plan WHERE id = ?1 AND made >= ?2";
-        self.0.first(query, params![id, expired_before], |row| {
-            Ok(PlanRow {
-                id: column(row, T, 0)?,
-                identity: column(row, T, 1)?,
-                made: column(row, T, 2)?,
-                caller: column(row, T, 3)?,
-                whole: column(row, T, 4)?,
-                content: column(row, T, 5)?,
-                rules: column(row, T, 6)?,
-            })
-        })
+        let query = format!("SELECT {COLUMNS} FROM plan WHERE id = ?1 AND made >= ?2");
+        self.0.first(&query, params![id, expired_before], read)
     }
 }
 

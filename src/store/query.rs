@@ -54,3 +54,20 @@ pub(super) fn column<T: FromSql>(
 pub(super) fn fault(row: &Row, table: &'static str, reason: String) -> StoreError {
     StoreError::Row { table, row: row.get(0).unwrap_or(-1), reason }
 }
+
+/// Defines a constant with the names of a table's columns, and a function that reads them into the fields of the same
+/// names.
+macro_rules! columns {
+    ($vis:vis $columns:ident, $read:ident, $table:literal, $row:ident { $first:ident $(, $field:ident)* $(,)? }) => {
+        $vis const $columns: &str = concat!(stringify!($first) $(, ", ", stringify!($field))*);
+
+        $vis fn $read(row: &rusqlite::Row) -> Result<$row, StoreError> {
+            let mut rest = 1..;
+            Ok($row {
+                $first: $crate::store::query::column(row, $table, 0)?,
+                $($field: $crate::store::query::column(row, $table, rest.next().unwrap_or_default())?,)*
+            })
+        }
+    };
+}
+pub(in crate::store) use columns;

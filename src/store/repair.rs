@@ -15,13 +15,13 @@ use super::file::{DATABASE, DatabaseFile, Header, read_header, with_suffix};
 /// nothing may be changed.
 pub const REPLACED: &str = "replaced";
 
-/// Daily backups that are kept.
+/// Number of daily backups.
 const COPIES: usize = 7;
 
 /// Result of the check at startup.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// What a person should know, one sentence each.
+    /// Warnings for a person, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ fn revoke_approvals(database: &mut DatabaseFile) -> Result<(), StoreError> {
     })
 }
 
-/// Opens the database in this folder and checks it. The inner error says what is wrong with it.
+/// Opens the database in this folder and checks it. The inner error describes its fault.
 pub(super) fn checked(folder: &Path) -> Result<Result<DatabaseFile, String>, StoreError> {
     let database = match DatabaseFile::open(folder) {
         Ok(database) => database,
@@ -106,7 +106,7 @@ pub(super) fn is_missing(folder: &Path) -> Result<bool, StoreError> {
     Ok(!backups(folder)?.is_empty() || !blobs.list()?.is_empty())
 }
 
-/// What the file name of a database that was moved aside adds.
+/// The suffix of a database file that was moved aside.
 const ASIDE: &str = ".corrupt-";
 
 /// Whether this folder has a database that was moved aside.
@@ -180,9 +180,6 @@ impl Backup {
 }
 
 /// The daily backups, oldest first.
-///
-/// # Errors
-/// [`StoreError::Io`].
 fn backups(folder: &Path) -> Result<Vec<Backup>, StoreError> {
     let mut backups: Vec<_> =
         list(&backups_folder(folder))?.into_iter().filter_map(Backup::parse).collect();

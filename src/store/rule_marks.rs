@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::column;
+use super::query::columns;
 
 /// A file that a rule has processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct RuleMark {
     /// The file's path after that change.
     pub path: String,
 }
+
+columns!(COLUMNS, read, "rule_mark", RuleMark { rule, change_set, number, path });
 
 /// The stored marks.
 #[derive(Debug, Clone)]
@@ -42,17 +44,9 @@ impl RuleMarks {
 
     /// The marks of a rule.
     pub fn of(&self, rule: &str) -> Result<Vec<RuleMark>, StoreError> {
-        const T: &str = "rule_mark";
-        let query = "SELECT rule, change_set, number, path FROM rule_mark WHERE rule = ?1
-                         ORDER BY change_set, number";
-        self.0.all(query, [rule], |row| {
-            Ok(RuleMark {
-                rule: column(row, T, 0)?,
-                change_set: column(row, T, 1)?,
-                number: column(row, T, 2)?,
-                path: column(row, T, 3)?,
-            })
-        })
+        let query =
+            format!("SELECT {COLUMNS} FROM rule_mark WHERE rule = ?1 ORDER BY change_set, number");
+        self.0.all(&query, [rule], read)
     }
 
     /// Removes marks, so that the rule takes these files again. Returns how many there were.

@@ -1,10 +1,10 @@
 //! Workflow runs, and the start and end of each step.
 
-use rusqlite::{Row, params};
+use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::column;
+use super::query::columns;
 
 /// Ended runs that are stored.
 const ENDED_RUNS: u32 = 200;
@@ -19,9 +19,7 @@ pub const WAITING: &str = "waiting";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowRun {
     pub id: i64,
-    /// The workflow's name.
     pub workflow: String,
-    /// The text of the workflow.
     pub definition: String,
     /// The file that the text was read from.
     pub source: String,
@@ -53,32 +51,13 @@ pub struct WorkflowStep {
 #[derive(Debug, Clone)]
 pub struct WorkflowRows(pub(super) Database);
 
-const RUN: &str = "id, workflow, definition, source, inputs, state, began, ended";
-
-fn run(row: &Row) -> Result<WorkflowRun, StoreError> {
-    const T: &str = "workflow_run";
-    Ok(WorkflowRun {
-        id: column(row, T, 0)?,
-        workflow: column(row, T, 1)?,
-        definition: column(row, T, 2)?,
-        source: column(row, T, 3)?,
-        inputs: column(row, T, 4)?,
-        state: column(row, T, 5)?,
-        began: column(row, T, 6)?,
-        ended: column(row, T, 7)?,
-    })
-}
-
-fn step(row: &Row) -> Result<WorkflowStep, StoreError> {
-    const T: &str = "workflow_step";
-    Ok(WorkflowStep {
-        step: column(row, T, 0)?,
-        item: column(row, T, 1)?,
-        state: column(row, T, 2)?,
-        input: column(row, T, 3)?,
-        outcome: column(row, T, 4)?,
-    })
-}
+columns!(
+    RUN,
+    run,
+    "workflow_run",
+    WorkflowRun { id, workflow, definition, source, inputs, state, began, ended }
+);
+columns!(STEP, step, "workflow_step", WorkflowStep { step, item, state, input, outcome });
 
 impl WorkflowRows {
     /// Stores the start of a run, and deletes old ended runs. Ignores `id`, `state` and `ended`. Returns the run's
@@ -142,8 +121,8 @@ impl WorkflowRows {
 
     /// The steps of a run that began, in no order.
     pub fn steps(&self, id: i64) -> Result<Vec<WorkflowStep>, StoreError> {
-        let query = "SELECT step, item, state, input, outcome FROM workflow_step WHERE run = ?1";
-        self.0.all(query, [id], step)
+        let query = format!("SELECT {STEP} FROM workflow_step WHERE run = ?1");
+        self.0.all(&query, [id], step)
     }
 
     /// The newest runs, newest first.

@@ -18,7 +18,7 @@ use crate::vault::{Before, VaultError, WriteTarget};
 
 pub(super) struct ApplyPatch;
 
-/// What becomes of a file.
+/// Outcomes for a file.
 const CREATED: &str = "created";
 const DELETED: &str = "deleted";
 
@@ -41,7 +41,7 @@ pub struct Input {
     patch: String,
 }
 
-/// What was applied.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Each file of the patch, in its order.
@@ -55,7 +55,7 @@ pub struct Output {
     links: Relinked,
 }
 
-/// What became of one file.
+/// The outcome for one file.
 #[derive(Serialize, JsonSchema)]
 pub struct FileResult {
     /// The real path.
@@ -66,10 +66,10 @@ pub struct FileResult {
     hunks: usize,
     /// Where each hunk went, in their order.
     places: Vec<HunkPlace>,
-    /// What changed in a modified file, as a unified diff; long ones are cut and say so. Empty for other
-    /// files, and once the answer is full.
+    /// The change of a modified file as a unified diff; long ones are cut, with a note. Empty for other files, and once
+    /// the answer is full.
     diff: String,
-    /// Identity of what is there now; none for a deleted file.
+    /// Identity of the new content; none for a deleted file.
     revision: Option<String>,
 }
 
@@ -86,7 +86,6 @@ impl Tool for ApplyPatch {
     const NAME: &'static str = "apply_patch";
     const TITLE: &'static str = "Apply a patch";
     const TIER: Tier = Tier::Dangerous;
-    const IDEMPOTENT: bool = false;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str =
         r#"{"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"}"#;
@@ -155,8 +154,7 @@ impl Tool for ApplyPatch {
         Ok(Answer::new(lines.join("\n"), data))
     }
 
-    /// Of a file that it changed one knows no more than before: what was known is another revision, and
-    /// has to be read again.
+    /// The caller knows a changed file only in its old revision, and has to read it again.
     fn learnt(patched: &Output) -> Vec<Learnt> {
         let learnt = |file: &FileResult| {
             let path = file.path.clone();
@@ -172,7 +170,7 @@ impl Tool for ApplyPatch {
     }
 }
 
-/// What became of a file, with where its hunks went that were not where their headers say.
+/// The outcome for a file, with the positions of hunks that were not where their headers say.
 fn line(file: &FileResult) -> String {
     let drifted = file.places.iter().enumerate().filter(|(_, place)| place.drift != 0);
     let drifted: Vec<String> = drifted
@@ -191,7 +189,7 @@ fn line(file: &FileResult) -> String {
     format!("{} `{}` ({hunks}{})", file.action, file.path, drifted.concat())
 }
 
-/// What the patch makes that is not there yet. Nothing else keeps two spellings of one name apart.
+/// New paths of the patch. Nothing else keeps two spellings of one name apart.
 #[derive(Default)]
 struct New {
     /// The fold keys of its files.

@@ -29,7 +29,7 @@ const MAX_NAMED: usize = 20;
 pub struct Input {
     /// The number of the plan.
     plan: u64,
-    /// Its identity, as `show_plan` gives it: what was looked at is what is applied.
+    /// The plan's identity from `show_plan`: the items shown are the items applied.
     identity: String,
     /// Only these items, by number; those that they depend on come along.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Input {
     job: Option<u64>,
 }
 
-/// What was applied.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The job; none in a dry run.
@@ -58,11 +58,11 @@ pub struct Output {
     done: usize,
     /// All items of the job.
     total: usize,
-    /// What was done now, in words.
+    /// The applied changes in words.
     summary: String,
     /// Items that came along since others depend on them.
     came_along: Vec<u32>,
-    /// Notes that were edited since the plan was made, and of which its rules say the same.
+    /// Notes that were edited since the plan was made, with the same result by its rules.
     edited: Vec<String>,
     /// Items that were left out, with the reason.
     skipped: Vec<Skipped>,
@@ -102,7 +102,6 @@ impl Tool for ApplyPlan {
     const TIER: Tier = Tier::Dangerous;
     const SELDOM: bool = true;
     const KIND: ToolKind = ToolKind::Edit;
-    const IDEMPOTENT: bool = false;
     const HEAVY: bool = true;
     // The identity of the plan that the example of `plan_changes` makes there.
     const EXAMPLE: &'static str = r#"{"plan": 1,
@@ -200,12 +199,11 @@ fn apply(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
     Ok(answer(&input, Some(&job), applied, Came { along: came_along, edited }))
 }
 
-/// Items that are told of in an answer.
+/// Items that the answer mentions.
 #[derive(Default)]
 struct Came {
-    /// That came along.
     along: Vec<u32>,
-    /// Whose notes were edited since the plan, of which the rules say the same.
+    /// Notes that were edited since the plan was made, with the same result by its rules.
     edited: Vec<String>,
 }
 
@@ -255,7 +253,7 @@ fn asked_again(
     Ok((items, same))
 }
 
-/// The items that are applied, and the numbers of those that only come along.
+/// The items to apply, and the numbers of those that they depend on.
 fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolError> {
     let all: Vec<&Item> = kept.plan.items.iter().collect();
     let invalid =

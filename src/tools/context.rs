@@ -32,6 +32,8 @@ pub struct Settings {
     pub search: search::Settings,
     /// Settings of plans.
     pub organize: organize::Settings,
+    /// The folder of the person's own prompts; empty: none.
+    pub prompts_folder: String,
 }
 
 /// The context of a tool call.
@@ -43,23 +45,19 @@ pub struct Context {
     pub journal: Journal,
     /// The vault's indexes.
     pub index: Index,
-    /// Limits.
     pub settings: Settings,
     /// The most characters of text for the caller.
     pub room: usize,
     /// Set when the caller cancels.
     pub cancel: Cancel,
-    /// Who calls.
     pub origin: Origin,
     /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
     /// The caller's permission.
     pub most: Permission,
-    /// What time it is.
     pub clock: Clock,
     /// Decides on changes before they are made; without it all are allowed.
     pub gate: Option<Arc<dyn Gate>>,
-    /// The conversations, if they are stored.
     pub conversations: Option<Arc<dyn ConversationView>>,
     /// The program that has the vault open, if one can connect.
     pub host: Option<Arc<dyn Host>>,
@@ -115,7 +113,7 @@ impl Context {
         self.index.names.answering(self.asking(), path, want)
     }
 
-    /// The notes of which an alias may begin with what was typed.
+    /// The notes of which an alias may begin with the typed text.
     pub fn begun_aliases(&self, typed: &str) -> Vec<VaultPath> {
         self.index.names.begun_aliases(self.asking(), typed)
     }

@@ -8,29 +8,19 @@ use crate::conversation::{Conversation, ConversationId, ItemKind, ItemNumber};
 /// Read access to conversations. A trait, since their implementation is on a floor above.
 pub trait ConversationView: Send + Sync + fmt::Debug {
     /// The most recent conversations, last active first.
-    ///
-    /// # Errors
-    /// The error for the caller.
     fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError>;
 
     /// Conversations that contain all words of `text`, newest first, with the places.
-    ///
-    /// # Errors
-    /// The error for the caller.
     fn search(&self, text: &str, limit: usize)
     -> Result<Vec<(Conversation, Vec<Said>)>, ToolError>;
 
     /// A conversation with the messages of its live branch; `None` if there is none of this number.
-    ///
-    /// # Errors
-    /// The error for the caller.
     fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError>;
 }
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// Its number in the conversation.
     pub item: ItemNumber,
     pub kind: ItemKind,
     /// The time in milliseconds since the Unix epoch.

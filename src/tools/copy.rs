@@ -13,7 +13,7 @@ use crate::vault::{VaultError, Want};
 /// Copies a file, links included.
 pub struct Copy;
 
-/// Bytes of the largest file that is copied: it is held in memory, and kept for the undo.
+/// Maximum size of a copied file in bytes: it is held in memory, and stored for the undo.
 const MAX_BYTES: u64 = 100 << 20;
 
 /// Copies a note or any other file, byte for byte; folders are not copied. Nothing is ever replaced: an
@@ -31,7 +31,7 @@ pub struct Input {
     dry_run: bool,
 }
 
-/// What was copied.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path of the original.
@@ -53,7 +53,6 @@ impl Tool for Copy {
     const TITLE: &'static str = "Copy a file";
     const TIER: Tier = Tier::Cautious;
     const SELDOM: bool = true;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: source, Path: destination);
     const EXAMPLE: &'static str = r#"{"source": "a.md", "destination": "copy.md"}"#;
     type Input = Input;

@@ -10,10 +10,9 @@ use crate::vault::{VaultError, Want};
 
 pub(super) struct CreateFolder;
 
-/// Makes a folder, and those above it that are missing. A folder that is there already, in
-/// whatever case, is no error; where a folder or a note elsewhere answers to the name, nothing is made
-/// and the answer says which (`create` makes it all the same). write_file and move make the folders they
-/// need by themselves.
+/// Makes a folder, and missing folders above it. An existing folder, in any case, is no error; if a folder or note
+/// elsewhere has the name, nothing is made and the answer says which (`create` makes it anyway). write_file and move
+/// make missing folders themselves.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -24,7 +23,7 @@ pub struct Input {
     create: bool,
 }
 
-/// What is there now.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path.

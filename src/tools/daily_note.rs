@@ -36,8 +36,8 @@ pub struct DailyNote;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The day: a date such as `2026-11-21`, or as it is said: `yesterday`, `last friday`, `three days
-    /// ago`, `november fourteenth`. Left out: today.
+    /// The day: a date such as `2026-11-21`, or in words: `yesterday`, `last friday`, `three days ago`, `november
+    /// fourteenth`. Left out: today.
     #[serde(default)]
     date: Option<String>,
     /// Lines to add at the end of the note.
@@ -70,16 +70,15 @@ pub struct Output {
     content: Option<String>,
     /// Whether there is more of it: read_file reads on.
     truncated: bool,
-    /// Identity of what is there now.
+    /// Identity of the present content.
     revision: Option<String>,
-    /// What a person should know of the settings: letters that mean nothing, a template that is
-    /// missing.
+    /// Notes for a person about the settings: letters without a meaning, a missing template.
     remarks: Vec<String>,
     /// The change set this is part of: what `undo` takes. None if nothing changed.
     change_set: Option<u64>,
 }
 
-/// Which day, and what the settings make of it.
+/// The day, and the path that the settings give it.
 struct Day {
     settings: DailyNotes,
     /// The day, at the present time of day.
@@ -91,7 +90,6 @@ impl Tool for DailyNote {
     const NAME: &'static str = "daily_note";
     const TITLE: &'static str = "Open the daily note";
     const TIER: Tier = Tier::Cautious;
-    const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str = r#"{"append": "text"}"#;
     type Input = Input;
     type Output = Output;
@@ -303,7 +301,7 @@ impl Day {
         }
     }
 
-    /// What a new note at `path` holds.
+    /// The initial content of a new note at `path`.
     fn template(&mut self, context: &Context, path: &VaultPath) -> Result<Vec<u8>, ToolError> {
         let Some(asked) = self.settings.template.clone() else { return Ok(Vec::new()) };
         let found = match context.vault.resolve(&asked, Want::File) {

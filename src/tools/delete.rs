@@ -13,7 +13,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Kind, Trashed};
 
-/// Moves things to the trash.
+/// Moves files and folders to the trash.
 pub struct Delete;
 
 /// Deletes a file or folder the way Obsidian is set to: to the system's trash or the vault's own
@@ -22,7 +22,7 @@ pub struct Delete;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What to delete, from the vault's root.
+    /// The file or folder to delete, from the vault's root.
     path: String,
     /// Delete past the trash: nothing of it stays in the vault or in the system's trash. A person
     /// has to agree. The steward's own keeping has it until it is emptied.
@@ -30,7 +30,7 @@ pub struct Input {
     permanent: bool,
 }
 
-/// What was deleted.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path it had.
@@ -41,15 +41,15 @@ pub struct Output {
     /// Files that went with it, itself included.
     files: usize,
     /// `system` (the system's trash), `local` (the vault's `.trash`), `kept` (the steward's own
-    /// keeping: the vault has no trash, or it was to go past it).
+    /// store: the vault has no trash, or the deletion was to bypass it).
     trash: &'static str,
     /// Where it is now: below `.trash/`, or a path on this machine; none in the system's trash.
     location: Option<String>,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
-    /// Links of other files that had led to what is deleted. They are left as they are.
+    /// Links of other files to the deleted ones. They stay unchanged.
     links_lost: usize,
-    /// Files they stand in.
+    /// Number of files with such links.
     files_with_links_lost: usize,
 }
 
@@ -58,7 +58,6 @@ impl Tool for Delete {
     const TITLE: &'static str = "Delete a file or folder";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Delete;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const PERMANENT: Option<&'static str> = Some(argument!(permanent));
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
@@ -74,7 +73,7 @@ impl Tool for Delete {
                 "name a file or folder in it",
             ));
         }
-        // Who agreed is decided behind the gate; where there is none, nobody could have.
+        // The gate decides who agreed; without a gate, nobody could have.
         if input.permanent && context.gate.is_none() {
             return Err(ToolError::new(
                 ErrorCode::Denied,
@@ -109,7 +108,9 @@ impl Tool for Delete {
             Trashed::Kept { place } => {
                 let place = place.display();
                 let whereto = match past_trash {
-                    true => format!("`{place}`, until `steward trash empty` removes it for good"),
+                    true => {
+                        format!("`{place}`, until `steward trash empty` removes it permanently")
+                    }
                     false => format!("`{place}`, since the vault keeps no trash"),
                 };
                 ("kept", Some(place.to_string()), whereto)
@@ -149,7 +150,7 @@ impl Tool for Delete {
     }
 }
 
-/// What to undo to have just this back: the change set, or this change of it where it holds others of
+/// The argument of `undo` that restores only this file: the change set, or this change of it if the set has others of
 /// the same turn.
 fn way_back(context: &Context, set: ChangeSetId, path: &VaultPath) -> String {
     let whole = format!("change set {set}");

@@ -25,7 +25,7 @@ const MIN_BYTES: usize = 1_000;
 const MAX_BYTES: usize = 200_000;
 const MAX_DEPTH: usize = 64;
 
-/// How much is told of the whole, and of each folder.
+/// Limits for the whole, and for each folder.
 const TAGS: usize = 25;
 const PROPERTIES: usize = 30;
 const VALUES: usize = 6;
@@ -35,32 +35,24 @@ const FOLDER_ENDINGS: usize = 4;
 const FOLDER_NUMBERED: usize = 3;
 const FOLDER_ALIKE: usize = 12;
 
-/// Describes the vault, or a folder of it, to somebody who has never seen it: which folders there are, how many notes
-/// they hold and how old, how files are named, which tags and properties with which values are in use. Read it before
-/// filing, renaming or tagging notes, or before writing rules, so that what you do fits what is there.
+/// Describes the vault, or a folder of it, to a newcomer: its folders, how many notes they hold and how old, how files
+/// are named, which tags and properties with which values are in use. Read it before filing, renaming or tagging notes,
+/// or before writing rules, so that your changes fit the vault.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only this folder. Left out: the whole vault.
     #[serde(default)]
     path: Option<String>,
-    /// How many levels of folders are told, 0 to 64; what lies deeper is counted. Left out: as many as fit.
-    #[serde(default = "default_depth")]
+    /// Levels of folders shown, 0 to 64; deeper ones are counted. Left out: as many as fit.
+    #[serde(default = "paging::default::<MAX_DEPTH>")]
     depth: usize,
     /// Bytes of the text at most, 1,000 to 200,000; upper folders come before lower ones. Left out: 30,000.
-    #[serde(default = "default_bytes")]
+    #[serde(default = "paging::default::<DEFAULT_BYTES>")]
     bytes: usize,
 }
 
-fn default_depth() -> usize {
-    MAX_DEPTH
-}
-
-fn default_bytes() -> usize {
-    DEFAULT_BYTES
-}
-
-/// What the vault looks like.
+/// The description.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The folder described, empty for the vault.
@@ -83,9 +75,9 @@ pub struct Output {
     properties: Vec<Property>,
     /// How many different properties there are.
     total_properties: usize,
-    /// The folders that are told, each followed by those in it; the described one first.
+    /// The folders shown, each followed by those in it; the described one first.
     folders: Vec<ToldFolder>,
-    /// Folders that are not told, since they lie deeper or did not fit.
+    /// Folders not shown, since they lie deeper or did not fit.
     omitted_folders: usize,
     /// Notes whose properties could not be read.
     unknown_files: usize,
@@ -107,7 +99,7 @@ pub struct Property {
     name: String,
     /// Notes that have it.
     notes: usize,
-    /// What its values are, the commonest first.
+    /// The types of its values, most frequent first.
     types: Vec<Counted>,
     /// The commonest values, elements of lists one by one.
     values: Vec<Counted>,
@@ -150,7 +142,6 @@ impl Tool for DescribeVault {
     const TIER: Tier = Tier::Safe;
     const SELDOM: bool = true;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
@@ -182,7 +173,7 @@ impl Tool for DescribeVault {
         };
         let compare = Compare { source: &moment, times: &times };
         let profile = profile::of(&moment, &place, &folders, &compare);
-        if moment.is_withdrawn() || context.cancel.is_cancelled() {
+        if moment.is_cancelled() || context.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }
         let day =
@@ -308,7 +299,7 @@ impl ToldFolder {
     }
 }
 
-/// What is said of the whole.
+/// The lines about the whole.
 fn head(
     profile: &Profile,
     place: &VaultPath,
@@ -412,7 +403,6 @@ fn rest(all: usize, most: usize) -> String {
     if all > most { format!(", and {} more", all - most) } else { String::new() }
 }
 
-/// What is said of one folder.
 fn line(folder: &Folder, place: &VaultPath, day: &dyn Fn(Option<i64>) -> Option<String>) -> String {
     let indent = "  ".repeat(folder.depth);
     let name = match folder.path == *place {

@@ -4,7 +4,6 @@ use super::{Context, ToolError};
 use crate::note::path::VaultPath;
 use crate::vault::{Found, Kind, VaultError, Want};
 
-/// The operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     Move,

@@ -19,7 +19,7 @@ pub(super) struct DirectoryTree;
 const MAX_ENTRIES: usize = 5_000;
 const MAX_DEPTH: usize = 64;
 
-/// Bytes of paths in one answer: with what stands around them it stays below the megabyte that a
+/// Bytes of paths in one answer: with the text around them it stays below the megabyte that a
 /// message can have.
 const MAX_PATH_BYTES: usize = 300 << 10;
 
@@ -32,23 +32,15 @@ pub struct Input {
     #[serde(default)]
     path: String,
     /// How many levels to show, 1 to 64. Left out: 3.
-    #[serde(default = "default_depth")]
+    #[serde(default = "paging::default::<3>")]
     max_depth: usize,
     /// Names to leave out, as globs on the name alone: `*.png`, `Archive`. What is below a folder
     /// left out is left out too.
     #[serde(default)]
     exclude: Vec<String>,
     /// How many entries at most, 1 to 5,000. Left out: 500.
-    #[serde(default = "default_entries")]
+    #[serde(default = "paging::default::<500>")]
     max_entries: usize,
-}
-
-fn default_depth() -> usize {
-    3
-}
-
-fn default_entries() -> usize {
-    500
 }
 
 /// The tree, flat and in order.
@@ -56,7 +48,7 @@ fn default_entries() -> usize {
 pub struct Output {
     /// The folder shown.
     path: String,
-    /// Its entries, each folder followed by what is in it.
+    /// Its entries, each folder followed by its content.
     entries: Vec<Node>,
     /// Entries below the folder that are not shown, those excluded not counted.
     omitted: usize,
@@ -80,7 +72,6 @@ impl Tool for DirectoryTree {
     const NAME: &'static str = "directory_tree";
     const TITLE: &'static str = "Show the folder tree";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
@@ -199,7 +190,7 @@ fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> 
         true => "/".to_owned(),
         false => format!("{folder}/"),
     }];
-    // A folder's rest is told after the last entry that is shown in it.
+    // The number of omitted entries follows the last entry shown of a folder.
     let mut pending: Vec<(usize, usize)> = vec![(1, at_top)];
     for node in entries {
         flush(&mut lines, &mut pending, node.depth);

@@ -24,12 +24,12 @@ pub struct EditFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file, from the vault's root, or a note's name or alias alone, as it is said.
+    /// The file, from the vault's root, or a note's name or alias alone.
     path: String,
-    /// The text to replace, exactly as it stands in the file, without line numbers.
+    /// The text to replace, exactly as in the file, without line numbers.
     #[serde(default)]
     old_text: Option<String>,
-    /// What comes in its place; empty to take it out.
+    /// The new text; empty to remove the old one.
     #[serde(default)]
     new_text: Option<String>,
     /// Replace every occurrence of `old_text`.
@@ -44,7 +44,7 @@ pub struct Input {
     /// Remove these lines.
     #[serde(default)]
     delete_lines: Option<Lines>,
-    /// Put `content` in place of these lines.
+    /// Replace these lines by `content`.
     #[serde(default)]
     replace_lines: Option<Lines>,
     /// The lines to insert or to put in place of others.
@@ -65,7 +65,7 @@ struct Lines {
     end: i64,
 }
 
-/// What was changed.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path.
@@ -80,9 +80,9 @@ pub struct Output {
     lines_removed: usize,
     /// The change as a unified diff; long ones are cut and say so.
     diff: String,
-    /// Identity of what is there now.
+    /// Identity of the new content.
     revision: String,
-    /// Identity of what was there before.
+    /// Identity of the old content.
     previous_revision: String,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
@@ -94,7 +94,6 @@ impl Tool for EditFile {
         &[(argument!(old_text), "old_string"), (argument!(new_text), "new_string")];
     const TITLE: &'static str = "Edit a file";
     const TIER: Tier = Tier::Cautious;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md", "old_text": "one", "new_text": "two"}"#;
     type Input = Input;

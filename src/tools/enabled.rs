@@ -1,4 +1,4 @@
-//! Enabled rules: their state, what they would do now, and what they did to a note.
+//! Enabled rules: their state, their next effect, and their past effect on a note.
 //!
 //! Nobody but a person's own program reaches [`enable`] and [`disable`]: they are not tools, and no text of the vault
 //! leads to them.
@@ -35,7 +35,6 @@ pub enum Standing {
     Automatic,
     /// Its changes wait for a person.
     Ask,
-    /// It was stopped, with the reason.
     Stopped(String),
     /// Its file no longer contains the enabled rule, with the reason.
     Changed(String),
@@ -96,9 +95,6 @@ impl Enabled {
 }
 
 /// The enabled rules with their current state, in the order in which they were enabled.
-///
-/// # Errors
-/// The store cannot be read.
 pub fn all(context: &Context) -> Result<Vec<Enabled>, ToolError> {
     let rows = context.journal.store().enabled_rules.list().map_err(not_kept)?;
     let mut read: HashMap<String, Result<(GivenRules, Vec<Rule>), String>> = HashMap::new();
@@ -167,7 +163,7 @@ pub struct Enabling {
     /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
     /// `organize.rules`.
     pub file: String,
-    /// Only the rules of these names.
+    /// Only the rules with these names.
     pub names: Vec<String>,
     /// Whether they may move files to the trash without approval.
     pub with_trash: bool,
@@ -244,7 +240,7 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
 /// The rules to enable, with their file.
 fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
     let (given, mut rules) = named(context, &wanted.file, &wanted.names)?;
-    // Of a whole file, those with a trigger.
+    // From a whole file, the rules with a trigger.
     if wanted.names.is_empty() && !rules.iter().all(|rule| rule.name == wanted.file) {
         rules.retain(|rule| rule.trigger != Trigger::Manual);
     }
@@ -260,8 +256,8 @@ fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>),
     Ok((given, rules))
 }
 
-/// The rules of a file, or those of these names in it, with the file. In place of a file, `file` may be the name of a
-/// rule: of an enabled one, or of one in a file of `organize.rules`.
+/// The rules of a file, or those with these names in it, with the file. Instead of a file, `file` may name an enabled
+/// rule, or a rule in a file of `organize.rules`.
 ///
 /// # Errors
 /// The file or rule does not exist or cannot be read.
@@ -355,11 +351,8 @@ pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     Ok(found)
 }
 
-/// Why a job of these rules is no longer authorised: one of them is no longer enabled, or its meaning changed. `None`
-/// if all are still enabled unchanged.
-///
-/// # Errors
-/// The store cannot be read.
+/// The reason why a job of these rules is no longer authorised: one of them is no longer enabled, or its meaning
+/// changed. `None` if all are still enabled unchanged.
 pub(super) fn not_agreed_any_more(
     context: &Context,
     rules: &[i64],
@@ -385,9 +378,6 @@ pub(super) fn not_agreed_any_more(
 }
 
 /// Stops a rule until a person enables it again.
-///
-/// # Errors
-/// The store cannot be written.
 pub fn stop(context: &Context, id: i64, reason: &str) -> Result<(), ToolError> {
     context.journal.store().enabled_rules.stop(id, reason).map_err(not_kept)?;
     context.listeners.tell(&News::Rules);
@@ -410,9 +400,6 @@ pub fn plan(
 
 /// Stores these items as a plan of these rules. A plan that `waits` for a person is published, unless it waited before.
 /// Returns its number and identity.
-///
-/// # Errors
-/// The store cannot be written.
 pub fn keep(
     context: &Context,
     rules: &[&Enabled],
@@ -457,7 +444,6 @@ pub fn waiting(context: &Context, plan: u64) -> Option<HashSet<VaultPath>> {
 /// The history of a note with rules, and their present evaluation.
 #[derive(Debug, Clone)]
 pub struct Why {
-    /// The note.
     pub path: String,
     /// Newest first.
     pub done: Vec<Done>,

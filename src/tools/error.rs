@@ -40,7 +40,6 @@ impl ToolError {
         Self { code, message: message.into(), hint: None, data: None, learnt: None }
     }
 
-    /// The error of a cancelled call.
     pub(super) fn cancelled() -> Self {
         let message = "the call was withdrawn before it ended; nothing was changed";
         Self::plain(ErrorCode::Cancelled, message)

@@ -1,10 +1,9 @@
 //! Structured results as JSON text, serialized once by the tool without an intermediate value.
 //!
-//! What is written stands in the order of the keys' letters, in every object: what an answer says is
-//! the same text whatever order a type declares its fields in. So the members of an object are
-//! written as they come, it is noted where each begins, and those that are out of order change places
-//! in the text afterwards, the inner objects first. A type that declares its fields in that order
-//! costs nothing.
+//! The keys of every object are written in alphabetical order, so that an answer's text does not depend on the order in
+//! which a type declares its fields. The members of an object are written as they come, with the position of each;
+//! those out of order are moved in the text afterwards, inner objects first. A type that declares its fields in
+//! alphabetical order costs nothing.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -108,7 +107,6 @@ struct Members<'a> {
     open: Vec<usize>,
     /// The members of all open objects.
     begun: Vec<Member>,
-    /// The members of all others.
     done: Vec<Member>,
     /// The finished objects, inner ones first.
     objects: Vec<Object>,
@@ -163,7 +161,6 @@ fn put_in_order(bytes: &mut [u8], members: &[Member], end: usize) {
     bytes[members[0].start..end].copy_from_slice(&ordered);
 }
 
-/// Unquotes a key.
 fn key(quoted: &[u8]) -> Cow<'_, [u8]> {
     let plain = &quoted[1..quoted.len() - 1];
     match plain.contains(&b'\\') {

@@ -36,15 +36,15 @@ const ROWS: usize = 4;
 /// Groups with which a text is compared.
 const COMPARED: usize = 32;
 
-/// Groups whose shingles are kept at once.
+/// Groups whose shingles are cached.
 const KEPT: usize = 256;
 
 /// The fewest characters of a section that is looked at.
 const SECTION: usize = 120;
 
-/// Finds notes that have the same text or nearly the same, or sections that stand in several notes. Compared are the
-/// words in their order, not the meaning; properties count only for `exact`. Nothing is changed: read both before you
-/// merge or delete one.
+/// Finds notes with the same or nearly the same text, or sections that several notes share. Compares the sequence of
+/// words, not the meaning; properties count only for `exact`. Changes nothing: read both before you merge or delete
+/// one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -59,14 +59,14 @@ pub struct Input {
     #[serde(default = "default_least")]
     least: f64,
     /// At most so many groups, up to 200.
-    #[serde(default = "fifty")]
+    #[serde(default = "paging::default::<50>")]
     limit: usize,
     /// The first group to show, from 1, to continue a list.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
-/// What to compare.
+/// The texts to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -83,14 +83,10 @@ fn default_least() -> f64 {
     0.8
 }
 
-fn fifty() -> usize {
-    50
-}
-
 /// The groups.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Those with the most repeated text first.
+    /// The groups, those with the most repeated text first.
     groups: Vec<GroupData>,
     /// How many groups there are in all.
     total: usize,
@@ -131,7 +127,7 @@ struct Unit {
     first_line: usize,
     last_line: usize,
     characters: usize,
-    /// Of all but blanks.
+    /// The hash of the text without blanks.
     hash: Revision,
     shingles: Vec<u64>,
 }
@@ -154,7 +150,6 @@ impl Tool for FindDuplicates {
     const TITLE: &'static str = "Find duplicate notes";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const LONG_ANSWER: bool = true;
@@ -330,7 +325,7 @@ impl<'c> Search<'c> {
         best
     }
 
-    /// The shingles of a group's first text, read again if they are not kept.
+    /// The shingles of a group's first text, read again if they are not cached.
     fn shingles(&mut self, group: usize) -> Arc<Vec<u64>> {
         if let Some(kept) = self.kept.get(&group) {
             return Arc::clone(kept);

@@ -11,12 +11,18 @@ use crate::vault::Want;
 
 pub(super) struct GetActiveNote;
 
+/// The path of the note that is open in Obsidian, and the text that is selected in it.
+pub(super) fn open_note(context: &Context) -> Option<(String, Option<String>)> {
+    let open = GetActiveNote::run(context, Input {}).ok()?.data;
+    open.exists.then(|| (open.path, open.selection.map(|selected| selected.text)))
+}
+
 /// Characters of a selection in an answer.
 const MAX_SELECTION: usize = 20_000;
 
-/// Tells which note is open in Obsidian right now, so that "this note" can be understood, and what
-/// is selected in it. It comes from Obsidian itself where its plugin is connected, else from its
-/// workspace file, which lags a moment behind the screen; the answer says which.
+/// Tells which note is open in Obsidian right now, so that "this note" can be understood, and its
+/// selected text. The source is Obsidian's plugin if it is connected, else the workspace file,
+/// which lags a moment behind the screen; the answer says which.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
@@ -36,7 +42,7 @@ pub struct Output {
     as_of: Option<String>,
     /// The line with the cursor, from 1, where Obsidian says it.
     line: Option<u32>,
-    /// What is selected in it, where Obsidian says it.
+    /// The selected text, if Obsidian reports it.
     selection: Option<Selected>,
 }
 
@@ -57,7 +63,6 @@ impl Tool for GetActiveNote {
     const NAME: &'static str = "get_active_note";
     const TITLE: &'static str = "Which note is open";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
@@ -77,8 +82,8 @@ impl Tool for GetActiveNote {
 
 /// The note as Obsidian tells it.
 fn on_screen(context: &Context, open: OpenNote) -> Option<Answer<Output>> {
-    // It is another program's word: a note that this caller may not see is none for it, and
-    // neither its name nor its text is told.
+    // Another program reports the path: if this caller may not see the note, the answer is as if
+    // none were open.
     let found = context.vault.resolve(&open.path, Want::File).ok()?;
     let path = found.path.as_str().to_owned();
     let mut text = format!("`{path}` is open in Obsidian");

@@ -34,7 +34,7 @@ pub struct Input {
     /// List those in which all these words were said; words in double quotes belong together.
     #[serde(default)]
     search: Option<String>,
-    /// With `conversation_id`: the first item to show, how to go on where an answer ended.
+    /// With `conversation_id`: the first item to show, to continue after an answer that was cut.
     #[serde(default)]
     first_item: Option<u64>,
 }
@@ -42,11 +42,11 @@ pub struct Input {
 /// The conversations.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Those listed, the one last active first; or the one that was asked for.
+    /// The listed conversations, last active first; or the requested one.
     conversations: Vec<ConversationData>,
-    /// What was said in the one that was asked for, in order.
+    /// The items of the requested conversation, in order.
     items: Vec<ItemData>,
-    /// The item to go on with, where more was said than fits.
+    /// The next item, if more follow.
     next_item: Option<u64>,
 }
 
@@ -55,9 +55,9 @@ pub struct Output {
 pub struct ConversationData {
     /// Its number.
     id: u64,
-    /// What it is called; none while it goes on.
+    /// Its title; none before it ends.
     title: Option<String>,
-    /// What it was about; none while it goes on.
+    /// Its summary; none before it ends.
     summary: Option<String>,
     /// `open`, `waiting` (for an answer of the person) or `ended`.
     state: &'static str,
@@ -88,7 +88,6 @@ impl Tool for GetConversation {
     const NAME: &'static str = "get_conversation";
     const TITLE: &'static str = "Look up an earlier conversation";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUOTES: bool = true;
     const EXAMPLE: &'static str = r#"{"list_recent": 3}"#;
@@ -114,7 +113,7 @@ impl Tool for GetConversation {
     }
 }
 
-/// The conversations, for callers that may see all of the vault: what was said may quote any note.
+/// The conversations, for callers that may see the whole vault: they may quote any note.
 pub(super) fn seen(context: &Context) -> Result<&dyn ConversationView, ToolError> {
     if !context.vault.view().holds(&VaultPath::root()) {
         return Err(ToolError::new(

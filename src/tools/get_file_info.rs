@@ -14,10 +14,9 @@ const MANY: usize = 4_096;
 
 pub(super) struct GetFileInfo;
 
-/// Tells what a file or folder is: its size, when it was created and last changed (local time),
-/// permissions, and for text the number of lines and words, for a folder what is in it and what
-/// changed there last. `/` is the vault itself: also how many notes it has, and where what is deleted
-/// goes. A link is described itself.
+/// Describes a file or folder: its size, when it was created and last changed (local time), permissions; for text the
+/// number of lines and words; for a folder its content and newest change. `/` is the vault itself: also how many notes
+/// it has, and where deleted files go. A link is described itself.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -25,7 +24,7 @@ pub struct Input {
     path: String,
 }
 
-/// What it is.
+/// The description.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path; empty for the vault itself.
@@ -53,7 +52,7 @@ pub struct Output {
     lines: Option<usize>,
     /// Words, for text.
     words: Option<usize>,
-    /// What is in it, for a folder.
+    /// The content of a folder.
     children: Option<Children>,
     /// Other names of the same file (hard links).
     other_names: u64,
@@ -64,12 +63,12 @@ pub struct Output {
     conflict_of: Option<String>,
     /// Conflict copies in the vault, where it is described itself.
     conflict_copies: Option<usize>,
-    /// Where what is deleted goes, by Obsidian's settings: `system`, `local` (`.trash` in the vault) or
-    /// `none`; where the vault is described itself.
+    /// Where deleted files go, by Obsidian's settings: `system`, `local` (`.trash` in the vault) or `none`; only for
+    /// the vault itself.
     trash: Option<&'static str>,
 }
 
-/// What is in a folder.
+/// The content of a folder.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct Children {
     /// Files directly in it.
@@ -101,7 +100,6 @@ impl Tool for GetFileInfo {
     const NAME: &'static str = "get_file_info";
     const TITLE: &'static str = "Describe a file or folder";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
@@ -165,7 +163,7 @@ fn conflict_copies(context: &Context) -> usize {
 /// Lines and words.
 type Counts = (Option<usize>, Option<usize>);
 
-/// Whether a file can be read, and what is in it if it is a text.
+/// Whether a file can be read, and the lines and words of a text.
 fn looked_into(context: &Context, found: &Found) -> (bool, Counts) {
     if found.meta.size <= context.vault.max_file_bytes()
         && let Ok(content) = context.vault.read(&found.path)

@@ -31,21 +31,19 @@ const MAX_OTHERS: usize = 3;
 /// Characters shown of a line.
 const MAX_CHARACTERS: usize = 240;
 
-/// Lists a file's links and what links to it.
+/// Lists a file's links and backlinks.
 pub struct GetLinks;
 
-/// Tells how a note or other file is linked: which links stand in it and what each leads to, as
-/// Obsidian resolves them, which of them lead nowhere, and which notes and canvases link to it,
-/// with the lines in which they do.
+/// Lists a note's or other file's links with their targets, as Obsidian resolves them, the broken
+/// ones among them, and the notes and canvases that link to it, with the lines of those links.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name
-    /// or alias alone, as it is said.
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name or alias
+    /// alone.
     path: String,
-    /// The first link in it, and the first file with links to it, that are shown, from 1: how to go on
-    /// where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first link, and the first file with links to it, to show, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -58,7 +56,7 @@ pub struct Output {
     outgoing: Vec<Outgoing>,
     /// How many there are.
     total_outgoing: usize,
-    /// What its links name that does not exist, each once.
+    /// The missing targets of its links, each once.
     unresolved: Vec<String>,
     /// The files that link to it, by path; at most 100.
     backlinks: Vec<Source>,
@@ -75,7 +73,7 @@ pub struct Output {
 pub struct Outgoing {
     /// `wikilink`, `embed`, `Markdown link`, `Markdown image`, `canvas file` or `canvas card`.
     kind: &'static str,
-    /// What it names, decoded; empty: the file itself.
+    /// The linkpath, decoded; empty: the file itself.
     link: String,
     /// The heading or block in it, with its `#`; empty: none.
     subpath: String,
@@ -94,7 +92,7 @@ pub struct Source {
     path: String,
     /// How many links.
     links: usize,
-    /// The lines they stand in, the first five.
+    /// The first five lines with such links.
     lines: Vec<SourceLine>,
 }
 
@@ -122,7 +120,6 @@ impl Tool for GetLinks {
     const NAME: &'static str = "get_links";
     const TITLE: &'static str = "Get a note's links and backlinks";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;

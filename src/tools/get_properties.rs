@@ -12,7 +12,7 @@ use crate::note::markdown;
 pub(super) struct GetProperties;
 
 /// Reads the properties (the YAML frontmatter) of a note, in their order, with values as JSON.
-/// Where the YAML is not valid it says so; the note can be read all the same.
+/// Invalid YAML is reported; the note stays readable.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -52,7 +52,6 @@ impl Tool for GetProperties {
     const NAME: &'static str = "get_properties";
     const TITLE: &'static str = "Get a note's properties";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

@@ -45,9 +45,6 @@ pub(super) struct GivenRules {
 
 impl GivenRules {
     /// Rules as somebody gives them.
-    ///
-    /// # Errors
-    /// There is no such file.
     pub fn of(context: &Context, given: Given<'_>) -> Result<Self, ToolError> {
         Ok(match given {
             Given::Text { text, source, is_note } => {
@@ -63,9 +60,6 @@ impl GivenRules {
     }
 
     /// YAML or JSON as text, or the rule file or note that the text names.
-    ///
-    /// # Errors
-    /// There is no such file.
     pub fn find(context: &Context, given: &str) -> Result<Self, ToolError> {
         let given = match is_text(given) {
             true => Given::Text { text: given, source: "rules", is_note: false },

@@ -2,7 +2,7 @@
 
 use super::text_file::count;
 use super::{Context, ToolError};
-use crate::index::links::{Form, Kept, Seen};
+use crate::index::links::{Form, Seen, StoredLink};
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
@@ -33,7 +33,7 @@ pub(super) fn place(context: &Context, asked: Option<&str>) -> Result<VaultPath,
 }
 
 /// The syntax of a link as a word.
-pub(super) fn word(link: &Kept) -> &'static str {
+pub(super) fn word(link: &StoredLink) -> &'static str {
     match link.form {
         Form::Link(kind) => kind.word(),
         Form::CanvasFile => "canvas file",

@@ -1,4 +1,4 @@
-//! What the tools of the journal share: change sets as they are shown.
+//! Shared by the tools of the journal: the representation of change sets.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub(super) const MAX_CHANGES: usize = 100;
 pub struct ChangeSetData {
     /// Its number, which `undo` takes.
     id: u64,
-    /// What it did, for people.
+    /// Its description, for people.
     title: String,
     /// When it was begun, local time.
     time: String,
@@ -25,11 +25,11 @@ pub struct ChangeSetData {
     caller: String,
     /// The conversation it was asked for in.
     conversation: Option<String>,
-    /// What it took back: a change set (`17`) or one change (`17.2`).
+    /// The change set (`17`) or change (`17.2`) that it undid.
     undoes: Option<String>,
     /// Whether all of it has been taken back.
     undone: bool,
-    /// The changes in the order in which they were made, a hundred at most; `first_change` goes on.
+    /// The changes in the order in which they were made, at most a hundred; `first_change` continues.
     pub changes: Vec<ChangeData>,
     /// How many changes there are in all.
     total: usize,
@@ -42,7 +42,7 @@ pub struct ChangeData {
     pub id: String,
     /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`.
     action: &'static str,
-    /// Where the thing was afterwards; of something deleted, where it was before.
+    /// The file's path after the change; before it, if the file was deleted.
     path: String,
     /// Where something moved was before.
     from: Option<String>,
@@ -50,12 +50,12 @@ pub struct ChangeData {
     place: Option<String>,
     /// The change set that took it back.
     undone_by: Option<u64>,
-    /// What changed in the text, as a unified diff, where that was asked for.
+    /// The change of the text as a unified diff, if it was requested.
     pub diff: Option<String>,
 }
 
-/// Why the caller is not shown the texts of a file that came to this since: where it is, and whether it
-/// was deleted for good. They are for those who may look there, and delete for good themselves.
+/// The reason why the caller may not see the texts of a file: its present path, and whether it was permanently deleted.
+/// Only callers that may read that path, or delete permanently, see them.
 pub(super) fn unread(context: &Context, (at, is_gone): &(VaultPath, bool)) -> Option<&'static str> {
     match (*is_gone, context.vault.view().holds(at)) {
         (true, _) if context.most < Permission::Permanent => Some("it was deleted for good since"),
@@ -64,8 +64,8 @@ pub(super) fn unread(context: &Context, (at, is_gone): &(VaultPath, bool)) -> Op
     }
 }
 
-/// Of deleted things those that the caller may see. What lies in the trash with no place of its own
-/// is for those who may see everything.
+/// The deleted files that the caller may see. Files in the trash without a former path are only for
+/// callers that may see everything.
 pub(super) fn seen(context: &Context, mut items: Vec<TrashItem>) -> Vec<TrashItem> {
     let (view, root) = (context.vault.view(), VaultPath::root());
     items.retain(|item| view.holds(item.was.as_ref().unwrap_or(&root)));
@@ -114,16 +114,16 @@ pub(super) fn headline(set: &ListedSet) -> String {
     format!("{}  {time}  {who}  {}{undone}", set.id, set.title)
 }
 
-/// Of a change set whose first `skipped` changes were shown before: how many are left after those that
-/// [`data`] shows now, in words, and the first of them.
+/// For a change set whose first `skipped` changes were shown before: the number of changes after those that [`data`]
+/// shows now, in words, and the first of them.
 pub(super) fn rest(set: &ListedSet, skipped: usize) -> Option<(String, usize)> {
     let shown = skipped + MAX_CHANGES;
     let rest = set.changes.len().checked_sub(shown).filter(|rest| *rest > 0)?;
     Some((format!("{} more", count(rest, "change")), shown + 1))
 }
 
-/// A line for each change, `17.2  moved a.md to b.md`. One that had to make folders first is several
-/// under one number, which then stands before the first of them alone.
+/// A line for each change, `17.2  moved a.md to b.md`. A change that had to make folders first has several lines under
+/// one number, which only the first of them shows.
 pub(super) fn lines<'c>(changes: impl IntoIterator<Item = &'c ListedChange>) -> Vec<String> {
     let mut last = None;
     let line = |change: &ListedChange| {

@@ -201,9 +201,7 @@ pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
 
 /// The parameters of applying a plan.
 pub(super) struct Wanted<'a> {
-    /// The number of the plan.
     pub plan: u64,
-    /// The identity of that plan.
     pub identity: &'a str,
     /// The items at their required revisions.
     pub items: Vec<Item>,
@@ -222,7 +220,7 @@ pub(super) struct Applied {
     pub folders_left: Vec<String>,
 }
 
-/// What applying pieces of a job did beside its items.
+/// The result of applying pieces of a job, other than its items.
 #[derive(Default)]
 struct Beside {
     /// The number of files with updated links.
@@ -578,11 +576,8 @@ pub(super) fn line(item: &Item) -> String {
     }
 }
 
-/// After a start, for whoever holds the vault alone: jobs that ran are interrupted, or done if the journal has all of
-/// them.
-///
-/// # Errors
-/// The store cannot be read or written.
+/// At startup, before any other access to the vault: running jobs become interrupted, or done if the journal has all
+/// their items.
 pub fn settle(context: &Context) -> Result<(), ToolError> {
     let jobs = &context.journal.store().jobs;
     for row in jobs.list().map_err(not_kept)? {
@@ -590,11 +585,8 @@ pub fn settle(context: &Context) -> Result<(), ToolError> {
             continue;
         }
         let mut job = Job::read(context, row)?;
-        let state = match job.done.len() >= job.pieces.len() {
-            true => State::Completed,
-            false => State::Interrupted,
-        };
-        job.set(context, state, None)?;
+        let is_done = job.done.len() >= job.pieces.len();
+        job.set(context, if is_done { State::Completed } else { State::Interrupted }, None)?;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! What a call revealed to a model about the texts of files.
+//! The read set of a call: the texts of files that it revealed to a model.
 
 use serde::{Deserialize, Serialize};
 
 use crate::vault::VaultError;
 
-/// What one call told a model of the text of a file. Paths are real ones; revisions are those that
-/// tools give.
+/// What one call revealed of a file's text. Paths are real paths; revisions are those in answers of
+/// tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "learnt", rename_all = "snake_case")]
 pub enum Learnt {

@@ -49,7 +49,7 @@ pub struct Input {
     dry_run: bool,
 }
 
-/// What was linked.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The note asked about.
@@ -79,7 +79,6 @@ impl Tool for LinkMentions {
     const NAME: &'static str = "link_mentions";
     const TITLE: &'static str = "Link unlinked mentions";
     const TIER: Tier = Tier::Dangerous;
-    const IDEMPOTENT: bool = false;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Path: within);
@@ -128,7 +127,6 @@ impl Tool for LinkMentions {
     }
 }
 
-/// The changes, and what each does.
 fn plan(
     context: &Context,
     input: &Input,

@@ -13,7 +13,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-/// Lists what was changed.
+/// Lists change sets.
 pub struct ListChanges;
 
 /// Change sets in one answer.
@@ -22,9 +22,9 @@ const MAX_SETS: usize = 200;
 /// Bytes of diffs in one answer; further changes are listed without.
 const MAX_DIFF_BYTES: usize = 60_000;
 
-/// Shows what was changed through the steward, newest first: change sets with their number, time
-/// and who asked for them, and below each its changes. `undo` takes these numbers. What other
-/// programs changed, Obsidian among them, is not in here.
+/// Lists the changes made through the steward, newest first: change sets with their number, time
+/// and caller, and below each its changes. `undo` takes these numbers. Changes by other programs,
+/// Obsidian among them, are not included.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -34,29 +34,21 @@ pub struct Input {
     /// Only changes since then: `2026-11-20`, `2026-11-20 14:30`, `2h`, `3d`, `today`.
     #[serde(default)]
     since: Option<String>,
-    /// Only change sets with a smaller number than this: how to go on where an answer ended.
+    /// Only change sets with a smaller number than this: to continue after an answer that was cut.
     #[serde(default)]
     before: Option<u64>,
     /// Only this change set, with all its changes: a great one is shown in parts of a hundred.
     #[serde(default)]
     change_set: Option<u64>,
-    /// The first change shown of each set, from 1: how to go on in a great one.
-    #[serde(default = "one")]
+    /// The first change shown of each set, from 1: to continue in a large one.
+    #[serde(default = "paging::default::<1>")]
     first_change: usize,
     /// How many change sets at most, up to 200.
-    #[serde(default = "twenty")]
+    #[serde(default = "paging::default::<20>")]
     limit: usize,
     /// Whether to show what changed in the texts.
     #[serde(default)]
     diff: bool,
-}
-
-fn one() -> usize {
-    1
-}
-
-fn twenty() -> usize {
-    20
 }
 
 /// The change sets.
@@ -64,7 +56,7 @@ fn twenty() -> usize {
 pub struct Output {
     /// Newest first.
     change_sets: Vec<ChangeSetData>,
-    /// Whether there are older ones; `before` with the last number goes on.
+    /// Whether there are older ones; `before` with the last number continues.
     more: bool,
 }
 
@@ -73,7 +65,6 @@ impl Tool for ListChanges {
     const TITLE: &'static str = "List what was changed";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
     type Input = Input;
@@ -157,7 +148,7 @@ fn asked(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
     }
 }
 
-/// What a change did to a text; in the answer's data too, so that it is said why there is none.
+/// The diff of a change; in the answer's data too, so that it gives the reason if there is no diff.
 fn difference(
     context: &Context,
     change: &ListedChange,
@@ -166,7 +157,7 @@ fn difference(
     if *room == 0 {
         return Ok(None);
     }
-    // What is damaged hides none of the others.
+    // A damaged entry hides none of the others.
     let history = context.journal.history();
     let current = history.current_path(change.id);
     if let Some(why) = current.as_ref().ok().and_then(|current| history::unread(context, current)) {

@@ -35,10 +35,10 @@ pub struct Input {
     /// How many entries at most, 1 to 1,000. Left out: 100.
     #[serde(default = "default_results")]
     max_results: i64,
-    /// The first entry shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first entry shown, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
-    /// What to list.
+    /// The type of the entries.
     #[serde(default, rename = "type")]
     kind: WantedKind,
     /// The order.
@@ -54,7 +54,7 @@ fn default_results() -> i64 {
     DEFAULT_RESULTS as i64
 }
 
-/// What to list.
+/// The type of the listed entries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum WantedKind {
@@ -100,7 +100,7 @@ impl SortBy {
     }
 }
 
-/// What is there.
+/// The entries.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The folder listed.
@@ -136,7 +136,6 @@ impl Tool for ListFiles {
     const TITLE: &'static str = "List files";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
     const EXAMPLE: &'static str = "{}";
@@ -168,9 +167,9 @@ impl Tool for ListFiles {
 /// Times a listing is made again because something in it was gone.
 const ATTEMPTS: usize = 8;
 
-/// The first `limit` entries as they are on the disk now, and how many there are. Where the system
-/// tells of every change the catalogue has taken it in by now; else each is looked at, and those
-/// that are gone make room for others.
+/// The first `limit` entries as they are on disk now, and the number of all. If the system reports
+/// every change, the catalogue is current; else each entry is checked, and others take the place of
+/// those that are gone.
 pub(super) fn listed(
     context: &Context,
     wanted: &Wanted<'_>,

@@ -11,7 +11,7 @@ use crate::note::code::ErrorCode;
 use crate::organize::job::State;
 use crate::organize::plan::Item;
 
-/// Lists what was applied of plans.
+/// Lists jobs.
 pub struct ListJobs;
 
 /// Jobs in one answer.
@@ -20,8 +20,8 @@ const MAX_JOBS: usize = 50;
 /// Items in one answer.
 const MAX_ITEMS: usize = 200;
 
-/// Lists jobs, newest first: plans that were applied, with what is done of each as the journal knows it. With `job`
-/// one of them, item by item.
+/// Lists jobs, newest first: plans that were applied, with their progress by the journal. With `job` one of them, item
+/// by item.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -32,8 +32,8 @@ pub struct Input {
     /// `partly_undone`.
     #[serde(default)]
     state: Option<String>,
-    /// The first job shown, or with `job` the first item, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first job shown, or with `job` the first item, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct Output {
     jobs: Vec<JobData>,
     /// How many there are.
     total: usize,
-    /// Of the one job that was asked for, its items; at most 200.
+    /// The items of the requested job; at most 200.
     items: Vec<JobItem>,
 }
 
@@ -57,13 +57,13 @@ pub struct JobData {
     plan: u64,
     /// The identity of that plan when it began.
     identity: String,
-    /// Where it stands.
+    /// Its state.
     state: &'static str,
-    /// What it does, in words.
+    /// Its changes in words.
     summary: String,
     /// Items that are done.
     done: usize,
-    /// Of these, items that were taken back.
+    /// The number of these that were undone.
     undone: usize,
     /// All its items.
     total: usize,
@@ -101,7 +101,6 @@ impl Tool for ListJobs {
     const TITLE: &'static str = "List jobs";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;

@@ -14,12 +14,11 @@ const MAX_RESULTS: usize = 1_000;
 
 pub(super) struct ListLinks;
 
-/// Lists what is wrong or lonely in the vault's links: links that lead to no file, notes that
-/// nothing links to, or notes that link to nothing.
+/// Lists broken links, notes without backlinks, or notes without links.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What to list.
+    /// The kind of the entries.
     kind: WantedLinks,
     /// Only in this file or below this folder. Left out: the whole vault.
     #[serde(default)]
@@ -27,8 +26,8 @@ pub struct Input {
     /// How many entries at most, 1 to 1,000. Left out: 100.
     #[serde(default = "default_results")]
     max_results: i64,
-    /// The first entry shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first entry shown, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -36,11 +35,11 @@ fn default_results() -> i64 {
     DEFAULT_RESULTS
 }
 
-/// What to list.
+/// The kind of the listed entries.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum WantedLinks {
-    /// Links that lead to no file, with the lines they stand in.
+    /// Links that lead to no file, with their lines.
     Unresolved,
     /// Notes that no other file links to.
     Orphans,
@@ -48,7 +47,7 @@ enum WantedLinks {
     DeadEnds,
 }
 
-/// What was found.
+/// The entries.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The links or notes, by path.
@@ -64,9 +63,9 @@ pub struct Output {
 pub struct Entry {
     /// The file.
     path: String,
-    /// What the link names; none for notes.
+    /// The link's target as written; none for notes.
     link: Option<String>,
-    /// Where the link stands: its line from 1, in a canvas the node's number from 0.
+    /// The link's line from 1, in a canvas the node's number from 0.
     line: Option<u32>,
 }
 
@@ -75,7 +74,6 @@ impl Tool for ListLinks {
     const TITLE: &'static str = "List broken links and lonely notes";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);

@@ -14,17 +14,17 @@ const MAX_TAGS: usize = 1_000;
 /// Lists tags, the commonest first.
 pub struct ListTags;
 
-/// Lists the tags in notes and their properties, the commonest first, with how many notes have
+/// Lists the tags in notes and their properties, most frequent first, with the number of notes of
 /// each. A nested tag such as `garden/soil` counts for `garden` too. Case does not matter; the
-/// spelling that comes first is shown.
+/// first spelling found is shown.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only of this note or of those below this folder. Left out: the whole vault.
+    /// Only tags of this note or of notes below this folder. Left out: the whole vault.
     #[serde(default)]
     path: Option<String>,
-    /// The first tag shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first tag shown, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
@@ -46,7 +46,7 @@ pub struct Tag {
     name: String,
     /// Notes that have it, or a tag nested in it.
     notes: usize,
-    /// How often it stands in them.
+    /// The number of its occurrences in them.
     uses: usize,
 }
 
@@ -55,7 +55,6 @@ impl Tool for ListTags {
     const TITLE: &'static str = "List tags";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";

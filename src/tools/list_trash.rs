@@ -14,34 +14,30 @@ use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-/// Lists what was deleted.
+/// Lists deleted files.
 pub struct ListTrash;
 
 /// Things in one answer.
 const MAX_ITEMS: usize = 1000;
 
-/// Lists deleted things that can be brought back with `restore`, newest first: what lies in the
-/// vault's `.trash`, in the system's trash or in the steward's own keeping, and texts that only the
-/// journal still has.
+/// Lists deleted files and folders that `restore` can restore, newest first: from the vault's
+/// `.trash`, the system's trash and the steward's own store, and texts that only the journal still
+/// has.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only things whose path or name fits this glob, such as `*.md` or `Projects/**`.
+    /// Only entries whose path or name fits this glob, such as `*.md` or `Projects/**`.
     #[serde(default)]
     pattern: Option<String>,
     /// How many at most, up to 1,000.
-    #[serde(default = "hundred")]
+    #[serde(default = "paging::default::<100>")]
     limit: usize,
-    /// The first thing shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first entry shown, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
 
-fn hundred() -> usize {
-    100
-}
-
-/// What can be brought back.
+/// The entries that can be restored.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Newest first.
@@ -53,9 +49,9 @@ pub struct Output {
 /// A deleted thing.
 #[derive(Serialize, JsonSchema)]
 pub struct Item {
-    /// What `restore` takes.
+    /// The argument of `restore`.
     item: String,
-    /// Where it was in the vault; none for what others put into the trash.
+    /// Its former path in the vault; none if another program deleted it.
     was: Option<String>,
     /// `file`, `folder` or `link`.
     #[serde(rename = "type")]
@@ -64,10 +60,10 @@ pub struct Item {
     size: u64,
     /// When it was deleted, local time, as far as that is known.
     deleted: Option<String>,
-    /// `local` (`.trash`), `system`, `kept` (the steward's own keeping), `text` (only in the
+    /// `local` (`.trash`), `system`, `kept` (the steward's own store), `text` (only in the
     /// journal).
     place: &'static str,
-    /// Where exactly it lies.
+    /// Its present path.
     location: Option<String>,
 }
 
@@ -76,7 +72,6 @@ impl Tool for ListTrash {
     const TITLE: &'static str = "List the trash";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Pattern: pattern);
     const EXAMPLE: &'static str = "{}";

@@ -43,7 +43,7 @@ pub(super) fn refuse_cut(path: &VaultPath, old: &Text<'_>, new: &str) -> Result<
     ))
 }
 
-/// The first line of `old` of which `new` has only the shown part.
+/// The first line of `old` that `new` has only as far as it was shown.
 fn first_cut(old: &Text<'_>, new: &str) -> Option<usize> {
     let new: HashSet<&str> = new.lines().filter(|line| line.len() >= MAX_CHARACTERS).collect();
     if new.is_empty() {
@@ -60,7 +60,6 @@ fn first_cut(old: &Text<'_>, new: &str) -> Option<usize> {
 /// A part of a line of at most `most` bytes, from a character counted from 1.
 pub(super) struct Piece<'a> {
     pub text: &'a str,
-    /// The number of its last character.
     pub last: usize,
     /// The number of characters of the line.
     pub total: usize,

@@ -19,8 +19,8 @@ impl Taken {
     }
 }
 
-/// Keeps which files were taken by rules that take each a single time. `done` has items with what the journal did for
-/// them.
+/// Records the files that were processed by rules which process each file once. `done` has items with their changes in
+/// the journal.
 pub(super) fn keep(
     context: &Context,
     done: Vec<(&Item, Vec<&ListedChange>)>,

@@ -22,7 +22,7 @@ pub struct MemorySearch;
 
 const MOST: usize = 30;
 
-/// What is taken from each source before the lists are joined.
+/// Results taken from each source before the lists are merged.
 const OF_EACH: usize = 30;
 
 /// The newest change sets that are looked through.
@@ -66,7 +66,7 @@ fn ten() -> usize {
 pub enum Source {
     /// The text and names of notes.
     Notes,
-    /// What was said in earlier conversations.
+    /// Earlier conversations.
     Conversations,
     /// The titles and paths of changes made through the steward.
     Changes,
@@ -107,7 +107,7 @@ pub struct Output {
 #[derive(Serialize, JsonSchema)]
 pub struct FoundThing {
     source: Source,
-    /// The path of the note, the title of the conversation, or what was changed.
+    /// The path of the note, or the title of the conversation or change.
     title: String,
     /// When the conversation was last active or the change was made, local time; none for notes.
     time: Option<String>,
@@ -124,7 +124,6 @@ impl Tool for MemorySearch {
     const TITLE: &'static str = "Search notes, conversations and changes";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const QUOTES: bool = true;
     const HEAVY: bool = true;

@@ -19,7 +19,7 @@ use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::vault::{Kind, Want};
 
-/// Whose mentions are asked for.
+/// Whether the mentions of a note are searched, or those in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Direction {
@@ -46,13 +46,11 @@ const COMMON: usize = 20;
 /// Characters of a snippet before and after the name.
 const AROUND: usize = 80;
 
-/// A place with a name.
 #[derive(Debug, Clone)]
 pub(super) struct Mention {
     /// The bytes of the name in the text.
     pub range: Range<usize>,
     pub line: usize,
-    /// The name as it stands there.
     pub said: String,
     /// The text around it, in one line.
     pub snippet: String,
@@ -128,7 +126,7 @@ impl Names {
         self.notes.len() > 100 || self.notes.keys().any(|name| key.contains(&**name))
     }
 
-    /// Whether a name stands there as it is written, with the same capitals.
+    /// Whether the text has the name with the same capitals.
     fn is_written(&self, said: &str) -> bool {
         self.written.contains(&*normal(said))
     }
@@ -183,8 +181,8 @@ fn in_text(text: &str, links: &Seen<'_>, names: &Names) -> Vec<Mention> {
     found
 }
 
-/// The mentions of a note in the notes below `place`, or in it of others, by note. Notes with a link to what they
-/// mention count only with `also_linked`.
+/// The mentions of a note in the notes below `place`, or of others in it, by note. Notes with a link to the mentioned
+/// note count only with `also_linked`.
 pub(super) fn gather(
     context: &Context,
     links: &Seen<'_>,
@@ -235,7 +233,7 @@ pub(super) fn note(context: &Context, asked: &str) -> Result<VaultPath, ToolErro
     }
 }
 
-/// The mentions in notes, by note. Names that stand in many of the notes must have the same capitals.
+/// The mentions in notes, by note. Names that occur in many of the notes must have the same capitals.
 fn in_notes(
     context: &Context,
     links: &Seen<'_>,
@@ -275,7 +273,7 @@ fn in_notes(
     Ok(found)
 }
 
-/// Where names stand as whole words in prose.
+/// The places of names as whole words in prose.
 fn candidates(text: &str, document: &Document, names: &Names) -> Vec<(Range<usize>, VaultPath)> {
     let folded = Folded::of(text, document.body);
     let mut found = Vec::new();
@@ -361,7 +359,7 @@ impl Folded {
     }
 }
 
-/// Whether words stand without blanks in the script of this letter.
+/// Whether the script of this letter has no blanks between words.
 fn is_dense(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'

@@ -27,7 +27,7 @@ const MAX_TURNED: usize = 20;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What to move, from the vault's root.
+    /// The file or folder to move, from the vault's root.
     source: String,
     /// Its new path, from the vault's root. A file whose new name has no extension keeps its own.
     destination: String,
@@ -40,7 +40,7 @@ pub struct Input {
     leave_read_only: bool,
 }
 
-/// What was moved.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path before.
@@ -63,7 +63,7 @@ pub struct Output {
     /// Symbolic links in the vault that lead elsewhere or nowhere afterwards, the first 20. They are
     /// never edited.
     turned_links: Vec<TurnedLink>,
-    /// How many of those there are.
+    /// The number of all of those.
     total_turned_links: usize,
 }
 
@@ -72,9 +72,9 @@ pub struct Output {
 pub struct TurnedLink {
     /// Its path, afterwards.
     path: String,
-    /// What it says.
+    /// The link's present text.
     says: String,
-    /// What it would have to say to lead where it led; none if that lies outside the vault.
+    /// The text with which it would lead to its old target; none if that is outside the vault.
     should_say: Option<String>,
 }
 
@@ -83,7 +83,6 @@ impl Tool for Move {
     const TITLE: &'static str = "Move or rename";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Move;
-    const IDEMPOTENT: bool = false;
     const TOUCHES: &'static [Touch] = touches!(Path: source, Path: destination);
     const EXAMPLE: &'static str = r#"{"source": "a.md", "destination": "b.md"}"#;
     type Input = Input;

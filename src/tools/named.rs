@@ -16,7 +16,7 @@ pub(super) struct Convention {
     description: String,
     /// A name that fits: one of the folder's where any does.
     example: String,
-    /// What stands in braces varies: `{YYYY-MM-DD} {Title Words}`.
+    /// Braces enclose the variable parts: `{YYYY-MM-DD} {Title Words}`.
     pub pattern: String,
     /// The share of names that fit, as surely as their number allows: 0 to 1.
     confidence: f64,

@@ -20,7 +20,6 @@ pub enum News {
     Job {
         job: u64,
         plan: u64,
-        /// The state as a word.
         state: &'static str,
         done: usize,
         total: usize,

@@ -10,9 +10,8 @@ use crate::vault::Want;
 
 pub(super) struct OpenNote;
 
-/// Opens a note in Obsidian, in front of the person, at a line where one is given. Only when they
-/// want to see it: it takes the place of what they look at. Works while Obsidian is open with the
-/// plugin.
+/// Opens a note in Obsidian, in front of the person, at a line if one is given. Only when they want
+/// to see it: it replaces what they look at. Works while Obsidian is open with the plugin.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -23,12 +22,12 @@ pub struct Input {
     line: Option<u32>,
 }
 
-/// What is open now.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// What was to be opened.
+    /// The path of the requested note.
     path: String,
-    /// The path of what is open in Obsidian now, where it says so.
+    /// The path of the note that is open in Obsidian now, if it reports one.
     open: Option<String>,
 }
 
@@ -37,7 +36,6 @@ impl Tool for OpenNote {
     const TITLE: &'static str = "Open a note in Obsidian";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Edit;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const NEEDS_HOST: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
@@ -55,7 +53,7 @@ impl Tool for OpenNote {
             ));
         }
         let Some(host) = &context.host else { return Err(nobody()) };
-        // Another program's word: of a note that this caller may not see nothing is told.
+        // Another program reports the path: a note that this caller may not see is left out.
         let is_seen = |open: &String| context.vault.resolve(open, Want::File).is_ok();
         let open = host.open(&path, input.line, &context.cancel)?.filter(is_seen);
         let text = match &open {

@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 use super::error::ToolError;
 use crate::note::code::ErrorCode;
 
-/// The default first entry.
-pub(super) fn first() -> usize {
-    1
+/// The default of a number: `#[serde(default = "paging::default::<50>")]`.
+pub(super) fn default<const NUMBER: usize>() -> usize {
+    NUMBER
 }
 
 /// The number of entries before the first one.

@@ -18,12 +18,12 @@ use crate::vault::Want;
 /// Makes a plan.
 pub struct PlanChanges;
 
-/// What an answer says of the rules at most.
+/// Warnings and faults of rules in one answer.
 const MAX_WARNINGS: usize = 20;
 
-/// Plans what is to become of many notes, by rules or one by one, and changes nothing. The plan is kept with a number
-/// and an identity: look at it with `show_plan`, then apply exactly that with `apply_plan`. Links follow every move,
-/// and no note gets a path that another one has.
+/// Plans changes of many notes, by rules or one by one, and changes nothing. The plan is stored with a number and an
+/// identity: look at it with `show_plan`, then apply exactly that with `apply_plan`. Links follow every move, and no
+/// note gets the path of another.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -31,7 +31,7 @@ pub struct Input {
     /// `when` (a condition as in `query_notes`), `do` (`move`, `rename`, `set`, `tag`, `trash` and others).
     #[serde(default)]
     rules: Option<Rules>,
-    /// What is to become of single notes.
+    /// Changes of single notes.
     #[serde(default)]
     items: Vec<Wish>,
     /// `replace` begins anew. `append` adds to `plan`: a note that it has already keeps its item.
@@ -78,7 +78,7 @@ enum Mode {
     Replace,
 }
 
-/// What is to become of a note.
+/// The change of a note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
@@ -93,7 +93,7 @@ pub struct Wish {
     /// Properties that go.
     #[serde(default)]
     remove: Vec<String>,
-    /// Tags that come to the frontmatter.
+    /// Tags to add to the frontmatter.
     #[serde(default)]
     tag: Vec<String>,
     /// Tags that go from the frontmatter.
@@ -125,21 +125,21 @@ pub struct Target {
 pub struct Output {
     /// Its number.
     plan: u64,
-    /// What `apply_plan` takes to apply exactly this.
+    /// The identity with which `apply_plan` applies exactly this plan.
     identity: String,
     /// Notes and attachments that would change.
     items: usize,
-    /// What would happen, in words: `move 12 notes, trash 1`.
+    /// The changes in words: `move 12 notes, trash 1`.
     summary: String,
     /// Files that rules were asked about.
     looked_at: usize,
     /// Items that something is wrong with, the first 20.
     problems: Vec<Problem>,
-    /// How many of those there are.
+    /// The number of all of those.
     total_problems: usize,
-    /// What is probably not meant in the rules, such as a property that no note has; the first 20, each with its place.
+    /// Probable mistakes in the rules, such as a property that no note has; the first 20, each with its place.
     warnings: Vec<String>,
-    /// Rules that went wrong for some files; the others went on.
+    /// Rules that failed for some files; the others were evaluated.
     faults: Vec<Value>,
     /// The folders that it touches; `/` is the vault itself.
     folders: Vec<String>,

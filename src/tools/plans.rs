@@ -27,9 +27,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 /// The most folders listed in an event or result.
 const MAX_FOLDERS: usize = 20;
 
-/// A stored plan.
 pub(super) struct KeptPlan {
-    /// Its number.
     pub id: u64,
     pub identity: String,
     /// The time of its creation, in milliseconds since the Unix epoch.
@@ -77,7 +75,7 @@ pub(super) fn over_vault<T>(
         cancel: &context.cancel,
     };
     let found = work(&world).map_err(not_planned)?;
-    match moment.is_withdrawn() || context.cancel.is_cancelled() {
+    match moment.is_cancelled() || context.cancel.is_cancelled() {
         true => Err(ToolError::cancelled()),
         false => Ok(found),
     }
@@ -85,7 +83,7 @@ pub(super) fn over_vault<T>(
 
 fn not_planned(error: PlanError) -> ToolError {
     match error {
-        PlanError::Withdrawn => ToolError::cancelled(),
+        PlanError::Cancelled => ToolError::cancelled(),
         PlanError::Taken { .. } => {
             let hint = "choose another path, or another `on_conflict`";
             ToolError::new(ErrorCode::AlreadyExists, error.to_string(), hint)
@@ -190,7 +188,7 @@ fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
         return Ok(None);
     }
     if row.whole && !view.is_all() {
-        // The rest of it comes from notes that this caller may not see.
+        // The other parts come from notes that this caller may not see.
         rules.clear();
         plan.faults.clear();
         plan.rules.clear();

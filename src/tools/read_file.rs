@@ -1,16 +1,20 @@
 //! `read_file`
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::image::{Image, Made, described};
 use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
 use super::text_file::{self, TextFile, count};
 use super::tool::touches;
 use super::{Answer, Context, Learnt, Tier, Tool, ToolError, Touch};
+use crate::media::image::Format;
 use crate::note::code::ErrorCode;
 use crate::note::text::{Encoding, Text};
+use crate::vault::nonblocking;
 
 /// Lines in one answer.
 const MAX_LINES: usize = 2_000;
@@ -18,22 +22,21 @@ const MAX_LINES: usize = 2_000;
 /// Bytes of text in one answer.
 const MAX_BYTES: usize = 100 << 10;
 
-/// Bytes of an answer that tell of the note and where to go on.
+/// Bytes of an answer for the description of the file and of the rest.
 const AROUND: usize = 500;
 
 /// Reads a text file, or lines of it.
 pub struct ReadFile;
 
-/// Reads a text file of the vault, whole or a range of lines. Lines come numbered as `N: text`;
-/// the numbers are not part of the file. The path may be spoken loosely: case does not matter and
-/// `.md` may be left out. An answer holds at most 2,000 lines or 100 KB, and 2,000 characters of each line,
-/// and says how to go on. The `revision` in it lets a later change be refused if the file has changed
-/// meanwhile.
+/// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part
+/// of the file. Case does not matter in the path, and `.md` may be left out. An answer holds at most 2,000 lines or 100
+/// KB, and 2,000 characters of each line, and says how to continue. A PNG, JPEG, GIF or WebP is given as an image. With
+/// its `revision` a later change is refused if the file has changed since.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name
-    /// or alias alone, as it is said.
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name or alias
+    /// alone.
     path: String,
     /// The first line to read, from 1. Left out: the first of the file.
     #[serde(default)]
@@ -41,19 +44,19 @@ pub struct Input {
     /// The last line to read, itself included; -1 is the end of the file. Left out: the end.
     #[serde(default)]
     end_line: Option<i64>,
-    /// To go on in a line that was cut: the first character of `start_line` to read, from 1. That line
-    /// alone is given then, as much of it as an answer holds.
+    /// To continue in a line that was cut: the first character of `start_line` to read, from 1. The answer then holds
+    /// only that line, as much of it as fits.
     #[serde(default)]
     start_character: Option<i64>,
 }
 
-/// What was read.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path.
     path: String,
-    /// The text of these lines, without numbers; long lines cut as in the text. A piece of a line that
-    /// does not reach its end has no newline.
+    /// The text of these lines, without numbers; long lines are cut as in the text. A piece of a line that does not
+    /// reach its end has no newline.
     content: String,
     /// The first line given; 0 if the file is empty.
     start_line: usize,
@@ -61,25 +64,34 @@ pub struct Output {
     end_line: usize,
     /// Lines in the file; a final newline does not count as one more.
     total_lines: usize,
-    /// Where to go on if lines are left of what was asked for.
+    /// The next line, if the requested range has more.
     next_start_line: Option<usize>,
-    /// Lines given of which the end is not shown.
+    /// The lines that are cut before their end.
     cut_lines: Vec<usize>,
-    /// Where to go on in the line that was asked for by `start_character`, if it is not at its end.
+    /// The next character of the line requested by `start_character`, if it is not at its end.
     next_start_character: Option<usize>,
     /// Identity of the file's bytes, for `expected_revision`.
     revision: String,
     /// Bytes of the whole file.
     size: u64,
-    /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`.
+    /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`; of an image its media type.
     encoding: &'static str,
+    /// Of an image: its size. Then there are no lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<ImageSize>,
+}
+
+/// The size of an image, in pixels.
+#[derive(Serialize, JsonSchema)]
+struct ImageSize {
+    width: u32,
+    height: u32,
 }
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
@@ -89,7 +101,13 @@ impl Tool for ReadFile {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let file = text_file::read(context, &input.path)?;
-        let text = file.text()?;
+        let text = match file.text() {
+            Ok(text) => text,
+            Err(not_text) => {
+                let format = Format::of(&file.content.bytes).ok_or(not_text)?;
+                return image(&file, &input, format);
+            }
+        };
         let total_lines = text.line_count();
         let (first, last) = range(&input, total_lines, file.path.as_str())?;
         if let Some(character) = input.start_character {
@@ -128,11 +146,16 @@ impl Tool for ReadFile {
             revision: file.content.revision.to_string(),
             size: file.content.bytes.len() as u64,
             encoding: encoding(text.encoding()),
+            image: None,
         };
         Ok(Answer::new(format!("{}\n{shown}", file.path), data))
     }
 
     fn learnt(read: &Output) -> Vec<Learnt> {
+        if read.image.is_some() {
+            // A change of text rests on nothing that an image shows.
+            return Vec::new();
+        }
         // Of a line that is cut the rest is not known.
         let whole = read.cut_lines.first().map_or(read.end_line, |cut| cut.saturating_sub(1));
         vec![Learnt::Read {
@@ -143,6 +166,39 @@ impl Tool for ReadFile {
             lines: read.total_lines as u64,
         }]
     }
+}
+
+/// An image instead of lines.
+fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output>, ToolError> {
+    if input.start_line.or(input.end_line).or(input.start_character).is_some() {
+        return Err(ToolError::new(
+            ErrorCode::InvalidInput,
+            format!("`{}` is an image and has no lines", file.path),
+            "give its `path` alone",
+        ));
+    }
+    if nonblocking::would_block() {
+        // Decoding takes long; the answer is discarded and made on another thread.
+        return Err(ToolError::cancelled());
+    }
+    let bytes = file.content.bytes.len();
+    let Made { image, size, original } = Image::of(&file.path, &file.content, format)?;
+    let text = described(&file.path, format, bytes, size, original);
+    let data = Output {
+        path: file.path.as_str().to_owned(),
+        content: String::new(),
+        start_line: 0,
+        end_line: 0,
+        total_lines: 0,
+        next_start_line: None,
+        cut_lines: Vec::new(),
+        next_start_character: None,
+        revision: file.content.revision.to_string(),
+        size: bytes as u64,
+        encoding: format.mime(),
+        image: Some(ImageSize { width: original.0, height: original.1 }),
+    };
+    Ok(Answer { image: Some(Arc::new(image)), ..Answer::new(text, data) })
 }
 
 /// A place within a line.
@@ -202,6 +258,7 @@ fn piece(
         revision: file.content.revision.to_string(),
         size: file.content.bytes.len() as u64,
         encoding: encoding(text.encoding()),
+        image: None,
     };
     let text = format!(
         "{}\n{number}: {shown}{mark}\n[line {number} of {total_lines}, characters {first}-{last} of {total}{more}]",

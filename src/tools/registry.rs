@@ -1,4 +1,4 @@
-//! The tools by name: from the list of types to what can be listed and called.
+//! The tools by name, made from the list of their types, to be listed and called.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,15 +16,15 @@ use super::facts::Facts;
 use super::tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 use crate::note::code::ErrorCode;
 
-/// What is made when it is first asked for: to make the schemas of all tools takes longer than most
-/// commands, and than the first call of a daemon.
+/// A value that is made at its first use: the schemas of all tools take longer than most commands,
+/// or than the first call of a daemon.
 pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 /// A tool as it is listed and called.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
-    /// What callers call it.
+    /// The tool's name.
     pub name: String,
     /// Other names that it is called by.
     #[serde(skip)]
@@ -65,7 +65,7 @@ pub struct Definition {
     /// JSON Schema of its answer's data.
     #[serde(serialize_with = "made")]
     pub output_schema: Made<Value>,
-    /// What sort of work it does.
+    /// The kind of work that it does.
     #[serde(skip)]
     pub kind: ToolKind,
     /// The arguments that name something.
@@ -128,7 +128,7 @@ impl Definition {
         }
     }
 
-    /// What these arguments name, the most telling first.
+    /// The files and the like that these arguments name, most important first.
     pub fn touched<'a>(
         &self,
         arguments: &'a Map<String, Value>,
@@ -176,7 +176,7 @@ impl Definition {
         self.permanent.as_ref().is_some_and(|argument| arguments[argument] == true)
     }
 
-    /// What a call with these arguments rests on; `None` where they say all of it, or do not fit.
+    /// The state that a call with these arguments relies on; `None` if they name all of it, or do not fit.
     pub fn rests_on(&self, arguments: &Value) -> Option<Basis> {
         (self.rests_on)(arguments)
     }
@@ -218,7 +218,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["get_backlinks"], "get_links"),
 ];
 
-/// Tools by name. They can come and go; whoever calls one that is gone meanwhile still has it.
+/// Tools by name. They can be added and removed; a call in progress keeps a removed one.
 #[derive(Debug, Clone, Default)]
 pub struct Registry(BTreeMap<String, Arc<Definition>>);
 
@@ -229,7 +229,7 @@ impl Registry {
         self.0.get(name).or_else(other)
     }
 
-    /// The same, or the error for whoever called it, which names the nearest one.
+    /// As [`Self::get`], or an error for the caller that names the nearest tool.
     ///
     /// # Errors
     /// There is no such tool.
@@ -417,7 +417,7 @@ fn run<T: Tool>(context: &Context, arguments: &Value) -> Result<Answer<Facts>, T
         let message = format!("the answer of `{}` could not be written as JSON: {error}", T::NAME);
         ToolError::plain(ErrorCode::IoError, message)
     })?;
-    Ok(Answer { text: answer.text, data, learnt: T::learnt(&answer.data) })
+    Ok(Answer { data, learnt: T::learnt(&answer.data), text: answer.text, image: answer.image })
 }
 
 /// Makes [`Registry::built_in`] from the list of tools.
@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn a_tool_is_suggested_by_the_name_that_other_programs_give_it() {
         let all = Registry::built_in();
-        for (names, tool) in ELSEWHERE {
+        for (names, tool) in super::ELSEWHERE {
             assert!(all.get(tool).is_some(), "there is no {tool}");
             for name in *names {
                 assert!(all.get(name).is_none(), "{name} is ours");

@@ -1,4 +1,4 @@
-//! What became of links when names changed, as an answer says it.
+//! Links that changed with names, as part of an answer.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,18 +13,18 @@ use crate::vault::View;
 /// Files and links named in an answer.
 const MAX_NAMED: usize = 20;
 
-/// What became of the links of other files.
+/// Links of other files that changed with names.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Relinked {
     /// Links rewritten so that they lead where they led.
     pub links: usize,
-    /// Files they stand in.
+    /// Number of files with these links.
     pub files: usize,
     /// The first 20 of these files.
     pub rewritten: Vec<RelinkedFile>,
     /// Links that now lead elsewhere and could not be rewritten; the first 20.
     pub not_rewritten: Vec<LeftLink>,
-    /// How many of those there are.
+    /// The number of all of those.
     pub total_not_rewritten: usize,
     /// Files that may hold links which now lead elsewhere, and whose links are not known.
     pub unknown_files: usize,
@@ -57,12 +57,12 @@ pub struct RelinkedLine {
 /// A link that could not be rewritten.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LeftLink {
-    /// The file it stands in.
+    /// The file with the link.
     pub path: String,
     /// Its line, from 1, in a canvas the node's number, from 0; none if the file cannot be edited, or is
     /// not known.
     pub line: Option<usize>,
-    /// What it names; empty if the file cannot be edited.
+    /// The linkpath; empty if the file cannot be edited.
     pub link: String,
     /// Why.
     pub reason: String,
@@ -71,17 +71,17 @@ pub struct LeftLink {
 /// Why the links of a file are not known, as a sentence.
 fn why(gap: Gap) -> &'static str {
     match gap {
-        Gap::TooLarge => "it is larger than what is read for links",
+        Gap::TooLarge => "it is too large to be read for links",
         Gap::NotText => "it is not text",
         Gap::NotCanvas => "it is not a canvas that can be read",
         Gap::Unreadable => "it cannot be read",
-        Gap::Unlisted => "this folder cannot be listed, so what is in it is not known",
+        Gap::Unlisted => "this folder cannot be listed, so its content is not known",
         Gap::TooMany => "it has more links than are kept",
     }
 }
 
 impl Relinked {
-    /// What became of links, as far as `view` shows it.
+    /// The changed links in files that `view` shows.
     pub(super) fn of(view: &View, followed: &Followed) -> Self {
         let plan = &followed.plan;
         let now = |path: &VaultPath| followed.names.after(path).unwrap_or(path).as_str().to_owned();

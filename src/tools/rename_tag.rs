@@ -42,7 +42,7 @@ pub struct Input {
     dry_run: bool,
 }
 
-/// What was renamed.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The tag as it was, without `#`.
@@ -51,7 +51,7 @@ pub struct Output {
     to: String,
     /// Tags that were renamed, nested ones included.
     tags: usize,
-    /// Those of them in `tags` properties.
+    /// The number of these in `tags` properties.
     in_properties: usize,
     /// Tags taken out of properties that had the new one already.
     dropped: usize,
@@ -89,7 +89,7 @@ pub struct Skipped {
     reason: String,
 }
 
-/// What is to be done, and how much it is.
+/// The planned changes.
 #[derive(Default)]
 struct Plan {
     changes: Vec<Change>,
@@ -103,7 +103,6 @@ impl Tool for RenameTag {
     const NAME: &'static str = "rename_tag";
     const TITLE: &'static str = "Rename a tag";
     const TIER: Tier = Tier::Dangerous;
-    const IDEMPOTENT: bool = false;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Tag: from);

@@ -12,7 +12,7 @@ use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
-/// Brings back what was deleted.
+/// Restores deleted files and folders.
 pub struct Restore;
 
 /// Brings a deleted file or folder back to where it was, or to another path. Nothing is ever
@@ -20,18 +20,18 @@ pub struct Restore;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What to bring back: an `item` of list_trash, or the path or name it had. Of several deletions
-    /// of the same path the last one is meant.
+    /// The file or folder to restore: an `item` of list_trash, or its former path or name. If the path was deleted
+    /// several times, the last deletion is meant.
     item: String,
     /// Where to put it, from the vault's root, name included; where it was if left out.
     #[serde(default)]
     to: Option<String>,
 }
 
-/// What was brought back.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// What it was called in the trash.
+    /// Its name in the trash.
     item: String,
     /// Where it is now.
     path: String,
@@ -42,7 +42,7 @@ pub struct Output {
     change_set: u64,
     /// Links in other files that would lead to it now and led elsewhere: they still do.
     links: Relinked,
-    /// What a person should know of it.
+    /// Notes for a person.
     notes: Vec<String>,
 }
 
@@ -51,7 +51,6 @@ impl Tool for Restore {
     const TITLE: &'static str = "Restore from the trash";
     const TIER: Tier = Tier::Cautious;
     const KIND: ToolKind = ToolKind::Other;
-    const IDEMPOTENT: bool = false;
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Trashed: item);
     const EXAMPLE: &'static str = r#"{"item": "deleted.md"}"#;

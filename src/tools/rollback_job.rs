@@ -23,7 +23,7 @@ pub struct Input {
     items: Vec<u32>,
 }
 
-/// What was taken back.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The job.
@@ -32,13 +32,13 @@ pub struct Output {
     state: &'static str,
     /// Items that were taken back now.
     undone: usize,
-    /// Items of the job that still stand as it did them.
+    /// Items of the job that are still applied.
     standing: usize,
     /// Items that could not be taken back, with the reason.
     blocked: Vec<BlockedItem>,
     /// The change set that did it; undoing that brings it back. None where every item is blocked.
     change_set: Option<u64>,
-    /// What a person should know of it.
+    /// Notes for a person.
     notes: Vec<String>,
 }
 
@@ -64,7 +64,6 @@ impl Tool for RollbackJob {
     const TITLE: &'static str = "Take a job back";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Edit;
-    const IDEMPOTENT: bool = false;
     const HEAVY: bool = true;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str = r#"{"job": 1}"#;

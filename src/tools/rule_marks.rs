@@ -13,7 +13,6 @@ use crate::vault::Want;
 /// A `once` rule with the files that it does not take again.
 #[derive(Debug, Clone)]
 pub struct Marked {
-    /// The rule's name.
     pub rule: String,
     /// Its file: a path in the vault, or an absolute one.
     pub source: String,
@@ -24,7 +23,6 @@ pub struct Marked {
 /// A file that a `once` rule took.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MarkedFile {
-    /// The current path.
     pub path: String,
     /// The change set of the rule's change.
     pub change_set: u64,

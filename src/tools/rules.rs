@@ -14,7 +14,6 @@ pub use super::given_rules::Given;
 
 /// The result of a check.
 pub struct CheckedRules {
-    /// The name of the text.
     pub source: String,
     /// `None` if they cannot be parsed.
     pub rules: Vec<Rule>,
@@ -43,9 +42,6 @@ pub fn check(context: &Context, given: Given<'_>) -> Result<CheckedRules, ToolEr
 }
 
 /// Warnings about parsed rules.
-///
-/// # Errors
-/// The caller cancelled.
 pub(super) fn held(context: &Context, file: &RuleFile) -> Result<Checked, ToolError> {
     let refuses = |path: &VaultPath| match context.vault.new_path(path.as_str()) {
         Err(error) if error.code() == ErrorCode::ProtectedPath => Some(error.to_string()),
@@ -55,9 +51,6 @@ pub(super) fn held(context: &Context, file: &RuleFile) -> Result<Checked, ToolEr
 }
 
 /// Near misses of rules in the caller's view: at most `most` a rule.
-///
-/// # Errors
-/// The caller withdrew.
 pub fn near_misses(
     context: &Context,
     rules: &[Rule],

@@ -23,7 +23,6 @@ pub(super) struct RunningJob {
 }
 
 impl RunningJobs {
-    /// Registers a job.
     pub(super) fn begin(&self, id: i64) -> RunningJob {
         self.jobs().insert(id, false);
         RunningJob { jobs: self.clone(), id }
@@ -45,7 +44,6 @@ impl RunningJobs {
 }
 
 impl RunningJob {
-    /// Whether a stop was requested.
     pub(super) fn is_to_stop(&self) -> bool {
         self.jobs.jobs().get(&self.id).copied().unwrap_or(false)
     }

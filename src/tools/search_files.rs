@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_files::glob_below;
-use super::paging::within;
 use super::text_file::count;
 use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::index::search::{FileMatches, Mode, Query, Results, Settings};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
@@ -28,10 +27,10 @@ const HINT_MILLISECONDS: u64 = 500;
 /// Bytes of excerpts in one answer.
 const MAX_TEXT: usize = 200 << 10;
 
-/// Searches the text of notes with a regular expression, line by line, the newest notes first, and
-/// shows the matching lines with the lines around them. Without a capital in the pattern case does
-/// not matter. Searches Markdown notes unless `file_pattern` says otherwise. Says what was left out, and
-/// how many lines match in how many files in all; with `output_mode` `count` however long that takes.
+/// Searches the text of notes with a regular expression, line by line, the newest notes first, and shows the matching
+/// lines with the lines around them. A pattern without capitals ignores case. Searches Markdown notes unless
+/// `file_pattern` says otherwise. Says what was left out, and how many lines match in how many files in all; with
+/// `output_mode` `count` however long that takes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -42,7 +41,7 @@ pub struct Input {
     /// depth. Left out: Markdown notes.
     #[serde(default)]
     file_pattern: Option<String>,
-    /// Only below this folder, or only this file, of whatever kind.
+    /// Only below this folder, or only this file of any type.
     #[serde(default)]
     path: String,
     /// Whether to ignore case. Left out: ignored unless the pattern has a capital.
@@ -57,26 +56,18 @@ pub struct Input {
     /// Lines shown after each match, in place of `context_lines`.
     #[serde(default)]
     context_after: Option<usize>,
-    /// What to answer with.
+    /// The form of the answer.
     #[serde(default)]
     output_mode: OutputMode,
     /// How many files at most, 1 to 1,000. Left out: 10.
-    #[serde(default = "default_results")]
+    #[serde(default = "paging::default::<10>")]
     max_results: usize,
     /// How many matching lines at most, 1 to 500. Left out: 50.
-    #[serde(default = "default_matches")]
+    #[serde(default = "paging::default::<50>")]
     max_matches: usize,
 }
 
-fn default_results() -> usize {
-    10
-}
-
-fn default_matches() -> usize {
-    50
-}
-
-/// What a search answers with.
+/// The form of a search's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum OutputMode {
@@ -89,7 +80,7 @@ enum OutputMode {
     Count,
 }
 
-/// What was found.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The files, the newest first.
@@ -154,7 +145,6 @@ impl Tool for SearchFiles {
     const TITLE: &'static str = "Search text";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
@@ -205,7 +195,7 @@ impl Tool for SearchFiles {
     }
 }
 
-/// What there is in all, shown or not.
+/// All matches, shown or not.
 struct Totals {
     files: usize,
     matches: Option<u64>,
@@ -224,8 +214,8 @@ impl Totals {
     }
 }
 
-/// A pattern that finds what was not found for the way it is written. `rg` would find nothing either, so
-/// it is only told.
+/// A spelling of the pattern that would match although this one does not. `rg` would find nothing either, so it is only
+/// suggested.
 fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Option<String> {
     if !results.files.is_empty() || results.timed_out {
         return None;
@@ -245,7 +235,8 @@ fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Opt
 }
 
 fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
-    let around = within(0..=MAX_CONTEXT, "context_lines", input.context_lines.unwrap_or(2))?;
+    let around =
+        paging::within(0..=MAX_CONTEXT, "context_lines", input.context_lines.unwrap_or(2))?;
     let before = input.context_before.unwrap_or(around);
     let after = input.context_after.unwrap_or(around);
     let (folder, files) = place(context, input)?;
@@ -254,8 +245,8 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
         ignore_case: input.ignore_case,
         files,
         folder,
-        before: within(0..=MAX_CONTEXT, "context_before", before)?,
-        after: within(0..=MAX_CONTEXT, "context_after", after)?,
+        before: paging::within(0..=MAX_CONTEXT, "context_before", before)?,
+        after: paging::within(0..=MAX_CONTEXT, "context_after", after)?,
         mode: match input.output_mode {
             OutputMode::Content => Mode::Content,
             OutputMode::FilesWithMatches => Mode::FilesWithMatches,
@@ -263,13 +254,13 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
         },
         // Where all is counted, all is looked into.
         max_files: match (
-            within(1..=MAX_FILES, "max_results", input.max_results)?,
+            paging::within(1..=MAX_FILES, "max_results", input.max_results)?,
             input.output_mode,
         ) {
             (_, OutputMode::Count) => usize::MAX,
             (most, _) => most,
         },
-        max_matches: within(1..=MAX_MATCHES, "max_matches", input.max_matches)?,
+        max_matches: paging::within(1..=MAX_MATCHES, "max_matches", input.max_matches)?,
     })
 }
 
@@ -344,7 +335,7 @@ fn excerpts(file: &FileMatches) -> String {
     text
 }
 
-/// What was found and what was left out, in one line.
+/// The numbers of matches shown and left out, in one line.
 fn summary(input: &Input, results: &Results, totals: &Totals, whole: usize) -> String {
     let mut parts = Vec::new();
     let files = results.files.len();

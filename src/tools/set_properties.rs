@@ -16,16 +16,16 @@ use crate::vault::Before;
 /// Properties changed in one call.
 const MAX_CHANGES: usize = 100;
 
-/// Properties named for whoever named one that is not there.
+/// Existing properties that an error about a missing one lists.
 const MAX_NAMED: usize = 20;
 
 pub(super) struct SetProperties;
 
-/// Sets or removes properties of a note (the YAML frontmatter), one or several at once. A property
-/// that is there is found whatever its case and keeps its place and spelling; a new one comes last;
-/// the block is made where there is none and goes with its last property. Comments, order, quotes
-/// and every other byte of the note stay. Setting what is there already changes nothing and says
-/// so. The answer shows a diff.
+/// Sets or removes properties of a note (the YAML frontmatter), one or several at once. An existing
+/// property is found in any case and keeps its place and spelling; a new one comes last; the block
+/// is made if there is none, and removed with its last property. Comments, order, quotes and every
+/// other byte of the note stay. Setting the present value changes nothing and says so. The answer
+/// shows a diff.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -34,7 +34,7 @@ pub struct Input {
     /// Names and their new values: a text, a number, `true` or `false` for a checkbox, `null` for
     /// an empty property, or a list of these. Dates are texts: `2026-11-21` or
     /// `2026-11-21T10:30:00`. A list replaces the whole list: read it first to add to it. `tags`,
-    /// `aliases` and `cssclasses` are always lists; tags stand without `#`. A link is written as
+    /// `aliases` and `cssclasses` are always lists; write tags without `#`, and a link as
     /// `[[Note]]`.
     #[serde(default)]
     set: Map<String, Value>,
@@ -46,7 +46,7 @@ pub struct Input {
     expected_revision: Option<String>,
 }
 
-/// What was changed.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path.
@@ -59,9 +59,9 @@ pub struct Output {
     unchanged: Vec<String>,
     /// The change as a unified diff; empty if nothing changed.
     diff: String,
-    /// Identity of what is there now.
+    /// Identity of the new content.
     revision: String,
-    /// Identity of what was there before.
+    /// Identity of the old content.
     previous_revision: String,
     /// The change set this is part of: what `undo` takes. None if nothing changed.
     change_set: Option<u64>,
@@ -159,7 +159,7 @@ fn changes(input: &Input) -> Result<Vec<PropertyChange>, ToolError> {
         .set
         .iter()
         .map(|(name, value)| PropertyChange { name: name.clone(), value: Some(value.clone()) });
-    // What is new comes first: a block that loses all its old properties stays where it is.
+    // Additions precede removals: a block that loses all its old properties keeps its position.
     Ok(set.chain(removed).collect())
 }
 
@@ -168,7 +168,7 @@ fn refused(file: &TextFile, error: &PropertyError) -> ToolError {
     ToolError::new(ErrorCode::InvalidInput, message, error.hint())
 }
 
-/// What was done to a note whose text was `body`, of which `remove` was to be removed.
+/// Describes the change of a note whose text was `body`; `remove` are the properties to be removed.
 fn words(data: &Output, remove: &[String], body: &str) -> String {
     let list = |names: &[String]| names.join("`, `");
     let key = crate::note::fold::fold_key;
@@ -200,7 +200,7 @@ fn words(data: &Output, remove: &[String], body: &str) -> String {
     format!("`{}`: {}; revision {}\n{}", data.path, done.join(", "), data.revision, data.diff)
 }
 
-/// The properties that a note has, for whoever named one that it has not.
+/// The properties of a note, for an error about a missing one.
 fn present(body: &str) -> String {
     let frontmatter = markdown::read(body).frontmatter;
     let properties = frontmatter.and_then(|found| found.properties.ok()).unwrap_or_default();

@@ -38,14 +38,14 @@ pub struct Input {
     /// `tree` (folders before and after), `table` (a line an item), `diff` (the texts that change), `json` or `html`.
     #[serde(default)]
     format: Format,
-    /// What `table`, `json` and `html` group by.
+    /// The grouping of `table`, `json` and `html`.
     #[serde(default)]
     group_by: Group,
     /// Also show the files to which nothing happens.
     #[serde(default)]
     include_unchanged: bool,
-    /// The first item shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first item shown, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_item: usize,
     /// Say why rules took this note, by its path or the number of its item.
     #[serde(default)]
@@ -78,13 +78,13 @@ enum Group {
 pub struct Output {
     /// Its number.
     plan: u64,
-    /// What `apply_plan` takes.
+    /// The argument of `apply_plan`.
     identity: String,
     /// When it was made, local time.
     made: String,
     /// The program that asked for it.
     caller: String,
-    /// What would happen, in words.
+    /// The planned changes in words.
     summary: String,
     /// The items from `first_item` on, by path; at most 200.
     items: Vec<PlannedItem>,
@@ -96,11 +96,11 @@ pub struct Output {
     emptied: Vec<String>,
     /// Files in which links would follow.
     relinked: usize,
-    /// With `why`: each rule in the order in which they were asked about the note, and what came of it.
+    /// With `why`: each rule in the order of evaluation, with its result for the note.
     why: Vec<Value>,
 }
 
-/// What would happen to a file.
+/// The planned change of a file.
 #[derive(Serialize, JsonSchema)]
 pub struct PlannedItem {
     /// Its number.
@@ -129,11 +129,11 @@ pub struct PlannedItem {
     rules: Vec<String>,
     /// `low`, `medium` or `high`.
     risk: Value,
-    /// What is wrong with it.
+    /// Its problems.
     problems: Vec<Problem>,
 }
 
-/// What is wrong with an item.
+/// A problem of an item.
 #[derive(Serialize, JsonSchema)]
 pub struct Problem {
     /// The number of the item.
@@ -149,7 +149,7 @@ pub struct Problem {
     pub blocks: bool,
 }
 
-/// The first problems of these items, and how many items have some.
+/// The first problems of these items, and the number of items with problems.
 pub(super) fn problems(items: &[Item]) -> (Vec<Problem>, usize) {
     let first = items.iter().flat_map(problems_of).take(MAX_PROBLEMS).collect();
     (first, items.iter().filter(|item| !item.problems.is_empty()).count())
@@ -171,7 +171,6 @@ impl Tool for ShowPlan {
     const TITLE: &'static str = "Show a plan";
     const TIER: Tier = Tier::Safe;
     const SELDOM: bool = true;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const EXAMPLE: &'static str = r#"{"plan": 1}"#;
     type Input = Input;
@@ -294,7 +293,7 @@ fn why(context: &Context, kept: &KeptPlan, asked: &str) -> Result<Answer<Output>
     Ok(Answer::new(lines.join("\n"), data))
 }
 
-/// What each rule said, a line each, with the parts of its condition below.
+/// The result of each rule, a line each, with the parts of its condition below.
 pub(super) fn asked_lines(asked: &[Asked]) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, asked) in asked.iter().enumerate() {

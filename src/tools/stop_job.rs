@@ -12,14 +12,11 @@ pub struct StoppedJob {
     pub state: &'static str,
     /// The number of completed items.
     pub done: usize,
-    /// The number of all items.
     pub total: usize,
-    /// The job's change set.
     pub change_set: Option<u64>,
 }
 
-/// Stops a running job before its next piece, whoever began it. What is done stays. Waits for its end for as long as
-/// `limit`.
+/// Stops a running job of any caller before its next piece. Applied pieces stay. Waits for its end, at most `limit`.
 ///
 /// # Errors
 /// `not_found`; `wrong_state`: it does not run.

@@ -32,10 +32,10 @@ const MAX_FILES: usize = 500;
 /// Letters of a text that are shown.
 const PREVIEW: usize = 160;
 
-/// Suggests names for notes and attachments that fit how their folder names files, from the present name, the property
-/// `title`, the first heading and date properties. Nothing is renamed: hand what you choose to plan_changes as items
-/// with `path` and `to`, or to move. Each suggestion has a reason; each file its first words, so that you can tell
-/// whether the name says what is in it, and a better one can be made.
+/// Suggests names for notes and attachments in the style of their folder, from the present name, the property `title`,
+/// the first heading and date properties. Nothing is renamed: pass your choice to plan_changes as items with `path` and
+/// `to`, or to move. Each suggestion has a reason; each file its first words, so that you can judge whether the name
+/// fits the content, and make a better one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -47,7 +47,7 @@ pub struct Input {
     convention: Option<String>,
 }
 
-/// What the files could be called.
+/// The suggestions.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The files, in the order asked for.
@@ -78,7 +78,7 @@ pub struct Suggested {
     name: String,
     /// The path it would have, to give to plan_changes as `to`.
     to: String,
-    /// What it was made from.
+    /// The source of the name.
     reason: String,
     /// The file that has this path, or whose first suggestion it is too; none if it is free.
     taken_by: Option<String>,
@@ -89,7 +89,6 @@ impl Tool for SuggestNames {
     const TITLE: &'static str = "Suggest names for files";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const SELDOM: bool = true;
     const DRAWN: bool = true;
@@ -194,7 +193,7 @@ impl Naming {
         let own: Vec<&str> =
             self.stems.get(&key).into_iter().flatten().map(String::as_str).collect();
         let found = conventions::of(&own, &self.vocabulary);
-        // Of a handful of names the best pattern may be the file's own.
+        // In a folder with few names the best pattern may be the file's own.
         let is_told =
             |found: &&conventions::Convention| found.matching * 2 > own.len() && found.matching > 2;
         let mut wanted: Vec<conventions::Convention> =
@@ -342,7 +341,7 @@ fn mark_taken(context: &Context, files: &mut [File]) {
             let there = there.map(|there: PathRef<'_>| there.as_str().to_owned());
             suggestion.taken_by = there.or_else(|| firsts.get(&key).cloned());
         }
-        // A free one comes first.
+        // Free names first.
         file.suggestions.sort_by_key(|suggestion| suggestion.taken_by.is_some());
         if let Some(first) = file.suggestions.first() {
             firsts.entry(fold_key(&first.to)).or_insert_with(|| file.path.clone());

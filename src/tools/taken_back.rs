@@ -14,7 +14,6 @@ use crate::organize::plan::Item;
 
 /// An item that could not be undone.
 pub(super) struct Blocked {
-    /// Its number.
     pub item: u32,
     pub path: String,
     pub reason: String,

@@ -8,7 +8,6 @@ use crate::note::path::VaultPath;
 use crate::note::text::{NotText, NotTextReason, Text};
 use crate::vault::{FileContent, Revision, Vault};
 
-/// A text file that was read.
 pub(super) struct TextFile {
     pub path: VaultPath,
     pub content: FileContent,
@@ -74,7 +73,9 @@ pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
             "save it as UTF-8, in an editor that knows its encoding; search_files finds lines in it \
              all the same"
         }
-        _ => "get_file_info tells more about it; only text can be read",
+        _ => {
+            "get_file_info tells more about it; only text and PNG, JPEG, GIF and WebP images can be read"
+        }
     };
     ToolError {
         data: Some(serde_json::json!({ "size": fault.size })),
@@ -87,8 +88,8 @@ pub(super) fn local(nanoseconds: i64) -> String {
     written(&moment(nanoseconds), true)
 }
 
-/// As `to_rfc3339_opts` writes it, to the second: a list has hundreds of these. Without an offset it ends
-/// in `Z` or, where `is_short` is not set, in `+00:00`.
+/// Formats a time like `to_rfc3339_opts` to the second: a list has hundreds of these. Without an offset it ends in `Z`
+/// or, if `is_short` is not set, in `+00:00`.
 pub(super) fn written<Z: TimeZone>(moment: &DateTime<Z>, is_short: bool) -> String {
     let (local, offset) = (moment.naive_local(), moment.offset().fix().local_minus_utc());
     let Some(year) = u32::try_from(local.year()).ok().filter(|year| *year < 10_000) else {

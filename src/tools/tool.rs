@@ -1,6 +1,7 @@
-//! What a tool is, and what it answers.
+//! The trait of tools, and their answers.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::error::ToolError;
 use super::facts::Facts;
+use super::image::Image;
 use super::learnt::Learnt;
 
 /// How much a tool can do, from which its permission follows.
@@ -24,10 +26,9 @@ pub enum Tier {
     Dangerous,
 }
 
-/// What sort of work a tool does, by which clients choose an icon.
+/// The kind of work that a tool does; clients choose an icon by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
-    /// It reads.
     Read,
     /// It looks for something.
     Search,
@@ -37,23 +38,19 @@ pub enum ToolKind {
     Move,
     /// It takes something away.
     Delete,
-    /// None of these.
     Other,
 }
 
-/// What an argument names.
+/// The kind of name in an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// A path of the vault.
     Path,
-    /// A thing in the trash.
     Trashed,
     Tag,
-    /// What is looked for.
     Pattern,
 }
 
-/// An argument that names something, and what.
+/// An argument that names a file or the like, and the kind of the name.
 pub type Touch = (Cow<'static, str>, Names);
 
 /// The name of an argument, which the compiler knows to be a field of `Input`.
@@ -75,7 +72,7 @@ macro_rules! touches {
 }
 pub(super) use {argument, touches};
 
-/// What a call takes for granted that its arguments do not say, and the arguments that would say it.
+/// The state that a call relies on without naming it, and the arguments that would name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Basis {
     /// The whole text of the file, which it replaces.
@@ -106,7 +103,7 @@ pub enum Basis {
 
 /// One tool. The type is only a name for its parts.
 pub trait Tool {
-    /// What callers call it, in snake_case.
+    /// The tool's name, in snake_case.
     const NAME: &'static str;
     /// Other names that callers know arguments by: the argument, and the other name.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
@@ -116,13 +113,13 @@ pub trait Tool {
     const TITLE: &'static str;
     /// How much it can do.
     const TIER: Tier;
-    /// What sort of work it does.
+    /// The kind of work that it does.
     const KIND: ToolKind = match Self::TIER {
         Tier::Safe => ToolKind::Read,
         Tier::Cautious | Tier::Dangerous => ToolKind::Edit,
     };
     /// Whether a second call with the same input changes nothing more.
-    const IDEMPOTENT: bool;
+    const IDEMPOTENT: bool = matches!(Self::TIER, Tier::Safe);
     /// Whether it may take long and waits its turn among its like.
     const HEAVY: bool = false;
     /// Whether it usually takes far less than a millisecond, so that it is first tried without blocking,
@@ -133,7 +130,7 @@ pub trait Tool {
     /// Whether clients draw its answer's data, as a table or with buttons: a conversation stores it, so that it is
     /// drawn again when the conversation is opened later.
     const DRAWN: bool = false;
-    /// Whether its answer may quote any note, whoever asks.
+    /// Whether its answer may quote any note, also for callers with a view.
     const QUOTES: bool = false;
     /// Whether its answer may fill many pages.
     const LONG_ANSWER: bool = false;
@@ -142,8 +139,8 @@ pub trait Tool {
     const ONLY_NEW: Option<(&'static str, &'static str)> = None;
     /// Whether it is only there while Obsidian is connected.
     const NEEDS_HOST: bool = false;
-    /// The arguments that name something, the most telling first: the audit, hooks and clients are
-    /// told of these. By name, since calls are told that do not fit the input, or no longer do.
+    /// The arguments that name files and the like, most important first: for the audit, hooks and
+    /// clients. By name, since they are also read from calls whose input is invalid.
     const TOUCHES: &'static [Touch] = &[];
     /// The argument that, where it is true, makes it do for good what could be undone.
     const PERMANENT: Option<&'static str> = None;
@@ -160,15 +157,15 @@ pub trait Tool {
     /// Does it.
     ///
     /// # Errors
-    /// What the caller may mend.
+    /// For the caller to correct.
     fn run(context: &Context, input: Self::Input) -> Result<Answer<Self::Output>, ToolError>;
 
-    /// What whoever reads the answer knows by it of the texts of files.
+    /// The texts of files that the answer reveals.
     fn learnt(_: &Self::Output) -> Vec<Learnt> {
         Vec::new()
     }
 
-    /// What a call with this input rests on; `None` where the input says all of it.
+    /// The state that a call with this input relies on; `None` if the input names all of it.
     fn rests_on(_: &Self::Input) -> Option<Basis> {
         None
     }
@@ -181,20 +178,23 @@ pub struct Answer<T> {
     pub text: String,
     /// The same facts for programs.
     pub data: T,
-    /// What its reader knows by it of the texts of files.
+    /// The texts of files that the answer reveals.
     pub learnt: Vec<Learnt>,
+    /// The image that the text is about.
+    pub image: Option<Arc<Image>>,
 }
 
 impl<T> Answer<T> {
-    /// An answer of which nothing is learnt by itself.
+    /// An answer that reveals no text of a file.
     pub fn new(text: String, data: T) -> Self {
-        Self { text, data, learnt: Vec::new() }
+        Self { text, data, learnt: Vec::new(), image: None }
     }
 }
 
 impl Answer<Facts> {
-    /// The same with the facts as a value, for whoever looks into them.
+    /// The answer with its facts as a JSON value.
     pub fn read(self) -> Answer<Value> {
-        Answer { data: self.data.value(), text: self.text, learnt: self.learnt }
+        let Self { text, data, learnt, image } = self;
+        Answer { data: data.value(), text, learnt, image }
     }
 }

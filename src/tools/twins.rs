@@ -22,9 +22,7 @@ pub(super) fn refuse(context: &Context, path: &VaultPath, want: Want) -> Result<
         ..ToolError::new(
             ErrorCode::AmbiguousPath,
             format!("`{first}`{others} answers to the name `{path}` already; nothing was made"),
-            format!(
-                "did you mean `{first}`? If not, give `create: true` to make `{path}` all the same"
-            ),
+            format!("did you mean `{first}`? If not, give `create: true` to make `{path}` anyway"),
         )
     })
 }

@@ -10,7 +10,7 @@ use super::{Answer, Basis, Context, Tier, Tool, ToolError, ToolKind};
 use crate::journal::{ChangeSetId, ListedSet, Target};
 use crate::note::code::ErrorCode;
 
-/// Takes back what was changed.
+/// Undoes changes.
 pub struct Undo;
 
 /// Takes back what was changed through the steward: a whole change set, or one change of it;
@@ -29,24 +29,23 @@ pub struct Input {
     /// One change of a change set: `17.2`.
     #[serde(default)]
     change: Option<String>,
-    /// Also where a file has changed since in the same lines, or is gone; the newer text is kept in the
-    /// journal.
+    /// Also undo if the file has changed since in the same lines, or is gone; the newer text stays in the journal.
     #[serde(default)]
     force: bool,
 }
 
-/// What was taken back.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The change set, or the one change, that was taken back.
     undone: String,
     /// The change set that did it: undo this to bring it back.
     change_set: u64,
-    /// What was done.
+    /// The changes made.
     changes: Option<ChangeSetData>,
     /// Links in other files that follow.
     links: Relinked,
-    /// What a person should know of it.
+    /// Notes for a person.
     notes: Vec<String>,
 }
 
@@ -55,7 +54,6 @@ impl Tool for Undo {
     const TITLE: &'static str = "Undo a change";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Other;
-    const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;

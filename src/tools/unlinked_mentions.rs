@@ -28,15 +28,11 @@ pub struct Input {
     #[serde(default)]
     also_linked: bool,
     /// At most so many places, up to 200.
-    #[serde(default = "fifty")]
+    #[serde(default = "paging::default::<50>")]
     limit: usize,
     /// The first place to show, from 1, to continue a list.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
-}
-
-fn fifty() -> usize {
-    50
 }
 
 /// The places.
@@ -61,13 +57,13 @@ pub struct MentionData {
     path: String,
     /// Its line, from 1.
     line: usize,
-    /// The name as it stands there.
+    /// The name as written in the text.
     text: String,
     /// The note that is named.
     target: String,
     /// The text around it.
     snippet: String,
-    /// The link that could stand there.
+    /// The link that would replace it.
     link: String,
 }
 
@@ -76,7 +72,6 @@ impl Tool for UnlinkedMentions {
     const TITLE: &'static str = "Find unlinked mentions";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const LONG_ANSWER: bool = true;

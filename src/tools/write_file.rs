@@ -30,7 +30,7 @@ pub struct Input {
     path: String,
     /// The whole content of the file.
     content: String,
-    /// What to do if the file exists.
+    /// The action if the file exists.
     #[serde(default)]
     if_exists: IfExists,
     /// Make a new file although a note answers to this name already.
@@ -41,7 +41,7 @@ pub struct Input {
     expected_revision: Option<String>,
 }
 
-/// What to do with a file that is there.
+/// The action if the file exists.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum IfExists {
@@ -52,10 +52,10 @@ enum IfExists {
     Fail,
 }
 
-/// How it is said that a file that exists is to stay.
+/// The argument that keeps an existing file.
 const ONLY_NEW: (&str, &str) = (argument!(if_exists), "fail");
 
-/// What was written.
+/// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path.
@@ -64,9 +64,9 @@ pub struct Output {
     created: bool,
     /// Bytes written.
     bytes: usize,
-    /// Identity of what is there now.
+    /// Identity of the new content.
     revision: String,
-    /// Identity of what was there before.
+    /// Identity of the old content.
     previous_revision: Option<String>,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
@@ -177,7 +177,7 @@ fn refuse_what_was_cut(vault: &Vault, found: &Found, content: &str) -> Result<()
     if !content.lines().any(|line| line.len() >= long_line::MAX_CHARACTERS) {
         return Ok(());
     }
-    // What cannot be read was not shown either.
+    // An unreadable file was not shown either.
     let Ok(old) = vault.read(&found.path) else { return Ok(()) };
     match Text::decode(&old.bytes, found.path.name()) {
         Ok(text) => long_line::refuse_cut(&found.path, &text, content),

@@ -49,8 +49,8 @@ struct Disk {
     files: bool,
 }
 
-/// While this lives, changes are synced by [`SyncBatch::sync`] alone. A power cut may undo what was
-/// not synced before it is dropped.
+/// While this exists, only [`SyncBatch::sync`] syncs changes. A power cut may undo changes that
+/// were not synced before it is dropped.
 #[must_use]
 pub struct SyncBatch<'a>(&'a Durable);
 

@@ -178,7 +178,7 @@ impl VaultError {
                 "search_files finds text in it without reading it whole".into()
             }
             Self::Stale { current: Some(_), .. } => {
-                "read it again and repeat the change on what is there now".to_owned()
+                "read it again and repeat the change on its present text".to_owned()
             }
             Self::Stale { current: None, .. } => {
                 "it was removed meanwhile; write it anew if that is wanted".to_owned()

@@ -1,9 +1,9 @@
 //! Non-blocking access, for a thread that serves others and must not wait.
 //!
 //! Within [`attempt`] nothing in this room waits for a disk, a lock or another thread: names and
-//! texts come from the kernel's caches alone (see `dir`). Where that is not enough the attempt is
+//! texts come from the kernel's caches alone (see `dir`). If those do not suffice, the attempt is
 //! aborted, its result is discarded, and the caller repeats the work on a thread that may block. So
-//! a slow disk delays only those who ask for something on it.
+//! a slow disk delays only requests that need it.
 
 use std::cell::Cell;
 

@@ -210,7 +210,7 @@ pub(super) fn config_folders(root: &Path) -> Vec<String> {
     folders
 }
 
-// Every new vault has these files, whatever the folder's name.
+// Every new vault has these files; the folder's name does not matter.
 fn is_config_folder(folder: &Path) -> bool {
     folder.join("app.json").is_file() && folder.join("core-plugins.json").is_file()
 }

@@ -88,9 +88,6 @@ impl PluginFolder {
     }
 
     /// Compares the installed plugin with these files.
-    ///
-    /// # Errors
-    /// [`PluginError::Io`].
     pub fn status(&self, files: &[(&str, &[u8])]) -> Result<PluginStatus, PluginError> {
         let switched_on = self.is_switched_on();
         let gone = PluginStatus { version: None, same: 0, foreign: None, switched_on };
@@ -156,9 +153,6 @@ impl PluginFolder {
 
     /// Removes these files, then the plugin's folder and that of all plugins if they are empty;
     /// returns the names of other files in the plugin's folder.
-    ///
-    /// # Errors
-    /// [`PluginError::Io`].
     pub fn remove(&self, names: &[&str]) -> Result<Vec<String>, PluginError> {
         let Some(folder) = self.existing()? else { return Ok(Vec::new()) };
         for name in names {

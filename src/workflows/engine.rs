@@ -369,7 +369,6 @@ fn known_as<'a>(report: StepReport) -> Planned<'a> {
     Planned::Known(Box::new(report))
 }
 
-/// The input of a step.
 fn input(step: &Step, values: &Values<'_>) -> Result<Json, String> {
     Ok(match &step.does {
         Does::Tool { .. } => values.fill(&step.input)?,

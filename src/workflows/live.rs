@@ -61,7 +61,7 @@ impl<'a> Live<'a> {
         let ended = Ended::failed("store", error.to_string(), Some(error.hint()));
         let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         fault.get_or_insert(error);
-        // Stop, whatever the step's `on_error` says.
+        // Stop, regardless of the step's `on_error`.
         self.around.cancel.cancel();
         ended
     }

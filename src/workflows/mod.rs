@@ -52,7 +52,6 @@ pub trait Models: Send + Sync {
 /// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
-    /// The definition.
     pub text: String,
     /// The name of the definition's file.
     pub source: String,
@@ -71,7 +70,7 @@ pub struct Resume {
     pub run: i64,
     pub confirmed: bool,
     /// Answers by step: `ask`, or `ask[2]` for the third element of `for_each`. For a change that waits for approval:
-    /// `yes`, which covers exactly what was shown, or `no`.
+    /// `yes`, which covers exactly the changes shown, or `no`.
     pub answers: BTreeMap<String, String>,
 }
 
@@ -91,10 +90,10 @@ pub enum WorkflowError {
     #[error("run {run} is {state}, so there is nothing to resume")]
     WrongState { run: i64, state: String },
     /// The run is already active.
-    #[error("run {0} is at work")]
+    #[error("run {0} is running")]
     AtWork(i64),
     /// Too many runs are active.
-    #[error("{MOST_AT_A_TIME} workflows are at work already")]
+    #[error("{MOST_AT_A_TIME} workflows are running already")]
     TooMany,
     /// The record of the run could not be written or read.
     #[error(transparent)]
@@ -102,7 +101,7 @@ pub enum WorkflowError {
 }
 
 impl WorkflowError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Invalid { found, .. } => found.first().and_then(|first| first.hint.clone()),
@@ -230,9 +229,6 @@ impl Workflows {
     }
 
     /// Resumes a run that waits for a person, was interrupted, or failed. Completed steps are not repeated.
-    ///
-    /// # Errors
-    /// [`WorkflowError`].
     pub fn resume(
         &self,
         resume: Resume,
@@ -310,9 +306,6 @@ impl Workflows {
 
     /// The last runs, newest first, with their waiting steps. Runs that were active when the process ended are
     /// interrupted.
-    ///
-    /// # Errors
-    /// [`WorkflowError::Store`].
     pub fn list(&self, limit: u32) -> Result<Vec<(WorkflowRun, Vec<String>)>, WorkflowError> {
         list(&self.0.rows, limit, &|run| self.at_work().contains(&run))
     }
@@ -376,7 +369,6 @@ struct PlaceTaken<'a> {
 }
 
 impl PlaceTaken<'_> {
-    /// Sets the number of the run.
     fn is_of(&mut self, run: i64) {
         let mut at_work = self.of.at_work();
         at_work.remove(&self.number);
@@ -392,9 +384,6 @@ impl Drop for PlaceTaken<'_> {
 }
 
 /// The last runs of a store, newest first, with their waiting steps.
-///
-/// # Errors
-/// [`WorkflowError::Store`].
 pub fn list(
     rows: &WorkflowRows,
     limit: u32,

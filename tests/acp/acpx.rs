@@ -30,7 +30,7 @@ impl<'a> Acpx<'a> {
         Some(Self { node: node?, program: modules.join("acpx/dist/cli.js"), ground })
     }
 
-    /// What it printed, a message a line.
+    /// Its output, a message a line.
     fn run(&self, arguments: &[&str]) -> Vec<Value> {
         let plain = self.ground.home.steward(&[] as &[&str]);
         let mut command = Command::new(&self.node);

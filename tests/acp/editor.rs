@@ -16,7 +16,7 @@ use crate::script;
 /// How long a message may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the model answers next, the first first; when it has nothing left it says "done".
+/// The model's next answers, in order; after the last one it says "done".
 type Script = Arc<Mutex<Vec<Answer>>>;
 
 pub struct Ground {
@@ -116,7 +116,7 @@ pub struct Editor {
     pub stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
     last: u64,
-    /// What was told and not looked at.
+    /// The messages received and not examined yet.
     pub heard: Vec<Value>,
 }
 
@@ -150,7 +150,7 @@ impl Editor {
         id
     }
 
-    /// The first message that is this; what came before is among what was heard.
+    /// The first message that fits; earlier ones stay in `heard`.
     pub fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| {
@@ -191,14 +191,14 @@ impl Editor {
         self.ask("session/prompt", json!({"sessionId": session, "prompt": prompt}))
     }
 
-    /// The updates that were heard of this kind, of any conversation.
+    /// The received updates of this kind, of any conversation.
     pub fn updates(&mut self, kind: &str) -> Vec<Value> {
         let updates = self.heard.iter().filter(|one| one["method"] == "session/update");
         let updates = updates.map(|one| one["params"]["update"].clone());
         updates.filter(|update| update["sessionUpdate"] == kind).collect()
     }
 
-    /// What is asked next.
+    /// The next question.
     pub fn question(&mut self) -> Value {
         self.until(|message| message["method"] == "session/request_permission")
     }

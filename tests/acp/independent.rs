@@ -9,8 +9,8 @@ use crate::editor::Ground;
 use crate::machine::missing;
 
 #[test]
-fn another_programs_client_validates_all_that_it_is_told() {
-    let test = "another_programs_client_validates_all_that_it_is_told";
+fn an_independent_client_validates_all_messages() {
+    let test = "an_independent_client_validates_all_messages";
     let Some(python) = std::env::var_os("STEWARD_TEST_ACP_PYTHON") else {
         missing(test, "the package `agent-client-protocol` for Python");
         return;

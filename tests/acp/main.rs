@@ -1,4 +1,4 @@
-//! ACP clients, through the real program: what they ask, and what they are told.
+//! ACP clients, through the real program: their requests, and the answers and events that they get.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
 

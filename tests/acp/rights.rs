@@ -1,4 +1,4 @@
-//! What an ACP client may do: it may be a robot.
+//! The rights of an ACP client: it may be a robot.
 
 use serde_json::json;
 use vault_steward::tools::{Registry, Tier};
@@ -6,7 +6,7 @@ use vault_steward::tools::{Registry, Tier};
 use crate::editor::Ground;
 
 #[test]
-fn it_answers_what_is_asked_in_its_own_conversations() {
+fn it_answers_questions_of_its_own_conversations() {
     let ground = Ground::new("[policy]\nmode = \"ask\"\n");
     let (mut editor, mut other) = (ground.editor(), ground.editor());
     let id = editor.begin(&ground.vault);
@@ -20,7 +20,7 @@ fn it_answers_what_is_asked_in_its_own_conversations() {
     let options: Vec<_> = params["options"].as_array().unwrap().iter().collect();
     let options: Vec<_> = options.iter().map(|one| one["optionId"].as_str().unwrap()).collect();
     assert_eq!(options, ["allow_once", "reject_once"], "{question}");
-    // What is not offered is not an answer, and another client's is none either.
+    // An option that was not offered is no answer, and another client's is none either.
     editor.choose(&question, "allow_always");
     other.choose(&question, "allow_once");
     other.call("session/list", json!({}));
@@ -96,10 +96,10 @@ fn no_tool_leads_around_a_mode_through_the_agent() {
         ground.steward(&["mode", mode]).expect(0);
         for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
             let id = editor.begin(&ground.vault);
-            // What a model changes it has to have read.
+            // A model has to read a note before it changes it.
             ground.calls("read_file", json!({"path": "a.md"}));
             let arguments = match tool.name.as_str() {
-                // What a person did; of its own conversation there is nothing.
+                // A change by a person; its own conversation has none.
                 "undo" => json!({"change_set": 3}),
                 _ => serde_json::from_str(&tool.example).unwrap(),
             };

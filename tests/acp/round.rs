@@ -9,7 +9,7 @@ use crate::door::Client;
 use crate::editor::Ground;
 use crate::machine::missing;
 
-/// The plugin's connection: it shows questions and hears what happens.
+/// The plugin's connection: it shows questions and receives events.
 fn plugin(ground: &Ground) -> Client {
     let status = ground.steward(&["status", "--json"]).json();
     let port = u16::try_from(status["daemon"]["port"].as_u64().unwrap()).unwrap();
@@ -45,7 +45,7 @@ fn both_doors_and_the_plugin_work_on_one_vault() {
     let ground = Ground::new("");
     std::fs::write(format!("{}/a.md", ground.vault), "one\n").unwrap();
 
-    // The entry is written, and what it says starts a server that starts the daemon.
+    // The written entry starts a server that starts the daemon.
     ground.steward(&["mcp", "config", "cursor", "--write", "--yes"]).expect(0);
     let entry = std::fs::read_to_string(ground.home.path("home/.cursor/mcp.json")).unwrap();
     let entry: Value = serde_json::from_str(&entry).unwrap();

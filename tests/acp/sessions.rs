@@ -14,7 +14,7 @@ fn first_bytes(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_editor_is_told_what_it_can_do_and_finds_its_conversation_again_after_a_restart_of_both() {
+fn an_editor_gets_its_capabilities_and_finds_its_conversation_after_a_restart() {
     let ground = Ground::new("");
     let note =
         |path: &str, text: &str| std::fs::write(format!("{}/{path}", ground.vault), text).unwrap();
@@ -80,7 +80,7 @@ fn an_editor_is_told_what_it_can_do_and_finds_its_conversation_again_after_a_res
 }
 
 #[test]
-fn a_turn_is_stopped_in_the_middle_of_what_is_said_and_of_a_question() {
+fn a_turn_is_stopped_during_text_and_during_a_question() {
     let ground = Ground::new("[policy]\nmode = \"ask\"\n");
     let mut editor = ground.editor();
     let id = editor.begin(&ground.vault);
@@ -125,7 +125,7 @@ fn an_editor_that_loads_a_conversation_in_the_middle_of_an_answer_shows_all_of_i
 }
 
 #[test]
-fn another_folder_and_offered_servers_are_taken_and_it_is_said_what_becomes_of_them() {
+fn another_folder_and_offered_servers_are_accepted_with_a_notice() {
     let ground = Ground::new("");
     let mut editor = ground.editor();
     let stdio =
@@ -140,7 +140,7 @@ fn another_folder_and_offered_servers_are_taken_and_it_is_said_what_becomes_of_t
     for part in ["/somewhere/else", ground.vault.as_str(), "`files`", "`far`"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // An editor names whatever it has open.
+    // An editor names any open file.
     let prompt = json!([{"type": "text", "text": "look"},
         {"type": "resource_link", "uri": "file:///etc/passwd", "name": "passwd"},
         {"type": "resource_link", "uri": format!("file://{}/a.md", ground.vault), "name": "a"}]);
@@ -200,7 +200,7 @@ fn a_mode_and_a_model_are_chosen_for_one_conversation_and_hold_after_a_restart()
 }
 
 #[test]
-fn two_editors_share_a_conversation_and_hear_of_no_other() {
+fn two_editors_share_a_conversation_and_see_no_other() {
     let ground = Ground::new("");
     let (mut one, mut two) = (ground.editor(), ground.editor());
     let shared = one.begin(&ground.vault);
@@ -223,4 +223,33 @@ fn two_editors_share_a_conversation_and_hear_of_no_other() {
     one.prompt(&shared, "after it was closed");
     two.call("session/list", json!({}));
     assert!(!format!("{:?}", two.heard).contains("after it"), "{:?}", two.heard);
+}
+
+#[test]
+fn a_persons_prompts_are_commands_whose_text_the_agent_gets() {
+    let ground = Ground::new("");
+    std::fs::create_dir(format!("{}/Prompts", ground.vault)).unwrap();
+    let write = |name: &str, text: &str| {
+        std::fs::write(format!("{}/Prompts/{name}.md", ground.vault), text).unwrap();
+    };
+    write("Sum up", "---\narguments: WHAT\n---\nSum up {{arguments}} in a line.\n");
+    write("Find", "A command of the steward's has this name.\n");
+    let mut editor = ground.editor();
+    let id = editor.begin(&ground.vault);
+    let end = editor.prompt(&id, "/sum-up the week");
+    assert_eq!(end["result"]["stopReason"], "end_turn", "{end}");
+    let asked = String::from_utf8(ground.model.requests().last().unwrap().body.clone()).unwrap();
+    assert!(asked.contains("Sum up the week in a line."), "{asked}");
+    let commands = editor.updates("available_commands_update")[0]["availableCommands"].take();
+    let commands = commands.as_array().unwrap();
+    let own = commands.iter().find(|one| one["name"] == "sum-up").unwrap();
+    assert_eq!(own["input"]["hint"], "WHAT", "{commands:?}");
+    assert_eq!(commands.iter().filter(|one| one["name"] == "find").count(), 1, "{commands:?}");
+    let refused = editor.prompt(&id, "/sum-up");
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("`/sum-up` needs words behind its name"), "{refused}");
+    let plain = editor.prompt(&id, "/etc/hosts is full");
+    assert_eq!(plain["result"]["stopReason"], "end_turn", "{plain}");
+    let asked = String::from_utf8(ground.model.requests().last().unwrap().body.clone()).unwrap();
+    assert!(asked.contains("/etc/hosts is full"), "{asked}");
 }

@@ -50,6 +50,25 @@ fn a_model_is_tried_before_it_is_chosen() {
 }
 
 #[test]
+fn the_only_model_is_taken_without_a_question() {
+    let home = Home::new();
+    let model = Server::answering(|_, request| match request.line.starts_with("GET") {
+        true => Answer::json(200, &json!({"data": [{"id": "small"}]})),
+        false => script::says(Wire::Chat, "I am ready."),
+    });
+    home.write_config(&format!(
+        "[models]\nchain = []\n[models.providers.ollama]\nbase_url = \"{}\"\n",
+        model.url
+    ));
+    let mut command = home.steward(&["setup"]);
+    command.env("OLLAMA_HOST", model.url.trim_end_matches("/v1")).stdin(Stdio::null());
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let shown = home.run(&["config", "get", "models.chain"]).expect(0).stdout;
+    assert!(shown.contains("ollama/small"), "{shown}");
+}
+
+#[test]
 fn a_client_with_a_terminal_has_its_user_set_up_a_model_and_others_hear_how() {
     let ground = Ground::new("");
     let settings = std::fs::read_to_string(ground.home.config_file()).unwrap();

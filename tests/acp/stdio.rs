@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::editor::Ground;
 
 #[test]
-fn nothing_but_messages_is_written_whatever_is_read() {
+fn only_messages_are_written_for_any_input() {
     let ground = Ground::new("");
     let mut input = Vec::new();
     let mut seed = 7_u64;
@@ -58,7 +58,7 @@ fn nothing_but_messages_is_written_whatever_is_read() {
 }
 
 #[test]
-fn what_comes_before_the_introduction_is_refused_and_ids_in_flight_are_kept_apart() {
+fn requests_before_initialize_and_duplicate_ids_are_refused() {
     let ground = Ground::new("");
     let mut editor = ground.starting();
     let early = editor.call("session/list", json!({}));
@@ -81,7 +81,7 @@ fn what_comes_before_the_introduction_is_refused_and_ids_in_flight_are_kept_apar
 }
 
 #[test]
-fn a_turn_goes_on_when_the_relay_dies_and_can_be_loaded() {
+fn a_turn_survives_the_relay_and_can_be_loaded() {
     let ground = Ground::new("");
     let mut editor = ground.editor();
     let id = editor.begin(&ground.vault);

@@ -1,5 +1,5 @@
-//! How messages find their place on the real store: each heard once, in the conversation that it is
-//! for, and trusted no more than whoever said it.
+//! The routing of messages on the real store: each is delivered once, to its conversation, with the
+//! rights of its sender.
 
 use futures_util::future::BoxFuture;
 use std::path::Path;
@@ -88,7 +88,7 @@ impl Provider for Holds {
     }
 }
 
-/// A tool that notes for whom it is called, and has a person be asked first where it is told to.
+/// A tool that records its caller's scope, and asks a person first if it is set to.
 #[derive(Clone, Default)]
 struct Looks(Arc<Mutex<Vec<Scope>>>, Arc<AtomicBool>);
 
@@ -160,7 +160,7 @@ impl Life {
         Self::with(conversations, memory)
     }
 
-    /// With another memory in the place of what these conversations keep.
+    /// With another memory instead of that of these conversations.
     pub fn with(conversations: Conversations, memory: Box<dyn Memory>) -> Self {
         let (may, looks) = (Arc::new(Semaphore::new(0)), Looks::default());
         let (tell, told) = mpsc::unbounded_channel();
@@ -183,13 +183,13 @@ impl Life {
         }
     }
 
-    /// What is said and answered: the number of its conversation.
+    /// Sends a message and waits for the answer: the number of its conversation.
     pub async fn answered(&self, said: UserMessage, to: Option<ConversationId>) -> ConversationId {
         self.may.add_permits(2);
         self.agent.say(UserMessage { to, ..said }).await.unwrap().await.unwrap().conversation
     }
 
-    /// Every message of a person that is kept, of all conversations.
+    /// Every stored message of a person, of all conversations.
     pub fn heard(&self) -> Vec<String> {
         let memory = StoredMemory::new(self.conversations.clone());
         let mut heard = Vec::new();
@@ -223,7 +223,7 @@ fn foreign(text: &str, scope: Scope) -> UserMessage {
 }
 
 #[tokio::test]
-async fn a_long_turn_hears_more_messages_than_may_wait_at_once() {
+async fn a_long_turn_receives_more_messages_than_may_wait_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut life = Life::begin(folder.path());
     let first = life.agent.say(said("first")).await.unwrap();
@@ -246,7 +246,7 @@ async fn a_long_turn_hears_more_messages_than_may_wait_at_once() {
     for other in others {
         assert_eq!(other.await.unwrap().turn, turn);
     }
-    // What was refused stays so after a start, unless it is sent again.
+    // A refused message stays refused after a start, unless it is sent again.
     let again = Life::begin(folder.path());
     let left = again.agent.recover().unwrap();
     again.agent.deliver_undelivered(left).await;
@@ -309,7 +309,7 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn sent_again_while_its_turn_ends_a_message_is_heard_once() {
+async fn a_message_repeated_at_the_end_of_its_turn_is_delivered_once() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     life.may.add_permits(10_000);
@@ -336,7 +336,7 @@ async fn sent_again_while_its_turn_ends_a_message_is_heard_once() {
 }
 
 #[tokio::test]
-async fn a_conversation_in_which_a_voice_was_heard_does_no_more_than_a_voice_may() {
+async fn a_voice_message_limits_the_rights_of_its_conversation() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let conversation = life.answered(said("look at this"), None).await;
@@ -347,7 +347,7 @@ async fn a_conversation_in_which_a_voice_was_heard_does_no_more_than_a_voice_may
     life.answered(said("look elsewhere"), Some(other)).await;
     let scopes = life.looks.0.lock().unwrap().clone();
     assert_eq!(scopes, [Scope::Client, Scope::Voice, Scope::Client]);
-    // The model is told which words were not typed; people see them as they were said.
+    // The model gets marks on words that were not typed; people see the plain words.
     let entries = StoredMemory::new(life.conversations.clone()).entries(conversation).unwrap();
     let given = format!("{:?}", Context::of(entries).messages());
     assert_eq!(given.matches("heard by a microphone").count(), 1, "{given}");
@@ -374,13 +374,13 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
         .await
         .err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: program })));
-    // The person's own goes on as if nothing had been.
+    // The person's own conversation continues unchanged.
     assert_eq!(life.answered(said("again mine"), None).await, person);
     assert_eq!(life.answered(said("I look into it"), Some(program)).await, program);
     assert_eq!(*life.looks.0.lock().unwrap(), [Scope::Mcp]);
 }
 
-/// What is spoken, and kept in the inbox under this number.
+/// A voice message, stored in the inbox under this number.
 fn spoken(text: &str, number: i64) -> UserMessage {
     let note = Some("It was spoken.".to_owned());
     let (source, client_id) = ("voice".to_owned(), None);
@@ -395,14 +395,14 @@ fn taken(life: &Life, text: &str) -> InboxRow {
     store.inbox.take(VOICE).unwrap().unwrap()
 }
 
-/// A spoken message whose turn came to its end: the same commit says so, and its worker settles it.
+/// A voice message whose turn ended: the same commit marks it, and its worker settles it.
 fn done_in(turn: TurnId, row: &InboxRow) -> InboxRow {
     let (state, reason) = (InboxState::Answered, ANSWERED.to_owned());
     InboxRow { turn: Some(turn), state, reason, ..row.clone() }
 }
 
 #[tokio::test]
-async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_worker() {
+async fn a_voice_message_goes_to_the_last_conversation_and_its_worker_settles_it() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let mine = life.answered(said("mine"), None).await;
@@ -416,7 +416,7 @@ async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_
     let again = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!((again.turn, again.answer), (answered.turn, answered.answer));
     assert_eq!(life.heard(), ["mine", "milk"]);
-    // What is kept for a worker is no leftover of the agent's.
+    // A message for a worker is not a leftover of the agent's.
     let memory = StoredMemory::new(life.conversations.clone());
     assert_eq!(memory.leftovers().unwrap().messages, []);
     // A program with a voice's token is not the person.
@@ -431,7 +431,7 @@ async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_
 }
 
 #[tokio::test]
-async fn what_is_spoken_while_a_turn_is_at_work_is_heard_in_it_and_settled_by_its_worker() {
+async fn a_voice_message_joins_a_running_turn_and_its_worker_settles_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut life = Life::begin(folder.path());
     let first = life.agent.say(said("look at this")).await.unwrap();
@@ -446,7 +446,7 @@ async fn what_is_spoken_while_a_turn_is_at_work_is_heard_in_it_and_settled_by_it
 }
 
 #[tokio::test]
-async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
+async fn a_voice_message_is_resumed_in_its_conversation() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let row = taken(&life, "milk");
@@ -466,7 +466,7 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     assert_eq!(life.heard().iter().filter(|text| *text == "milk").count(), 1);
     // Nobody spoke there: the person's next message stays where they spoke last.
     assert_eq!(life.conversations.current().unwrap().unwrap().id, other);
-    // Where its conversation is gone the person's message is heard anew.
+    // If its conversation is gone, the person's message is delivered again.
     life.conversations.delete(first.conversation).unwrap();
     let notice = "Go on with it.".to_owned();
     let gone = life.agent.go_on(spoken("milk", row.id), first.conversation, notice).await.err();
@@ -481,7 +481,7 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_without_what_is_damaged_in_it() {
+async fn a_conversation_continues_without_damaged_items() {
     // The message, the answer, the next message, its call, the result, the answer.
     for damaged in 1..=6 {
         let folder = tempfile::tempdir().unwrap();

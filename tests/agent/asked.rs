@@ -1,5 +1,4 @@
-//! Messages that hooks are asked about, on the real store: kept before, asked about once, and waited
-//! for by nobody else.
+//! Messages and hooks on the real store: a message is stored first, its hook runs once, and it delays no other client.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,8 +13,8 @@ use vault_steward::hooks::settings::{Hook, Kind, Sees, Settings};
 
 use crate::arrivals::{Life, said};
 
-/// A hook that notes each message it is asked about in `asked`, refuses those with a secret, puts
-/// something else in the place of those with a number, and waits with those that are slow for `go`.
+/// A hook that records each message in `asked`, refuses those with a secret, replaces those with a
+/// number, and waits for `go` with slow ones.
 const GUARD: &str = r#"read line
 echo "$line" >> asked
 case "$line" in
@@ -63,7 +62,7 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_is_sent_again_is_asked_about_once_whatever_takes_its_place() {
+async fn a_repeated_message_reaches_its_hook_once_even_if_it_was_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let life = hooked(folder.path());
     life.may.add_permits(10);
@@ -84,7 +83,7 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
     let folder = tempfile::tempdir().unwrap();
     let life = hooked(folder.path());
     let message = said("my secret");
-    // Who has sent it a second time meanwhile hears the same.
+    // A repeated message gets the same result.
     let (one, other) =
         tokio::join!(life.agent.say(message.clone()), life.agent.say(message.clone()));
     let mut errors = Vec::new();
@@ -108,7 +107,7 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
     let left = life.agent.recover().unwrap();
     life.agent.deliver_undelivered(left).await;
     assert!(life.heard().is_empty());
-    // The hook is gone, and whoever sent it insists.
+    // The hook is gone, and the sender repeats the message.
     life.answered(message, None).await;
     assert_eq!(life.heard(), ["my secret"]);
 }
@@ -126,7 +125,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
     life.may.add_permits(10);
     let left = life.agent.recover().unwrap();
     life.agent.deliver_undelivered(left).await;
-    // Sent again meanwhile it only waits for what is on the way.
+    // A repetition meanwhile waits for the pending one.
     life.agent.say(said("a thing")).await.unwrap().await.unwrap();
     until("all were asked about", || asked(folder.path()) == 3).await;
     let heard = life.heard();
@@ -151,7 +150,7 @@ async fn a_hook_that_takes_its_time_holds_up_nobody_elses_message() {
     let other = life.conversations.open_new("chat").unwrap().id;
     assert_eq!(life.answered(said("quick"), Some(other)).await, other);
     assert_eq!(life.heard(), ["quick"], "the other one still waits for its hook");
-    // Who stops a conversation stops what was said in it before, too; and nothing that comes later.
+    // Stopping a conversation stops its earlier messages too, and no later ones.
     life.agent.stop(mine).await.unwrap();
     std::fs::write(place(folder.path()).join("go"), "").unwrap();
     let answered = slow.await.unwrap().unwrap();

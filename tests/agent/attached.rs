@@ -1,9 +1,11 @@
-//! What goes with a person's words: pictures, and parts of notes.
+//! Attachments of a person's message: pictures, and parts of notes.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;
 
-use crate::script::says;
+use crate::script::{calls, says};
 use crate::serve::{Place, Watcher, word};
 
 /// The smallest picture that there is.
@@ -42,7 +44,7 @@ fn a_model_that_sees_is_given_pictures_and_every_model_the_selection_as_data() {
             let answered = say(&mut client, json!([words, picture(), selected(&place)]));
             let vault = &answered["result"]["_meta"]["vault"];
             assert_eq!(vault["answer"], "A dot.", "{}: {answered}", word(wire));
-            // Killed: what went with the message is kept.
+            // Killed: the attachments are stored.
             drop(daemon);
             let daemon = place.serve();
             let mut client = place.client(&daemon);
@@ -92,4 +94,49 @@ fn what_cannot_go_with_a_message_is_refused_with_the_reason() {
     let many = say(&mut client, Value::Array(vec![picture(); 9]));
     assert!(many["error"]["message"].as_str().unwrap().contains("8 pictures"), "{many}");
     assert!(place.server.requests().is_empty());
+}
+
+/// What a model reads by itself: the image goes to the vendor, and the conversation refers to its file.
+#[test]
+fn an_image_that_a_model_reads_is_given_to_one_that_sees_and_stored_as_a_reference() {
+    for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
+        for sees in [true, false] {
+            let read = calls(wire, "c1", "read_file", json!({"path": "dot.png"}));
+            let place = Place::new(
+                wire,
+                vec![read, says(wire, "A dot."), says(wire, "Yes."), says(wire, "Gone.")],
+            );
+            let config = std::fs::read_to_string(place.home.config_file()).unwrap();
+            let window = format!("window = 100000\nvision = {sees}");
+            let untitled = "\n[conversation]\ntitles_by_model = false\n";
+            place.home.write_config(&(config.replace("window = 100000", &window) + untitled));
+            let file = place.vault.join("dot.png");
+            std::fs::write(&file, STANDARD.decode(PICTURE).unwrap()).unwrap();
+            let daemon = place.serve();
+            let mut client = place.client(&daemon);
+            let answered =
+                say(&mut client, json!([{"type": "text", "text": "What is in dot.png?"}]));
+            assert_eq!(answered["result"]["_meta"]["vault"]["answer"], "A dot.", "{answered}");
+            drop(daemon);
+            let daemon = place.serve();
+            let mut client = place.client(&daemon);
+            say(&mut client, json!([{"type": "text", "text": "Are you sure?"}]));
+            // As `read_file` gave it, and the same after a restart.
+            let is_given = |at: usize| asked(&place, at).contains("iVBORw0KGgo");
+            assert_eq!([0, 1, 2].map(is_given), [false, sees, sees], "{}", word(wire));
+            let asked_again = asked(&place, 2);
+            assert!(asked_again.contains("PNG image, 1 × 1 pixels"), "{asked_again}");
+            let unseen = asked_again.contains("an image, which this model cannot see");
+            assert_eq!(unseen, !sees, "{} {asked_again}", word(wire));
+            // A copy in the conversation would still be there.
+            drop(daemon);
+            std::fs::remove_file(&file).unwrap();
+            let daemon = place.serve();
+            let mut client = place.client(&daemon);
+            say(&mut client, json!([{"type": "text", "text": "And now?"}]));
+            let last = asked(&place, 3);
+            assert!(last.contains("this image is no longer there"), "{last}");
+            assert!(!last.contains("iVBORw0KGgo"), "{last}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The program is killed in the middle of a turn, and goes on.
+//! The program is killed in the middle of a turn, and resumes.
 
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;
@@ -8,7 +8,7 @@ use crate::script::{Piece, answer, calls, says};
 use crate::serve::Place;
 
 #[test]
-fn what_was_done_before_a_kill_is_not_done_again_and_what_is_not_known_is_said() {
+fn after_a_kill_no_call_is_repeated_and_unknown_results_are_marked() {
     let wire = Wire::Anthropic;
     let edit =
         json!({"path": "Recipes/Soup", "old_text": "Salt 5 g", "new_text": "Salt 5 g, salt"});
@@ -45,7 +45,7 @@ fn what_was_done_before_a_kill_is_not_done_again_and_what_is_not_known_is_said()
     assert!(results[0].to_string().contains("Salt 5 g, salt"), "{}", results[0]);
     assert!(results[1].to_string().contains("unknown: the steward ended"), "{}", results[1]);
     assert!(body.to_string().contains("The steward ended in the middle of this turn"));
-    // What the turn changed is found by its name.
+    // The changes of the turn are found by its name.
     let changes = client.tool("list_changes", json!({}))["structuredContent"].clone();
     assert!(changes.to_string().contains("Soup.md"), "{changes:#} of {turn}");
 }
@@ -73,7 +73,7 @@ fn a_message_that_was_being_answered_is_not_lost() {
 
     let daemon = place.serve();
     let mut client = place.client(&daemon);
-    // What waited for its turn has it now; sent again it is only answered.
+    // The waiting message is delivered; a repetition only gets the answer.
     let second = client.say(second);
     assert_eq!(client.answer(second)["result"]["_meta"]["vault"]["answer"], "Here.");
     // Sent again it is not heard again: its turn was interrupted.
@@ -92,7 +92,7 @@ fn a_message_that_was_being_answered_is_not_lost() {
 }
 
 #[test]
-fn a_turn_is_stopped_by_what_follows_its_message_at_once() {
+fn a_stop_right_after_its_message_cancels_the_turn() {
     let hang = Answer::steps(vec![Step::Hang]);
     let place = Place::new(Wire::Chat, vec![says(Wire::Chat, "Here."), hang]);
     let daemon = place.serve();
@@ -108,7 +108,7 @@ fn a_turn_is_stopped_by_what_follows_its_message_at_once() {
 }
 
 #[test]
-fn killed_at_any_moment_the_conversation_goes_on() {
+fn a_conversation_continues_after_a_kill_at_any_moment() {
     let wire = Wire::Chat;
     for pause in [0_u64, 2, 5, 10, 20, 40] {
         let line =

@@ -1,4 +1,4 @@
-//! The end of a turn, where it takes its time to be kept or cannot be kept.
+//! The end of a turn that is stored late, or cannot be stored.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -16,15 +16,15 @@ use vault_steward::store::Store;
 
 use crate::arrivals::{Life, said};
 
-/// What happens at the end of a turn, before and after it is kept.
+/// Events at the end of a turn, before and after it is stored.
 enum Odd {
-    /// It cannot be kept, so often.
+    /// It cannot be stored, so often.
     Fails(usize),
-    /// Once kept it says so, and waits to be let go on.
+    /// After storing it sends a signal, and waits for another.
     Waits(Sender<()>, Receiver<()>),
 }
 
-/// What is kept, but for the ends of turns.
+/// The real memory, except for the ends of turns.
 struct OddEnds(StoredMemory, Mutex<Odd>);
 
 type Answer<T> = Result<T, MemoryError>;
@@ -112,14 +112,14 @@ fn life(folder: &std::path::Path, odd: Odd) -> Life {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_of_the_next_turn_is_told_before_the_end_of_the_last() {
+async fn a_turn_sends_no_events_before_the_last_one_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let (kept, is_kept) = mpsc::channel();
     let (let_go, go_on) = mpsc::channel();
     let mut life = life(folder.path(), Odd::Waits(kept, go_on));
     life.may.add_permits(10);
     let first = life.agent.say(said("first")).await.unwrap();
-    // Its end is kept, and nobody was told yet: the next message begins the next turn.
+    // Its end is stored, but not announced yet: the next message begins the next turn.
     let is_kept = tokio::task::spawn_blocking(move || is_kept.recv().map(|()| is_kept));
     let is_kept = is_kept.await.unwrap().unwrap();
     let second = life.agent.say(said("second")).await.unwrap();
@@ -147,7 +147,7 @@ async fn nothing_of_the_next_turn_is_told_before_the_end_of_the_last() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_whose_end_could_not_be_kept_holds_nothing_up() {
+async fn a_turn_whose_end_cannot_be_stored_blocks_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let life = life(folder.path(), Odd::Fails(1));
     life.may.add_permits(10);

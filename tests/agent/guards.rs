@@ -1,5 +1,5 @@
-//! What a model knows of files by the answers of tools, and what its own calls rest on: every tool, through
-//! the toolbox that the agent has.
+//! A model's read set from the answers of tools, and the state that its own calls rely on: every tool, through the
+//! agent's toolbox.
 
 use futures_util::future::BoxFuture;
 use std::future::Future;
@@ -44,7 +44,7 @@ impl Talk {
         Self { toolbox, known: ReadSet::default(), conversation: 1 }
     }
 
-    /// Makes a call, and has the model be told what came of it.
+    /// Makes a call, and lets the model have its result.
     fn call(&mut self, tool: &str, arguments: &Value) -> CallResult {
         let args = ToolArgs::parse(&arguments.to_string());
         let wanted = CallRequest {
@@ -141,7 +141,7 @@ fn line(vault: &TestVault, learnt: &Learnt) -> String {
 }
 
 #[test]
-fn every_example_tells_what_it_tells_of_files() {
+fn every_example_declares_the_texts_it_reveals() {
     for tool in Registry::built_in().iter() {
         let vault = ground();
         let mut talk = Talk::on(&vault);
@@ -168,7 +168,7 @@ fn every_example_tells_what_it_tells_of_files() {
 }
 
 #[test]
-fn what_a_patch_makes_and_takes_away_is_known_and_what_it_changes_is_not() {
+fn a_patch_adds_new_and_deleted_files_to_the_read_set_but_not_changed_ones() {
     let vault = vault(&[("old.md", "old\n"), ("gone.md", "gone\n")]);
     let mut talk = Talk::on(&vault);
     ["old.md", "gone.md"].iter().for_each(|path| talk.reads(path));
@@ -203,7 +203,7 @@ fn what_a_model_was_shown_whole_or_did_itself_it_may_replace() {
 }
 
 #[test]
-fn what_was_shown_in_part_is_not_replaced() {
+fn a_partly_read_note_is_not_replaced() {
     let long = "x".repeat(3_000);
     let vault = vault(&[
         ("pages.md", "one\ntwo\nthree\n"),
@@ -228,7 +228,7 @@ fn what_was_shown_in_part_is_not_replaced() {
 }
 
 #[test]
-fn a_refusal_tells_of_what_is_gone_or_has_another_name() {
+fn a_refusal_names_deleted_and_renamed_notes() {
     let vault = vault(&[("a.md", "one\n"), ("b.md", "two\n")]);
     let mut talk = Talk::on(&vault);
     ["a.md", "b.md"].iter().for_each(|path| talk.reads(path));
@@ -294,7 +294,7 @@ fn a_model_may_name_arguments_as_it_knows_them() {
 }
 
 #[test]
-fn who_asks_for_a_new_file_alone_hears_of_no_reading() {
+fn creating_a_new_file_requires_no_reading() {
     let vault = vault(&[("n.md", "theirs\n")]);
     let mut talk = Talk::on(&vault);
     let asked = json!({"path": "n.md", "content": "new\n", "if_exists": "fail"});

@@ -69,7 +69,7 @@ fn the_commit_of_the_manual_is_made_after_a_turn_with_its_title() {
 }
 
 #[test]
-fn a_message_can_be_refused_or_replaced_before_anybody_hears_it() {
+fn a_hook_refuses_or_replaces_a_message_before_delivery() {
     let wire = Wire::Chat;
     let place = Place::new(wire, vec![says(wire, "Hello.")]);
     let script = r#"read line; case "$line" in
@@ -132,7 +132,7 @@ fn a_slow_hook_holds_up_its_own_client_alone() {
 }
 
 #[test]
-fn turns_and_conversations_are_told_with_what_may_be_seen() {
+fn turns_and_conversations_are_reported_with_visible_content() {
     let wire = Wire::Chat;
     let write = json!({"path": "New.md", "content": "text"});
     let place =

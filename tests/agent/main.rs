@@ -2,6 +2,8 @@
 //! model's server that does as it is told.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../support/chance.rs"]
+mod chance;
 #[path = "../support/mod.rs"]
 mod door;
 #[allow(dead_code, reason = "the tests of the command line use all of it")]

@@ -58,7 +58,7 @@ impl Place {
     /// A client that hears all events and can ask a person.
     pub fn client(&self, daemon: &Daemon) -> Watcher {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
-        let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = daemon.port();
         let mut client = Client::connect(port, token.trim_end()).unwrap();
         let capabilities = json!({"_meta": {"vault": {"approvals": true}}});
         let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});

@@ -18,7 +18,7 @@ fn shown(tool: &str, arguments: Value) -> (String, String, Vec<String>) {
 }
 
 #[test]
-fn a_call_is_told_by_what_it_names() {
+fn a_call_is_shown_by_its_paths() {
     for (tool, arguments, title, kind, locations) in [
         ("read_file", json!({"path": "a.md"}), "Read a file: a.md", "read", &["/v/a.md"][..]),
         // It is told before it is looked whether it fits.

@@ -10,7 +10,8 @@ use vault_steward::conversation::ConversationId;
 use vault_steward::llm::Message;
 use vault_steward::policy::Scope;
 
-use crate::world::{Chance, Chooses, Conversation, Nowhere, Remembers, Tools, Watches, World};
+use crate::chance::Chance;
+use crate::world::{Chooses, Conversation, Nowhere, Remembers, Tools, Watches, World};
 
 /// Seeds in one of the four parts, which run side by side.
 const SEEDS: u64 = 2_600;

@@ -14,7 +14,8 @@ use vault_steward::llm::Message;
 use vault_steward::policy::Scope;
 use vault_steward::store::Store;
 
-use crate::world::{Chance, Chooses, Nowhere, Tools, World};
+use crate::chance::Chance;
+use crate::world::{Chooses, Nowhere, Tools, World};
 
 struct Nobody;
 

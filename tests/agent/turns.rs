@@ -154,7 +154,7 @@ fn told_again(client: &mut Watcher) -> Vec<Value> {
 }
 
 #[test]
-fn the_same_message_sent_twice_is_heard_once() {
+fn a_message_sent_twice_is_delivered_once() {
     let place = Place::new(Wire::Chat, vec![says(Wire::Chat, "One."), says(Wire::Chat, "Two.")]);
     let daemon = place.serve();
     let mut client = place.client(&daemon);
@@ -173,7 +173,7 @@ fn the_same_message_sent_twice_is_heard_once() {
 }
 
 #[test]
-fn what_is_said_meanwhile_is_heard_by_the_same_turn() {
+fn a_message_during_a_turn_joins_it() {
     let wire = Wire::Chat;
     let delete = calls(wire, "1", "delete", json!({"path": "Recipes"}));
     let place = Place::new(wire, vec![delete, says(wire, "Both done.")]);
@@ -204,7 +204,7 @@ fn what_is_said_meanwhile_is_heard_by_the_same_turn() {
 }
 
 #[test]
-fn without_a_model_or_with_one_that_fails_it_is_said() {
+fn a_missing_or_failing_model_is_reported() {
     let refused = Answer::json(401, &json!({"error": {"message": "bad key"}}));
     let place = Place::new(Wire::Chat, vec![refused]);
     let daemon = place.serve();
@@ -312,7 +312,7 @@ fn the_request_for_a_summary_is_counted_too() {
 }
 
 #[test]
-fn calls_of_one_turn_have_names_of_their_own_whatever_the_models_server_calls_them() {
+fn calls_of_one_turn_have_unique_ids_for_any_server() {
     let wire = Wire::Chat;
     let read = |path: &str| calls(wire, "call_0", "read_file", json!({"path": path}));
     let soup = read("Recipes/Soup.md");

@@ -13,7 +13,7 @@ pub fn arrows(named: &[(&Reference, Resolved)]) -> BTreeMap<String, BTreeSet<Str
         if item.files.contains(&reference.file) {
             continue;
         }
-        // A type's methods come with it, wherever they are written.
+        // The methods of a type belong to it, in any file.
         let ends = |file: String| match reference.is_impl {
             true => (file, reference.file.clone()),
             false => (reference.file.clone(), file),

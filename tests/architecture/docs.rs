@@ -1,4 +1,4 @@
-//! What has to be documented, and which documentation says nothing.
+//! Missing documentation, and documentation that repeats names.
 
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
@@ -79,7 +79,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             Item::Trait(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
             Item::Type(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
             Item::Const(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
-            // What a trait demands is documented there.
+            // The trait documents its methods.
             Item::Impl(it) if it.trait_.is_some() || !self.is_public(&it.self_ty) => return,
             _ => {}
         }

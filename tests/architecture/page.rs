@@ -20,7 +20,7 @@ pub struct Row {
     pub imports: Imports,
 }
 
-/// What the page says that a room imports.
+/// A room's imports according to the page.
 pub enum Imports {
     /// Rooms of any floor below.
     Below,

@@ -43,7 +43,7 @@ struct Import {
     target: Vec<String>,
 }
 
-/// A path as it stands in a file.
+/// A path as written in a file.
 pub struct Reference {
     pub file: String,
     pub line: usize,
@@ -57,7 +57,7 @@ pub struct Reference {
     module: ModuleId,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// Every module that the path goes through, re-exports included, as their paths.
@@ -106,7 +106,7 @@ impl Sources {
         id
     }
 
-    /// Takes in a file. `folder` is where its child modules lie.
+    /// Reads a file. `folder` is the folder of its child modules.
     fn file(&mut self, files: &Files, module: ModuleId, name: &str, folder: &str, is_test: bool) {
         let parsed = files.get(name).unwrap_or_else(|| panic!("`{name}` is declared and missing"));
         let mut reader = Reader {

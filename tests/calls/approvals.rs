@@ -1,4 +1,4 @@
-//! What a person is asked, and what comes of their answers.
+//! Questions to a person, and the effects of their answers.
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
@@ -107,7 +107,7 @@ fn a_call_that_is_over_leaves_its_question_open_until_it_is_decided() {
 }
 
 #[test]
-fn agreement_is_to_what_was_shown_and_to_nothing_else() {
+fn an_approval_covers_exactly_the_changes_shown() {
     let vault = ground();
     let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
     let edit = json!({"path": "note", "old_text": "note", "new_text": "changed"});
@@ -221,7 +221,7 @@ fn always_holds_for_that_tool_in_that_folder_until_it_is_taken_back() {
 }
 
 #[test]
-fn what_lies_at_the_top_or_loads_by_itself_is_never_agreed_to_for_good() {
+fn files_at_the_root_and_active_content_get_no_permanent_approval() {
     let vault = ground();
     let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
     let top = asked(&calls, "write_file", json!({"path": "note.md", "content": "new"}));
@@ -316,7 +316,7 @@ fn what_a_person_agreed_to_is_what_they_were_shown() {
 }
 
 #[test]
-fn what_was_asked_when_the_steward_ended_is_refused_at_the_next_start() {
+fn open_questions_are_refused_at_the_next_start() {
     let vault = ground();
     let settings = Settings::default();
     drop(asked(&calls(&vault, settings.clone()), "delete", json!({"path": "Old"})));

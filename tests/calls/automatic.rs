@@ -161,7 +161,7 @@ fn a_plan_whose_job_never_began_is_made_anew_and_applied_once() {
 }
 
 #[test]
-fn what_is_beyond_the_cap_of_an_hour_waits_for_a_person() {
+fn changes_beyond_the_hourly_limit_wait_for_a_person() {
     let mut place = Place::new("change", Clock::System, |settings| settings.auto_per_hour = 2);
     let mut changed = 0;
     for name in ["a", "b"] {

@@ -89,6 +89,32 @@ fn in_read_only_nothing_changes_for_anybody() {
 }
 
 #[test]
+fn in_plan_whoever_is_no_person_only_proposes() {
+    let vault = ground();
+    let calls = calls(&vault, Settings { mode: Mode::Plan, ..Settings::default() });
+    let before = vault.snapshot();
+    for tool in Registry::built_in().iter() {
+        for scope in Scope::ALL.into_iter().filter(|scope| !scope.is_person()) {
+            let request = request(scope, &tool.name, arguments(&tool.name));
+            let result = answered(calls.call(request, &Cancel::default()));
+            if tool.tier != Tier::Safe {
+                let answer =
+                    result.unwrap_or_else(|error| panic!("{} {scope:?}: {error}", tool.name));
+                let data = &answer.data;
+                assert_eq!((&data["dryRun"], &data["proposed"]), (&json!(true), &json!(true)));
+                assert_eq!(data["identity"], Value::Null, "it may be of what is hidden from it");
+                assert!(answer.text.contains("this is a proposal"), "{}", answer.text);
+            }
+        }
+    }
+    assert_eq!(vault.snapshot(), before);
+    // A person changes what they like.
+    let request = request(Scope::Person, "write_file", json!({"path": "mine.md", "content": "x"}));
+    answered(calls.call(request, &Cancel::default())).unwrap();
+    assert_ne!(vault.snapshot(), before);
+}
+
+#[test]
 fn in_ask_every_change_asks_and_does_nothing_by_itself() {
     for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
         for scope in Scope::ALL {

@@ -1,4 +1,4 @@
-//! What hooks make of a call: around no layer, and asked once.
+//! The effects of hooks on a call: they bypass no layer, and run once.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -66,7 +66,7 @@ fn write(path: &str) -> Value {
 }
 
 #[test]
-fn a_hook_hears_what_a_call_names() {
+fn a_hook_receives_the_paths_of_a_call() {
     let ground = Ground::new();
     let heard = ground.place().join("heard");
     let calls = ground.calls(Settings::default(), before(), "cat > \"$TMPDIR/heard\"");
@@ -122,7 +122,7 @@ fn what_a_hook_puts_in_passes_every_layer() {
 }
 
 #[test]
-fn a_person_agrees_to_what_the_hook_made_of_it_and_it_is_asked_once() {
+fn a_person_approves_the_hooks_replacement_and_the_hook_runs_once() {
     let ground = Ground::new();
     let settings = Settings { mode: Mode::Ask, ..Settings::default() };
     let input = json!({"path": "c.md", "content": "from the hook\n"});
@@ -139,7 +139,7 @@ fn a_person_agrees_to_what_the_hook_made_of_it_and_it_is_asked_once() {
 }
 
 #[test]
-fn what_other_layers_refuse_no_hook_hears_of() {
+fn hooks_do_not_receive_calls_that_other_layers_refuse() {
     let ground = Ground::new();
     let read = Settings { client: Permission::Read, ..Settings::default() };
     let once = Settings { changes_per_minute: 1, ..Settings::default() };
@@ -191,7 +191,7 @@ fn a_hook_that_refuses_costs_the_caller_nothing_and_leaves_no_trace_in_the_vault
 }
 
 #[test]
-fn what_was_done_is_told_with_what_may_be_seen() {
+fn hooks_receive_completed_calls_with_visible_content() {
     let ground = Ground::new();
     let on = json!({"on": ["change_applied", "after_tool_call"], "sees": "texts"});
     let calls = ground.calls(Settings::default(), on, "cat >> \"$TMPDIR/told\"");

@@ -11,7 +11,7 @@ const ROOMS: [&str; 8] =
 
 /// Words that name something else as well, and where they do.
 const OTHERS: [(&str, &[&str]); 6] = [
-    // What is done to a thing, to a person and on the wire.
+    // Words for actions on files, by a person and in the protocol.
     ("calls/call.rs", &["create_folder", "delete", "move", "restore"]),
     // The protocol's kinds of calls.
     ("methods/told.rs", &["delete", "move"]),
@@ -36,7 +36,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn no_name_of_a_tool_stands_outside_the_tools() {
+fn tool_names_occur_only_in_the_tools() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     ROOMS.iter().for_each(|room| sources(&src.join(room), &mut files));

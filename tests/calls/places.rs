@@ -1,4 +1,4 @@
-//! What a caller may see and change, whatever it calls things.
+//! The files that a caller may see and change, under any spelling.
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Calls, Outcome};
@@ -26,7 +26,7 @@ fn limited(vault: &TestVault) -> Calls {
     calls(vault, Settings { read: vec!["open".to_owned()], ..Settings::default() })
 }
 
-/// What a caller that may see `Open` alone is told, errors and all.
+/// The answer to a caller that may see only `Open`, errors included.
 fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
         Outcome::Answered(Ok(answer)) => format!("{}\n{}", answer.text, answer.data.json()),
@@ -47,7 +47,7 @@ fn a_limited_caller_gets_no_nonblocking_call() {
 }
 
 #[test]
-fn what_may_not_be_seen_is_told_by_no_tool() {
+fn no_tool_reveals_hidden_files() {
     let vault = ground();
     #[cfg(unix)]
     {
@@ -119,7 +119,7 @@ fn what_may_not_be_seen_is_told_by_no_tool() {
 }
 
 #[test]
-fn nothing_is_changed_outside_whatever_the_path_is_called() {
+fn no_spelling_of_a_path_leads_outside() {
     let vault = ground();
     #[cfg(unix)]
     {
@@ -162,7 +162,7 @@ fn nothing_is_changed_outside_whatever_the_path_is_called() {
 }
 
 #[test]
-fn a_link_to_what_is_hidden_is_as_one_to_nothing() {
+fn a_link_to_a_hidden_note_looks_broken() {
     let vault = ground();
     let text = "[[hidden]] [[Closed/hidden]] [[nowhere at all]]\n";
     std::fs::write(vault.place.join("Open/guess.md"), text).unwrap();

@@ -1,4 +1,4 @@
-//! What a person agrees to where a plan is applied: the plan as a whole, by its identity.
+//! A person's approval of a plan covers it as a whole, by its identity.
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Answerer, Calls, Decision, Outcome, Question};
@@ -80,7 +80,7 @@ fn a_plan_that_nobody_agrees_to_is_no_job() {
 }
 
 #[test]
-fn a_person_is_told_the_identity_and_agrees_to_it_alone() {
+fn a_person_approves_exactly_the_identity_shown() {
     let (vault, calls, planned) = long();
     let wanted = json!({"plan": planned["plan"], "identity": planned["identity"]});
     let mine = request(Scope::Person, "apply_plan", wanted.clone());

@@ -25,7 +25,7 @@ const SWITCHES: [Switch; 9] = [
     Switch::TimeLimit,
 ];
 
-/// What comes of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comes {
     /// The tool does its work, or says itself why it cannot.
@@ -101,10 +101,15 @@ fn expected(row: &Row, scope: Scope, settings: &Settings) -> Comes {
         || (row.bulk && on(Switch::BlastRadius))
         || (row.remote && !person)
         || mode == Mode::Ask;
-    match asks && on(Switch::Approval) {
+    match asks && on(Switch::Approval) && !proposes(scope, settings) {
         true => Comes::Asked,
         false => Comes::Through,
     }
+}
+
+/// Whether a change only comes to a proposal.
+fn proposes(scope: Scope, settings: &Settings) -> bool {
+    settings.mode == Mode::Plan && !scope.is_person()
 }
 
 fn comes(outcome: Outcome) -> Comes {
@@ -132,7 +137,8 @@ fn no_tool_gets_around_a_layer() {
             let wanted = expected(&row, scope, &settings);
             // Where a switch makes no difference to what comes through, once is enough.
             let usual = expected(&row, scope, &Settings { off: vec![], ..settings.clone() });
-            let changes = row.changes && wanted == Comes::Through;
+            let proposes = proposes(scope, &settings);
+            let changes = row.changes && wanted == Comes::Through && !proposes;
             if changes && usual == wanted && !settings.off.is_empty() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What an undo, a restoration and a deletion past the trash have to pass.
+//! The checks of an undo, a restoration and a deletion that bypasses the trash.
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Calls, Decision, Outcome, Question, Request};
@@ -54,7 +54,7 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
         asked(&calls, "undo", json!({"change_set": set}));
         assert!(!vault.exists(path));
     }
-    // What nobody deleted through the steward is looked at where it lies.
+    // A file that another program deleted is read in the trash.
     vault.put(".trash/theirs.md", REMOTE);
     vault.put(".trash/plain.md", "plain\n");
     asked(&calls, "restore", json!({"item": ".trash/theirs.md"}));
@@ -72,7 +72,7 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
 }
 
 #[test]
-fn an_undo_around_what_was_written_since_is_agreed_to_as_it_is_shown() {
+fn an_undo_around_later_edits_is_approved_as_shown() {
     let vault = vault(&[("a.md", "1\n2\n3\n4\n")]);
     let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
     let edit = json!({"path": "a.md", "old_text": "2", "new_text": "B"});
@@ -109,7 +109,7 @@ fn a_note_that_was_moved_where_nothing_may_be_written_is_not_undone_there() {
 }
 
 #[test]
-fn links_that_follow_are_changes_of_the_notes_they_stand_in() {
+fn following_links_are_changes_of_their_notes() {
     let linked = [("Open/a.md", "a\n"), ("Open/Sub/x.md", "x\n"), ("Closed/l.md", "[[Open/a]]\n")];
     let vault = vault(&linked);
     let settings = Settings { write: vec!["Open".to_owned()], ..Settings::default() };
@@ -218,7 +218,7 @@ fn deleting_past_the_trash_is_a_persons_alone_and_asked_about_each_time() {
 }
 
 #[test]
-fn how_long_the_audit_is_kept_changes_at_once() {
+fn the_audits_retention_changes_at_once() {
     let vault = vault(&[("a.md", "one\n")]);
     let calls = calls(&vault, Settings::default());
     calls.begin().unwrap();
@@ -231,10 +231,10 @@ fn how_long_the_audit_is_kept_changes_at_once() {
     calls.end();
 }
 
-/// What a person deleted for good is theirs: no limited caller brings it back, or reads it in the
-/// changes before, by whichever name it had.
+/// A permanently deleted file is a person's own: no limited caller restores it, or reads it in
+/// earlier changes, under any of its names.
 #[test]
-fn what_was_deleted_for_good_neither_comes_back_nor_is_read() {
+fn permanently_deleted_files_are_neither_restored_nor_read() {
     const SECRET: &str = "canary-secret";
     let limited = [Scope::Client, Scope::Acp, Scope::Mcp, Scope::Voice];
     let vault = vault(&[("Open/n.md", "n\n"), ("Open/Deep/d.md", SECRET), ("Open/t.md", SECRET)]);
@@ -288,7 +288,7 @@ fn what_was_deleted_for_good_neither_comes_back_nor_is_read() {
         assert!(all.contains("deleted for good since") && !all.contains("canary"), "{all}");
     }
     assert_eq!(vault.snapshot(), before);
-    // What went to the trash is no secret, and comes back for everybody who may move.
+    // A file in the trash is not secret: every caller that may move can restore it.
     let set =
         by(&calls, Scope::Person, "delete", json!({"path": "Open/t.md"}))["change_set"].clone();
     let shown = told(Scope::Client, "list_changes", json!({"change_set": set, "diff": true}));
@@ -299,7 +299,7 @@ fn what_was_deleted_for_good_neither_comes_back_nor_is_read() {
     assert_eq!(vault.content("Open/b.md"), "canary-secret 2\n");
     let shown = told(Scope::Client, "list_changes", json!({"change_set": sets[0], "diff": true}));
     assert!(shown.contains(SECRET), "{shown}");
-    // Whom the settings let delete for good may bring back what was.
+    // A caller that may delete permanently may restore such files.
     let settings = Settings { client: Permission::Permanent, ..Settings::default() };
     calls.set_settings(settings);
     by(&calls, Scope::Client, "undo", json!({"change_set": deep}));
@@ -307,7 +307,7 @@ fn what_was_deleted_for_good_neither_comes_back_nor_is_read() {
 }
 
 #[test]
-fn what_lies_where_one_may_not_look_by_now_is_not_read_in_its_changes() {
+fn diffs_of_files_that_moved_out_of_view_are_hidden() {
     let vault = vault(&[("Open/a.md", "canary-secret\n"), ("Closed/x.md", "x\n")]);
     let calls = calls(&vault, Settings { read: vec!["Open".to_owned()], ..Settings::default() });
     let edit = json!({"path": "Open/a.md", "old_text": "canary", "new_text": "other canary"});

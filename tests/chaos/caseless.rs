@@ -1,5 +1,5 @@
-//! The whole suite of the tools once more, with its vaults on exFAT: a file system that takes names
-//! for equal whatever their case, and cannot exchange two files.
+//! Runs the tools' test suite again with its vaults on exFAT: a file system that ignores case in
+//! names, and cannot exchange two files.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ pub fn run() -> Vec<Line> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // The program as it is shipped: without this suite's feature.
     let mut command = Command::new(cargo);
-    // What cargo tells the tests it runs would have some crates built anew.
+    // The variables that cargo sets for tests would cause a rebuild of some crates.
     for (name, _) in std::env::vars_os() {
         let told = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
         if told.iter().any(|told| name.to_string_lossy().starts_with(told)) {

@@ -1,4 +1,4 @@
-//! What is being done when something breaks: each way to change a vault once, on a small vault.
+//! The operations that are interrupted: each way to change a vault once, on a small vault.
 
 use std::fs;
 use std::path::Path;
@@ -18,15 +18,15 @@ use crate::tree::{self, Entry, Tree};
 /// One way to change a vault.
 pub struct Case {
     pub name: &'static str,
-    /// What Obsidian's settings say about deleting.
+    /// Obsidian's setting for deletions.
     pub trash: &'static str,
     /// Whether it begins with the first start of all, which makes the journal.
     pub first: bool,
-    /// What was done before, undisturbed.
+    /// The undisturbed steps before.
     pub earlier: fn() -> Vec<Step>,
-    /// What is done when it breaks.
+    /// The interrupted steps.
     pub act: fn() -> Vec<Step>,
-    /// What notes hold afterwards, beside what the case is named for: path, and a part of the text.
+    /// Texts of further notes afterwards: path, and a part of the text.
     pub also: &'static [(&'static str, &'static str)],
 }
 
@@ -39,7 +39,7 @@ pub enum Step {
     Swap(&'static str, &'static str),
     /// Takes back the last change set.
     Undo,
-    /// Brings back what was deleted last.
+    /// Restores the last deletion.
     Restore,
     /// Lets go of all that is beyond the limits, with limits of nothing.
     Gc,
@@ -258,7 +258,7 @@ fn patch() -> Step {
 }
 
 impl Case {
-    /// Makes the vault below `folder` and does what comes before.
+    /// Makes the vault below `folder` and runs the earlier steps.
     pub fn prepare(&self, folder: &Path) -> Place {
         let place = if self.first { Place::below(folder) } else { Place::begun_below(folder) };
         let settings = format!(r#"{{"trashOption":"{}","alwaysUpdateLinks":true}}"#, self.trash);
@@ -361,7 +361,7 @@ pub enum Must {
     NotBefore,
 }
 
-/// What a vault was and becomes when nothing breaks.
+/// The trees of a vault before and after an undisturbed run.
 pub struct Both {
     before: Tree,
     after: Tree,
@@ -384,7 +384,7 @@ impl Both {
         Self { before, after, either_trash: case.trash == "system", undoable }
     }
 
-    /// Recovers what lies at `place` and looks at everything; whether it is as after the act.
+    /// Recovers the vault at `place` and checks everything; returns whether it is as after the act.
     ///
     /// # Errors
     /// What is not as it has to be.

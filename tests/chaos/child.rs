@@ -17,8 +17,8 @@ use crate::tree;
 /// The first argument of a process that is to run an errand.
 const CHILD: &str = "--child";
 
-/// What a child looks at, in vain, before it does what its case says: whoever reads its system calls
-/// knows those of the opening by it.
+/// A missing file that a child opens before it runs its case: a reader of its system calls recognises the beginning by
+/// it.
 pub const BEGINS: &str = "/the act begins";
 
 /// An errand failed as the product says, which may be right.
@@ -28,7 +28,7 @@ pub const REFUSED: u8 = 3;
 pub fn start(errand: &str, place: &Place) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([CHILD, errand]).arg(&place.vault).arg(&place.state);
-    // Of the machine's settings none may matter; a panic is to be read.
+    // Settings of the machine must not matter; a panic should be readable.
     command.env_clear().env("RUST_BACKTRACE", "0").env("HOME", place.home());
     // A vault of seven notes gives no work to many.
     command.env("RAYON_NUM_THREADS", "1");
@@ -99,7 +99,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For the vault as it lies at `place`. `lines` is above every number of a line in it.
+    /// For the vault at `place`. `lines` is above every number of a line in it.
     pub fn new(place: &Place, seed: u64, lines: u64) -> Self {
         Self::on(tree::read(&place.vault), seed, lines)
     }
@@ -109,7 +109,7 @@ impl Plan {
         Self { model: Model::new(tree, lines), random: Random::new(seed) }
     }
 
-    /// What the vault holds now.
+    /// The present content of the vault.
     pub fn tree(&self) -> &tree::Tree {
         &self.model.tree
     }

@@ -85,7 +85,7 @@ fn name(case: usize) -> &'static str {
     CASES[case].name
 }
 
-/// What each case makes when nothing dies, and how many places it passes, in the order of the cases.
+/// The result of each case without a crash, and its number of kill points, in the order of the cases.
 pub fn undisturbed_cases<B: Send>(
     cases: usize,
     places: &Tally,
@@ -113,7 +113,8 @@ pub fn every_place<B>(states: &[(usize, B, u64)]) -> Vec<(usize, &B, u64)> {
     places.collect()
 }
 
-/// Has `one` die at each of these places and go on to its end; gives each with how many places the going on has.
+/// Kills `one` at each of these points and lets it resume; returns for each the number of kill points of the
+/// resumption.
 pub fn die_once<'b, B: Sync>(
     places: Vec<(usize, &'b B, u64)>,
     runs: &Tally,
@@ -137,7 +138,7 @@ pub fn die_once<'b, B: Sync>(
     done
 }
 
-/// What becomes of a case's vault when nothing dies, and how many places it passes.
+/// The result of a case without a crash, and its number of kill points.
 fn undisturbed(number: usize) -> Result<(Both, u64), String> {
     let folder = place::folder_in_memory();
     let case = &CASES[number];

@@ -64,14 +64,14 @@ fn one_vault(seed: u64, tally: &Tally, acknowledged: &AtomicU64) -> Result<(), S
     Ok(())
 }
 
-/// What was acknowledged before the daemon died.
+/// The changes acknowledged before the daemon died.
 struct Acknowledged {
     before: Tree,
     /// Changes of the model's client that were acknowledged.
     done: u64,
     /// Writes of the second client that were.
     second: u64,
-    /// What its texts begin with.
+    /// The prefix of its texts.
     kill: u64,
 }
 
@@ -83,7 +83,7 @@ fn load(
     kill: u64,
     random: &mut Random,
 ) -> Result<Acknowledged, String> {
-    let port = u16::try_from(daemon.ready["port"].as_u64().expect("told")).expect("a port");
+    let port = daemon.port();
     let connect = || {
         let mut client = Client::connect(port, token).expect("the daemon lets us in");
         client.initialize();
@@ -146,7 +146,7 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Option<Value> {
     Some(client.call_if_there("tools/call", params)?["result"].take())
 }
 
-/// What the model's client works on.
+/// The part of the vault that the model's client works on.
 fn own(tree: &Tree) -> Tree {
     let mut tree = tree.clone();
     tree.retain(|path, _| !Path::new(path).starts_with(SECOND));

@@ -10,13 +10,13 @@ use crate::place;
 /// A file system on a loop device, mounted until this is dropped.
 pub struct Disk {
     folder: TempDir,
-    /// What `mount` calls it.
+    /// Its name for `mount`.
     kind: &'static str,
 }
 
 /// How a file system is made.
 pub struct Make {
-    /// What `mount` calls it.
+    /// Its name for `mount`.
     pub kind: &'static str,
     /// The program that makes it, and its arguments.
     pub program: &'static [&'static str],

@@ -27,7 +27,7 @@ struct Sweep {
     /// Which of them count, by name and arguments as strace writes them.
     counts: fn(&str, &str) -> bool,
     faults: &'static [(&'static str, &'static str)],
-    /// How a vault has to be after what was made all the same.
+    /// The required state of a vault after a change that was made despite the fault.
     made: Must,
 }
 
@@ -38,7 +38,7 @@ const CHANGES: Sweep = Sweep {
     calls: CHANGING,
     counts: |name, arguments| match name {
         "openat" | "openat2" => arguments.contains("O_CREAT"),
-        // What it says to us.
+        // Output to the test.
         "write" => !arguments.starts_with("1<") && !arguments.starts_with("2<"),
         _ => true,
     },
@@ -46,8 +46,8 @@ const CHANGES: Sweep = Sweep {
     made: Must::After,
 };
 
-/// A look that fails says nothing of what is there: whoever takes it for "nothing", or for "all is as it
-/// should be", tells of a change that was not made.
+/// A failed read says nothing about the disk: a program that takes it for "nothing there", or for "unchanged", reports
+/// a change that was not made.
 const LOOKS: Sweep = Sweep {
     what: "looks at a disk that fail",
     points: 600,
@@ -93,7 +93,7 @@ const CHANGING: &[&str] = &[
 /// The calls that look at a disk.
 const LOOKING: &[&str] = &["statx", "fstat", "newfstatat", "openat", "openat2", "getdents64"];
 
-/// What happens at a call.
+/// The faults injected at a call.
 const FAULTS: &[(&str, &str)] = &[
     ("disk full", "error=ENOSPC"),
     ("quota used up", "error=EDQUOT"),
@@ -193,7 +193,7 @@ fn undisturbed(sweep: &Sweep, number: usize, case: &Case) -> Result<(Both, Vec<P
             points.clear();
             continue;
         }
-        // Its libraries are not what is tried here.
+        // Its libraries are not under test.
         if arguments.contains(&ours) && (sweep.counts)(name, arguments) {
             points.push(Point { case: number, call: name.to_owned(), ordinal: *ordinal });
         }

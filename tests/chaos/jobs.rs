@@ -1,4 +1,4 @@
-//! A job dies, and dies again while somebody goes on with it: at every place where a step reaches the disk.
+//! A job is killed at every point where a step reaches the disk, and killed again while it is resumed.
 //!
 //! A first child dies while it applies a plan or takes a job back, a second one while it recovers and goes on with that.
 //! In the end it is gone on with once more, and the vault has to be as the plan says; then the job is taken back, and
@@ -25,7 +25,7 @@ const PLACES: u64 = 200;
 /// Notes of the vault, `In/0.md` and so on, each with links to the next two.
 const NOTES: usize = 7;
 
-/// A plan and what is done with it when it breaks.
+/// A plan and the interrupted operation on it.
 struct Case {
     name: &'static str,
     /// From where to where; no target: to the trash.
@@ -107,7 +107,7 @@ impl Case {
         Ok(context)
     }
 
-    /// Applies the plan or goes on with its job, or takes the job back, whatever was done before.
+    /// Applies the plan or resumes its job, or undoes the job, depending on the earlier state.
     fn go_on(&self, context: &Context, undoes: bool) -> Result<(), String> {
         let jobs = call(context, "list_jobs", &json!({}))?;
         let job = &jobs["jobs"][0];
@@ -154,14 +154,14 @@ impl Case {
     }
 }
 
-/// What a vault was, and is once the plan is applied.
+/// The trees of a vault before and after the plan is applied.
 struct Both {
     before: Tree,
     after: Tree,
 }
 
 impl Both {
-    /// Recovers, goes on to the end, and takes the job back.
+    /// Recovers, resumes to the end, and undoes the job.
     fn settle(&self, case: &Case, place: &Place) -> Result<(), String> {
         let context = case.open(place).map_err(|error| format!("recovery: {error}"))?;
         case.compare(&context, &tree::read(&place.vault))?;
@@ -226,7 +226,7 @@ pub fn run() -> Vec<Line> {
     let places = Tally::new("places of jobs to crash at", PLACES);
     let runs = Tally::new("crashes of jobs with a crash in going on", RUNS);
     let states = undisturbed_cases(CASES.len(), &places, name, undisturbed);
-    // Half of the runs die once, and say how many places the going on has.
+    // Half of the runs die once, and report the number of kill points of the resumption.
     let first = report::evenly(every_place(&states), runs.wanted().div_ceil(2));
     let once = die_once(first, &runs, name, |case, both, at| one(case, both, at, 0));
     let pairs: Vec<_> = once
@@ -251,7 +251,7 @@ fn name(case: usize) -> &'static str {
     CASES[case].name
 }
 
-/// What becomes of a case's vault when nothing dies, and how many places it passes.
+/// The result of a case without a crash, and its number of kill points.
 fn undisturbed(number: usize) -> Result<(Both, u64), String> {
     let folder = place::folder_in_memory();
     let case = &CASES[number];
@@ -270,7 +270,7 @@ fn undisturbed(number: usize) -> Result<(Both, u64), String> {
     Ok((both, passed))
 }
 
-/// Dies at the first place, and in going on at the second (0: not again). How the last child ended.
+/// Dies at the first point, and during the resumption at the second (0: not again). Returns how the last child ended.
 fn one(number: usize, both: &Both, at: u64, again: u64) -> Result<End, String> {
     let folder = place::folder_in_memory();
     let case = &CASES[number];

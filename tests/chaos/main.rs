@@ -1,4 +1,4 @@
-//! What no single test can show: the same promise kept thousands of times while things break.
+//! The chaos suite: checks the same promises thousands of times during crashes, faults and races.
 //!
 //! Each part breaks one thing (the process, a system call, the power, another program, a name) at
 //! every place or at many moments, and looks at the whole vault afterwards. `scripts/chaos` runs

@@ -17,7 +17,7 @@ use crate::tree::{self, Entry};
 
 const RUNS: u64 = 3_000;
 
-/// What somebody writes.
+/// The text that another program writes.
 const WORDS: &str = "written meanwhile";
 
 /// A case, and how many links of its vault may lead nowhere.

@@ -36,7 +36,7 @@ pub fn run() -> Vec<Line> {
     vec![tally.line(format!("seeds from {first}"))]
 }
 
-/// One sequence. What fails is said with its seed and the shortest run of operations that fails.
+/// One sequence. A failure is reported with its seed and the shortest failing run of operations.
 fn sequence(seed: u64) -> Result<(), String> {
     let mut random = Random::new(seed);
     let mut done = Vec::new();
@@ -79,7 +79,7 @@ fn fault_of(operations: &[Operation]) -> Option<String> {
     let folder = place::folder_in_memory();
     let mut world = World::new(folder.path()).expect("a fresh vault opens");
     for operation in operations {
-        // What another program did may not be possible any more without what is left out.
+        // Without the operations left out, the other program's change may be impossible.
         if let Operation::Outside(outside) = operation
             && world.model.after_outside(outside).is_none()
         {
@@ -92,7 +92,7 @@ fn fault_of(operations: &[Operation]) -> Option<String> {
     None
 }
 
-/// A vault, and what it must hold.
+/// A vault, and its expected content.
 struct World {
     place: Place,
     context: Context,
@@ -101,7 +101,7 @@ struct World {
     sets: Vec<Recorded>,
 }
 
-/// A change set, and what the vault held before and after it.
+/// A change set, with the vault's content before and after it.
 struct Recorded {
     id: u64,
     before: Tree,
@@ -115,11 +115,11 @@ struct Recorded {
     in_doubt: bool,
 }
 
-/// What an undo must do.
+/// The required result of an undo.
 enum Undo {
     /// It is refused: it was undone before.
     Refused,
-    /// Nothing of what the set changed has changed since: outside the trash, exactly this.
+    /// Nothing that the set changed has changed since: outside the trash, exactly this.
     Exactly(Tree),
     /// Something has changed since: it may be refused, and then nothing happens; done, it loses
     /// no text.
@@ -148,7 +148,7 @@ impl World {
         done.map_err(|fault| format!("{operation:?}: {fault}"))
     }
 
-    /// What the tools do.
+    /// The effect of a tool.
     fn change(&mut self, operation: &Operation) -> Result<(), String> {
         if self.model.is_a_name(operation) {
             return Ok(());
@@ -227,8 +227,8 @@ impl World {
         Ok(())
     }
 
-    /// The set that an undo of this one takes back: what was undone and done again, by undoing that,
-    /// is taken back as it was done last, so that the two count as undone together.
+    /// The set that an undo of this one undoes: if it was undone and redone, its latest redo is undone, so that the two
+    /// count as undone together.
     fn last_done(&self, at: usize) -> usize {
         let again = (at + 1..self.sets.len()).rev().find(|later| {
             let undo = self.sets[*later].undoes.map(|undo| &self.sets[undo]);
@@ -237,9 +237,9 @@ impl World {
         again.map_or(at, |again| self.last_done(again))
     }
 
-    /// Notes that a set was taken back, on a vault that held `held`. What an undo had taken back is
-    /// done again then, and can be taken back again; and so on. What it did is what was done now: a
-    /// folder that went to the trash a second time has the texts that it had by then.
+    /// Records that a set was undone, on a vault with the content `held`. A set that an undo had
+    /// undone is then redone, and can be undone again; and so on. Its effect is the present one: a
+    /// folder that went to the trash a second time has the texts of that time.
     fn turn(&mut self, at: usize, held: &Tree) {
         let (mut next, mut undone) = (Some(at), true);
         let in_doubt = self.sets[at].in_doubt;
@@ -255,8 +255,8 @@ impl World {
         }
     }
 
-    /// What was brought back from the trash, and sent there again by an undo, is a part of a set
-    /// that was done again by itself: when the whole set is taken back, those two are so in part.
+    /// A file that was restored from the trash, and sent there again by an undo, is a part of a set
+    /// that was redone by itself: when the whole set is undone, those two are so in part.
     fn doubt_restorations(&mut self, taken_back: usize) {
         for at in taken_back + 1..self.sets.len() {
             let restoration = self.sets[at].restores == Some(taken_back)
@@ -306,7 +306,7 @@ impl World {
         let mut at = deletion;
         while let Some(set) = at.and_then(|at| self.sets.get_mut(at)) {
             set.in_doubt = true;
-            // Where an undo had deleted it, what was undone is there again.
+            // The undone file exists again if an undo had deleted it.
             at = set.undoes;
         }
         self.record(Some(restored.applied.change_set.0), before, None);
@@ -323,7 +323,7 @@ impl World {
         self.holds(&self.model.tree.clone())
     }
 
-    /// What is in the vault no more is in the journal.
+    /// Every text that is no longer in the vault is in the journal.
     fn keeps_all_texts(&self, before: &Tree, found: &Tree) -> Result<(), String> {
         for (path, entry) in before {
             if let Entry::File(text) = entry
@@ -348,12 +348,12 @@ impl World {
 }
 
 impl Recorded {
-    /// The set that the first of these undos of undos was made for.
+    /// The set for which the first of these undos of undos was made.
     fn root<'a>(&'a self, sets: &'a [Self]) -> &'a Self {
         self.undoes.map_or(self, |undone| sets[undone].root(sets))
     }
 
-    /// What undoing it must do to a vault that holds `now`.
+    /// The required effect of an undo on a vault with the content `now`.
     fn undo(&self, now: &Tree) -> Undo {
         if self.undone && !self.in_doubt {
             return Undo::Refused;
@@ -365,7 +365,7 @@ impl Recorded {
             .chain(after.keys())
             .filter(|path| before.get(*path) != after.get(*path))
             .collect();
-        // A deleted file whose name is taken by now, in whatever case, comes back beside it.
+        // A deleted file whose name is taken by now, in any case, is restored beside it.
         if let [path] = touched[..]
             && let (Some(text @ Entry::File(_)), None) = (before.get(path), after.get(path))
             && !is_free(&expected, path)
@@ -393,7 +393,7 @@ impl Recorded {
         // Nothing is brought back beside what differs from it in case alone.
         let names: BTreeSet<String> = expected.keys().map(|path| path.to_lowercase()).collect();
         let has_twins = names.len() < expected.len();
-        // What was deleted comes back from where it went, or from the journal.
+        // Deleted files are restored from the trash, or from the journal.
         match same && all_known && has_parents && !has_twins && !self.in_doubt {
             true => Undo::Exactly(expected),
             false => Undo::Either,
@@ -428,7 +428,7 @@ fn beside(tree: &Tree, path: &str) -> String {
 /// A vault in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    /// What it holds.
+    /// Its content.
     pub tree: Tree,
     /// Lines written so far: each is another.
     lines: u64,
@@ -440,18 +440,18 @@ impl Model {
         Self { tree, lines }
     }
 
-    /// The path as it stands in the vault, however its case was given; `None` if there is none.
+    /// The path as spelt in the vault, given in any case; `None` if there is none.
     fn real(&self, path: &str) -> Option<String> {
         real(&self.tree, path)
     }
 
-    /// A path that is new, its folders spelt as they stand.
+    /// A new path, its folders as spelt in the vault.
     fn new_path(&self, path: &str) -> String {
         new_path(&self.tree, path)
     }
 
-    /// Whether what is asked for is at no such path, and may be the name of a file elsewhere:
-    /// `tests/tools/names.rs` says when.
+    /// Whether the requested path does not exist, and may be the name of a file elsewhere:
+    /// `tests/tools/names.rs` has the rules.
     fn is_a_name(&self, operation: &Operation) -> bool {
         let asked = match operation {
             Operation::Edit { path, .. } | Operation::Delete { path } => path,
@@ -461,7 +461,7 @@ impl Model {
         !asked.contains('/') && self.real(asked).is_none()
     }
 
-    /// What the vault holds afterwards; `None` if it must be refused.
+    /// The vault's content afterwards; `None` if the operation must be refused.
     pub fn after(&self, operation: &Operation) -> Option<Tree> {
         let mut tree = self.tree.clone();
         match operation {
@@ -526,7 +526,7 @@ impl Model {
         Some(tree)
     }
 
-    /// What the vault holds after another program did this; `None` if it is not possible.
+    /// The vault's content after this operation of another program; `None` if it is not possible.
     fn after_outside(&self, outside: &Outside) -> Option<Tree> {
         let mut tree = self.tree.clone();
         let has_parent = |path: &str| has_parent(&self.tree, path);
@@ -709,7 +709,7 @@ impl Model {
     }
 }
 
-/// The path as it stands in the tree, however its case was given.
+/// The path as spelt in the tree, given in any case.
 fn real(tree: &Tree, path: &str) -> Option<String> {
     if tree.contains_key(path) {
         return Some(path.to_owned());
@@ -762,7 +762,7 @@ fn rename(tree: &mut Tree, from: &str, to: &str) {
     }
 }
 
-/// As Obsidian names things in `.trash/`, which is flat.
+/// A name as Obsidian gives it in `.trash/`, which is flat.
 fn to_trash(tree: &mut Tree, path: &str) {
     tree.insert(".trash".to_owned(), Entry::Folder);
     let name = path.rsplit('/').next().unwrap_or(path);

@@ -1,4 +1,4 @@
-//! What is done to a vault, as values: by the steward's tools, or by another program.
+//! Operations on a vault as values: by the steward's tools, or by another program.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub struct Patched {
     pub after: Option<String>,
 }
 
-/// What another program does, unseen by the steward. Always possible when it is chosen.
+/// Operations of another program, unseen by the steward. Always possible when they are chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outside {
     Write { path: String, text: String },

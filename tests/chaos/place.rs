@@ -15,7 +15,7 @@ use vault_steward::vault::{self, Cancel, Vault};
 
 use crate::tree::{self, Entry};
 
-/// Where a vault lies, and where the steward's own files do.
+/// The folders of a vault, and of the steward's own files.
 #[derive(Clone)]
 pub struct Place {
     pub vault: PathBuf,
@@ -71,7 +71,7 @@ impl Place {
         place
     }
 
-    /// The home folder of whoever works on it, for the system's trash.
+    /// The home folder of the user, for the system's trash.
     pub fn home(&self) -> PathBuf {
         self.vault.with_file_name("home")
     }
@@ -82,7 +82,7 @@ impl Place {
         kept.is_ok_and(|kept| kept == text)
     }
 
-    /// What tools work on, after recovery. A person has agreed to everything: limits are tested
+    /// The context of tools, after recovery. A person has approved everything: limits are tested
     /// elsewhere.
     ///
     /// # Errors

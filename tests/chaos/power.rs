@@ -24,8 +24,8 @@ const CUTS: u64 = 150;
 /// Cuts on one file system before it is made anew.
 const CUTS_ON_ONE: u64 = 30;
 
-/// Once in how many cuts the steward's own files lie on another file system, which stays: on the same
-/// one, making them durable makes all durable that was written before.
+/// Once in so many cuts the steward's own files are on another file system, which survives: on the same one, making
+/// them durable makes all earlier writes durable too.
 const STATE_ELSEWHERE: u64 = 2;
 
 const EXT4: Make = Make { kind: "ext4", program: &["mkfs.ext4", "-q", "-F"], size: "64M" };
@@ -59,7 +59,7 @@ fn one(make: &Make) -> Line {
                 Ok(Now::New) => new += 1,
                 Err(fault) => {
                     tally.bad(format!("{kind}, cut {cut}, seed {seed}: {fault}"));
-                    // What went wrong once would be found again at every cut that follows.
+                    // A failure would be found again at every later cut.
                     break;
                 }
             }
@@ -72,7 +72,7 @@ fn one(make: &Make) -> Line {
     ))
 }
 
-/// What became of the change under way.
+/// The result of the change in progress.
 enum Now {
     Old,
     New,

@@ -1,6 +1,6 @@
 //! Chance that can be repeated: the same seed gives the same run.
 
-/// A generator (SplitMix64): small, fast, and good enough to choose among things.
+/// A generator (SplitMix64): small, fast, and good enough for random choices.
 pub struct Random(u64);
 
 impl Random {

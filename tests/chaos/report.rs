@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::random;
 
-/// One way of breaking things.
+/// One way of injecting faults.
 pub struct Part {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// Does it.
     pub run: fn() -> Vec<Line>,
@@ -20,13 +20,13 @@ pub struct Part {
 
 /// One line of the table.
 pub struct Line {
-    /// What was done to what.
+    /// The operations and faults.
     what: String,
     /// How often.
     done: u64,
     /// How often it has to be done in one run.
     wanted: u64,
-    /// What went wrong, one text each.
+    /// The failures, one text each.
     bad: Vec<String>,
     /// Further figures.
     remark: String,
@@ -35,7 +35,7 @@ pub struct Line {
     took: Duration,
 }
 
-/// What is counted while a part runs, on any thread.
+/// Counters of a part, for any thread.
 pub struct Tally {
     what: String,
     wanted: u64,
@@ -58,7 +58,7 @@ impl Tally {
         }
     }
 
-    /// For what is done whole or not at all.
+    /// For a part that is complete or fails.
     pub fn all(what: impl Into<String>, wanted: u64) -> Self {
         Self { wanted, ..Self::new(what, wanted) }
     }
@@ -78,7 +78,7 @@ impl Tally {
         self.bad.lock().expect("no other part panics with it").push(what);
     }
 
-    /// Whether going on would tell nothing more.
+    /// Whether further runs would show nothing new.
     pub fn given_up(&self) -> bool {
         self.bad.lock().expect("no other part panics with it").len() >= ENOUGH
     }

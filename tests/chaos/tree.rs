@@ -14,7 +14,7 @@ pub enum Entry {
 /// By path from the root, with `/`. Obsidian's settings are left out.
 pub type Tree = BTreeMap<String, Entry>;
 
-/// Reads what is below `place`, past the steward.
+/// Reads the files below `place` directly from disk.
 pub fn read(place: &Path) -> Tree {
     let mut tree = Tree::new();
     collect(place, "", &mut tree);
@@ -51,7 +51,7 @@ pub fn without_empty_trash(tree: &Tree) -> Tree {
     }
 }
 
-/// What differs, for people: at most some lines.
+/// The differences, for people: at most some lines.
 pub fn difference(expected: &Tree, found: &Tree) -> String {
     let mut lines = Vec::new();
     for (path, entry) in expected {

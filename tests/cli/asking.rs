@@ -1,4 +1,4 @@
-//! What a person is asked on a real terminal, and what comes of what they type.
+//! Questions on a real terminal, and the effects of typed answers.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -28,7 +28,7 @@ impl Terminal {
         let mut command = home.steward(arguments);
         command.current_dir(folder).stdin(open()).stdout(open()).stderr(open());
         let child = command.spawn().unwrap();
-        // What is left of it here would keep the terminal open.
+        // The rest of the command would keep the terminal open.
         drop(command);
         Self { child, master: master.into(), seen: String::new() }
     }
@@ -120,7 +120,7 @@ fn a_person_is_asked_on_the_terminal_and_nothing_is_done_without_a_yes() {
 }
 
 #[test]
-fn a_yes_holds_for_what_was_shown_and_nothing_else() {
+fn a_yes_approves_exactly_the_changes_shown() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.write_config("[policy]\nmode = \"ask\"\n");

@@ -47,7 +47,7 @@ fn enable(home: &Home, vault: &Path, arguments: &[&str]) -> Value {
     organize(home, vault, &all).expect(0).json()
 }
 
-/// Has the other rule file a note, so that what was heard before it was looked at, too.
+/// Waits until the other rule has filed a note: then earlier changes were processed too.
 fn other_is_filed(vault: &Path, name: &str) {
     write(vault, &format!("Other/{name}.md"), "---\nstatus: done\n---\nother\n");
     let filed = vault.join(format!("Filed/{name}.md"));
@@ -167,7 +167,7 @@ fn what_came_while_no_daemon_ran_is_filed_at_the_next_start() {
 /// A move leaves the time of a file's last change as it was.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_was_moved_in_while_no_daemon_ran_is_filed_at_the_next_start() {
+fn files_moved_in_without_a_daemon_are_filed_at_the_next_start() {
     let home = Home::new();
     let vault = vault(&home, "");
     write(&vault, "Old/moved.md", "---\nstatus: done\n---\n");

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::client::client;
 use crate::support::{Home, finish, finish_with};
 
 fn answer(home: &Home, vault: &str, rest: &[&str]) -> (i32, Value) {
@@ -63,10 +64,7 @@ fn other_names_of_arguments_are_taken_at_every_door() {
     by_line("without a daemon");
     let daemon = home.serve(&vault);
     by_line("with a daemon");
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = crate::door::Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     let arguments: Value = serde_json::from_str(json).unwrap();
     let done = client.call("tools/call", json!({ "name": "edit_file", "arguments": arguments }));
     edited("WebSocket", i32::from(done["result"]["isError"] != false));
@@ -133,7 +131,7 @@ fn a_direct_change_respects_a_running_daemon() {
 }
 
 #[test]
-fn what_took_over_the_port_is_told_nothing() {
+fn a_program_that_took_over_the_port_gets_nothing() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let mut daemon = home.serve(&vault);
@@ -175,7 +173,7 @@ fn what_passes_everything_on_to_the_daemon_learns_nothing_of_use() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let daemon = home.serve(&vault);
-    let there = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let there = daemon.port();
     // A program on another port that has the daemon answer for it, under its true name.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap().port();
@@ -223,7 +221,7 @@ fn what_passes_everything_on_to_the_daemon_learns_nothing_of_use() {
 }
 
 #[test]
-fn the_flag_for_the_direct_way_may_stand_before_the_tool() {
+fn the_direct_flag_may_precede_the_tool() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let _daemon = home.serve(&vault);
@@ -246,10 +244,7 @@ fn the_fullest_answers_of_an_ordinary_vault_fit_into_one_message() {
     }
     std::fs::write(vault.join("Long.md"), line.repeat(4_000)).unwrap();
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = crate::door::Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     let search = json!({
         "pattern": "beans", "max_results": 1000, "max_matches": 500, "context_lines": 20
     });
@@ -284,7 +279,7 @@ fn what_a_tool_is_about_may_be_given_without_a_flag() {
 }
 
 #[test]
-fn mistakes_are_told_in_words_of_the_command_line() {
+fn errors_use_the_words_of_the_command_line() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments);

@@ -1,4 +1,4 @@
-//! `steward chat` from a script: the real daemon, a model's server that does as it is told.
+//! `steward chat` from a script: the real daemon, and a scripted model server.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ impl Place {
     /// Another client of the daemon, which has introduced itself.
     pub fn client(&self, approvals: bool) -> Client {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
-        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = self.daemon.port();
         let mut client = Client::connect(port, token.trim_end()).unwrap();
         let capabilities = json!({"_meta": {"vault": {"approvals": approvals}}});
         let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
@@ -70,7 +70,7 @@ impl Place {
         std::fs::read_to_string(self.vault.join(path)).unwrap()
     }
 
-    /// What the model was sent the last time.
+    /// The last request to the model.
     pub fn asked(&self) -> String {
         let requests = self.server.requests();
         String::from_utf8_lossy(&requests.last().expect("it was asked").body).into_owned()
@@ -100,7 +100,7 @@ fn piped_input_is_one_message_and_stdout_its_answer() {
 }
 
 #[test]
-fn a_message_may_be_an_argument_and_conversations_go_on() {
+fn a_message_may_be_an_argument_and_conversations_continue() {
     let place = Place::new(vec![says(WIRE, "One."), says(WIRE, "Two."), says(WIRE, "Three.")]);
     assert_eq!(place.chat(&["first thing"]).expect(0).stdout, "One.\n");
     let run = finish_with(place.command(&["--usage", "-"]), b"second thing").expect(0);
@@ -114,7 +114,7 @@ fn a_message_may_be_an_argument_and_conversations_go_on() {
 }
 
 #[test]
-fn what_is_piped_joins_the_message() {
+fn piped_text_joins_the_message() {
     let place = Place::new(vec![says(WIRE, "One."), says(WIRE, "Two.")]);
     let run = finish_with(place.command(&["explain this"]), b"the piped text").expect(0);
     assert_eq!(run.stdout, "One.\n");
@@ -199,7 +199,7 @@ fn an_answer_that_ends_with_a_question_waits() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_said_with_what_to_do() {
+fn obstacles_are_reported_with_advice() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let vault = vault.to_str().unwrap();
@@ -238,7 +238,7 @@ fn what_a_model_says_never_steers_a_terminal() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_told_and_asked_for_again() {
+fn an_interrupted_stream_is_reported_and_requested_again() {
     let half = body(WIRE, &[Piece::Text("Five gra")]);
     let half = half.split("data: {\"choices\":[{\"delta\":{},").next().unwrap().to_owned();
     let cut = Answer::steps(vec![Step::Bytes(half.into_bytes()), Step::Cut]);
@@ -267,7 +267,7 @@ fn an_answer_that_never_ends_is_not_on_stdout() {
 }
 
 #[test]
-fn what_was_said_before_a_failure_is_on_stdout_whole() {
+fn text_before_a_failure_is_on_stdout() {
     let two = [
         Piece::Text("I look."),
         Piece::Call("c1", "read_file", json!({"path": "Recipes/Soup.md"})),
@@ -299,7 +299,7 @@ fn a_model_whose_provider_is_spelt_wrongly_is_passed_over() {
     assert!(refused.stderr.contains("there is no provider `nope`"), "{refused:?}");
     assert!(refused.stderr.contains("hint: there are anthropic, "), "{refused:?}");
     assert!(std::fs::read_to_string(&file).unwrap().contains("[\"wrok/m\", \"work/m\"]"));
-    // What stands there keeps nobody from putting another one first.
+    // An invalid chain does not prevent choosing another model.
     run(&["config", "set", "models.chain", "[\"work/two\", \"wrok/m\"]"]).expect(0);
     run(&["config", "set", "models.chain", "[\"work/two\"]"]).expect(0);
     run(&["config", "check"]).expect(0);

@@ -60,7 +60,7 @@ fn a_script_talks_reads_and_deletes() {
         whole["items"].as_array().unwrap().iter().filter_map(|i| i["text"].as_str()).collect();
     assert!(texts.iter().any(|text| text.contains("more salt")), "{texts:?}");
     assert!(texts.iter().any(|text| text.contains("It is saltier.")), "{texts:?}");
-    // The rest of what is too long for one answer, and the same of a branch.
+    // The other pages of an answer that is too long, and those of a branch.
     let numbers = |whole: &Value| -> Vec<u64> {
         whole["items"].as_array().unwrap().iter().filter_map(|i| i["item"].as_u64()).collect()
     };

@@ -186,7 +186,7 @@ fn commands_do_what_they_say() {
 }
 
 #[test]
-fn the_first_message_after_new_goes_to_the_new_conversation_whatever_others_say() {
+fn the_first_message_after_new_goes_to_the_new_conversation() {
     let place = Place::new(["One.", "Elsewhere.", "Three."].map(|text| says(WIRE, text)).into());
     let mut terminal = open(&place, &[]);
     terminal.press("the first thing\r");
@@ -246,7 +246,7 @@ fn a_connection_that_broke_in_the_middle_of_an_answer_says_nothing_twice() {
     place.daemon.kill();
     terminal.expect("the connection to the daemon broke");
     place.daemon = place.home.serve(&place.vault);
-    // The message is sent again, and what came of it is told.
+    // The message is sent again, and its result is shown.
     terminal.expect("the daemon was restarted");
     terminal.expect("> ");
     assert_eq!(place.server.requests().len(), 1, "no model is asked for it a second time");
@@ -267,7 +267,7 @@ fn one_message_on_a_terminal_is_answered_and_that_is_all() {
     let mut terminal = Terminal::start(&place.command(&["count"]), 80);
     terminal.expect("• one\n• two, which is code");
     assert_eq!(terminal.end(), 0);
-    // Who wants no looks gets none.
+    // Styles can be switched off.
     let mut command = place.command(&["count"]);
     command.env("NO_COLOR", "1");
     let mut terminal = Terminal::start(&command, 80);

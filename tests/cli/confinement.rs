@@ -1,11 +1,10 @@
-//! The daemon that confines itself: what it cannot do any more, and what it still must.
-
-use std::path::Path;
+//! The daemon that confines itself: actions that it can no longer do, and those that it must still do.
 
 use serde_json::{Value, json};
 use vault_steward::daemon::confine;
 use vault_steward::protocol::status::ConfinementState;
 
+use crate::client::client;
 use crate::door::Client;
 use crate::support::{Daemon, Home};
 
@@ -16,14 +15,6 @@ fn possible(test: &str) -> bool {
         crate::machine::missing(test, "Landlock");
     }
     possible
-}
-
-fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
-    let token = home.run_in(vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
-    client
 }
 
 fn tool(client: &mut Client, name: &str, arguments: Value) -> Value {
@@ -59,7 +50,7 @@ fn it_writes_nowhere_else_and_every_thread_is_held() {
         let held: Vec<bool> = held.collect();
         assert!(held.len() > 3 && held.iter().all(|held| *held == confined), "{held:?}");
 
-        // A link laid after the start: what the daemon would write to now lies elsewhere.
+        // A link made after the start: the daemon's target is now elsewhere.
         let outside = home.path("elsewhere/config.toml");
         std::fs::write(&outside, config).unwrap();
         std::fs::remove_file(home.config_file()).unwrap();
@@ -89,7 +80,7 @@ fn is_settable(client: &mut Client, key: &str) -> bool {
     settings.iter().find(|setting| setting["key"] == key).unwrap()["settable"] == true
 }
 
-/// What it may write to is the folder that there was at the start, not its path.
+/// It may write to the folder that existed at the start, not to its path.
 #[test]
 fn a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start() {
     let test = "a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start";

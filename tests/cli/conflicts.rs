@@ -1,4 +1,4 @@
-//! Conflict copies of sync programs, as `doctor` and `status` tell of them.
+//! Conflict copies of sync programs, in the output of `doctor` and `status`.
 
 use crate::support::Home;
 

@@ -1,4 +1,4 @@
-//! `conversations` and `usage`, with a daemon and without, and what clients hear of it.
+//! `conversations` and `usage`, with a daemon and without, and the events that clients receive.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 use vault_steward::store::usage::Used;
 
+use crate::client::client;
 use crate::door::Client;
 use crate::support::Home;
 
-/// Two conversations, as turns would have left them: one that ended and one that goes on.
+/// Two conversations as turns would have stored them: one that ended and one that is open.
 fn talk(state: &Path) {
     let clock = Arc::new(SystemClock::default());
     let open = Conversations::new(Store::at(state), Default::default(), clock);
@@ -40,7 +41,7 @@ fn talk(state: &Path) {
     assert_eq!(say("会议笔记在哪里", "`Meetings`"), ConversationId(2));
 }
 
-/// What a user sees; the same with a daemon and without.
+/// The output for a user; the same with a daemon and without.
 fn look(home: &Home, vault: &Path) -> Vec<String> {
     let run = |arguments: &[&str]| home.run_in(vault, arguments);
     let mut said = Vec::new();
@@ -140,7 +141,7 @@ fn only_the_one_that_the_next_message_goes_to_is_marked() {
 }
 
 #[test]
-fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
+fn conversations_are_shown_and_deleted_with_a_daemon_and_without() {
     let (alone, served) = (Home::new(), Home::new());
     let directly = {
         let vault = alone.vault("Notes");
@@ -152,10 +153,7 @@ fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
     served.run_in(&vault, &["conversations"]).expect(0);
     talk(&served.state());
     let daemon = served.serve(&vault);
-    let token = served.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&served, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     assert_eq!(look(&served, &vault), directly);
     let mut told = Vec::new();
@@ -181,7 +179,7 @@ fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
 }
 
 #[test]
-fn what_a_smaller_limit_lets_go_is_told_a_day_before() {
+fn deletions_by_a_smaller_limit_are_announced_a_day_before() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments).expect(0).stdout;
@@ -199,7 +197,7 @@ fn what_a_smaller_limit_lets_go_is_told_a_day_before() {
     let says = |what: &str| run(&["status"]).contains(what);
     home.write_config("[conversation]\nkept = 2\n");
     let mut daemon = home.serve(&vault);
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     let mut client = Client::connect(port, run(&["token"]).trim_end()).unwrap();
     client.initialize();
     client.call("_vault/subscribe", json!({}));
@@ -231,14 +229,14 @@ fn what_a_smaller_limit_lets_go_is_told_a_day_before() {
 }
 
 #[test]
-fn only_a_persons_own_program_sees_what_was_said() {
+fn only_a_persons_own_program_sees_conversations() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.run_in(&vault, &["conversations"]).expect(0);
     talk(&home.state());
     home.write_config("[policy]\nread = [\"Projects\"]\n");
     let daemon = home.serve(&vault);
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     let token = home.run_in(&vault, &["token", "--scope", "mcp"]).expect(0).stdout;
     let mut client = Client::connect(port, token.trim_end()).unwrap();
     client.initialize();
@@ -252,22 +250,18 @@ fn only_a_persons_own_program_sees_what_was_said() {
 }
 
 #[test]
-fn a_conversation_is_told_again_to_who_loads_it() {
+fn a_loaded_conversation_is_replayed() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.run_in(&vault, &["conversations"]).expect(0);
     talk(&home.state());
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     // No model is configured: one sentence is the whole turn.
     let prompt = json!({"sessionId": "2", "prompt": [{"type": "text", "text": "and the others?"}]});
     let said = client.call("session/prompt", prompt);
     let answer = said["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();
-    let mut second = Client::connect(port, token.trim_end()).unwrap();
-    second.initialize();
+    let mut second = crate::client::client(&home, &vault, &daemon);
     for wrong in [
         json!({"sessionId": "2", "mcpServers": [{"command": "sh"}]}),
         json!({"sessionId": "2", "cwd": "/"}),

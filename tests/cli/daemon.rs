@@ -152,10 +152,10 @@ fn a_rotated_token_counts_at_once() {
 
 #[test]
 #[cfg(unix)]
-fn whoever_holds_the_vault_is_named_even_before_it_serves() {
+fn the_process_that_holds_the_vault_is_named_before_it_serves() {
     let home = Home::new();
     let vault = home.vault("Notes");
-    // The token command makes the state folder; then this test stands for a daemon that starts.
+    // The token command makes the state folder; then this test acts as a daemon that starts.
     home.run_in(&vault, &["token"]).expect(0);
     let folder = std::fs::File::open(&vault).unwrap();
     folder.lock().unwrap();
@@ -280,8 +280,8 @@ fn an_empty_mount_point_is_not_taken_for_the_vault() {
 }
 
 #[test]
-fn a_file_system_that_protects_less_is_said_in_status() {
-    let test = "a_file_system_that_protects_less_is_said_in_status";
+fn status_reports_a_file_system_without_protection() {
+    let test = "status_reports_a_file_system_without_protection";
     let Some(vault) = crate::machine::exfat(test) else { return };
     std::fs::create_dir(vault.join(".obsidian")).unwrap();
     let home = Home::new();
@@ -292,10 +292,10 @@ fn a_file_system_that_protects_less_is_said_in_status() {
     assert_eq!(left, 1, "what was tried is tidied up");
 }
 
-/// By a program that keeps size and time, as some syncs do; only the time that nobody can set tells of it.
+/// By a program that keeps size and time, as some sync programs do; only the ctime shows it.
 #[test]
 #[cfg(unix)]
-fn what_was_written_over_while_no_daemon_ran_is_found() {
+fn overwritten_files_are_found_at_the_next_start() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let then = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);

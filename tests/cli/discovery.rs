@@ -2,7 +2,7 @@
 
 use crate::support::{Home, Run, finish};
 
-/// What `vaults --json` would take, and why.
+/// The vault that `vaults --json` would choose, and why.
 fn chosen(run: Run) -> String {
     let value = run.expect(0).json();
     let chosen = &value["chosen"];
@@ -62,7 +62,7 @@ fn none_or_several_is_an_error_that_lists_what_there_is() {
     assert_eq!(failed["code"], "no_vault");
     assert_eq!(failed["data"]["vaults"].as_array().unwrap().len(), 3);
 
-    // One that is known but not open is not enough to go on; nor is one that is gone.
+    // A known vault that is not open is not chosen; nor is one that is gone.
     home.write_obsidian_list(&[(&one, false)]);
     home.run(&["status"]).expect(4);
     home.write_obsidian_list(&[(&gone, true)]);
@@ -157,7 +157,7 @@ fn a_vault_is_named_by_its_name() {
     let gone = home.run(&["status", "--vault", "gardn"]).expect(4);
     assert!(gone.stderr.contains("`gardn`") && gone.stderr.contains("Garden"), "{gone:?}");
     assert!(gone.stderr.contains("Work log"), "{gone:?}");
-    // Two of one name are told apart by their paths alone.
+    // Two vaults of one name are distinguished only by their paths.
     let second = home.path("elsewhere/deeper/Garden");
     std::fs::create_dir_all(second.join(".obsidian")).unwrap();
     home.write_obsidian_list(&[(&garden, false), (&second, true)]);

@@ -27,7 +27,7 @@ fn prepare(vault: &Path) {
     put("done.md", "done\n");
 }
 
-/// What `undo`, `restore` and `rollback_job` take back, and `apply_plan` applies.
+/// Makes the changes that `undo`, `restore` and `rollback_job` undo, and the plan that `apply_plan` applies.
 fn prepare_history(home: &Home, vault: &Path) {
     let run = |arguments: &[&str]| home.run_in(vault, arguments).expect(0);
     let example = |tool: &str| Registry::built_in().get(tool).unwrap().example.clone();
@@ -58,7 +58,7 @@ fn snapshot(vault: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// What came of it: nothing against it, or the word for what is.
+/// The outcome: empty, or the error kind.
 fn came(answer: &Value) -> String {
     let error = &answer["structuredContent"];
     match (answer["isError"] == true, error["code"].as_str(), error["data"]["layer"].as_str()) {
@@ -98,7 +98,7 @@ fn no_door_leads_around_a_mode() {
     let token = home.run_in(vault, &["token", "--scope", "mcp"]).expect(0).stdout;
     let (port, token) = (ground.daemon.ready["port"].as_u64().unwrap(), token.trim_end());
     let port = u16::try_from(port).unwrap();
-    // A mode that changes something comes last, and is put to one door after the other.
+    // A mode that changes something comes last, and is used with one transport after the other.
     for mode in ["read-only", "ask"] {
         home.run_in(vault, &["mode", mode]).expect(0);
         let before = snapshot(vault);

@@ -30,7 +30,7 @@ fn a_sentence_becomes_rules_that_are_shown_and_change_nothing() {
     assert!(place.vault.join("Recipes/Old.md").exists());
     assert!(place.note("Tidy.yaml").starts_with("rules:"), "{}", place.note("Tidy.yaml"));
 
-    // The model was sent what was wrong with its first try, and had no tools.
+    // The model got the errors of its first try, and had no tools.
     let asked = place.server.requests();
     assert_eq!(asked.len(), 2);
     let second = String::from_utf8_lossy(&asked[1].body);
@@ -49,7 +49,7 @@ fn a_sentence_becomes_rules_that_are_shown_and_change_nothing() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_are_shown_with_what_is_wrong() {
+fn invalid_rules_are_shown_with_their_errors() {
     let bad = "rules:\n  - name: x\n    when: status = 1\n";
     let place = Place::new(vec![says(WIRE, bad), says(WIRE, bad), says(WIRE, bad)]);
     let refused = place.home.run_in(&place.vault, &["organize", "draft", "tidy up"]).expect(1);

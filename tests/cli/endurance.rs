@@ -19,7 +19,7 @@ fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
 
 fn connect(home: &Home, vault: &Path, daemon: &Daemon) -> Result<Client, u16> {
     let token = home.run_in(vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     Client::connect(port, token.trim_end())
 }
 
@@ -66,7 +66,7 @@ fn where_the_system_watches_no_more_folders_it_looks_by_itself() {
     assert!(reason.contains("fs.inotify.max_user_watches"), "{reason}");
     let run = home.run_in(&vault, &["status"]).expect(0);
     assert!(run.stdout.contains("max_user_watches"), "{run:?}");
-    // What others do in a folder that nobody watches is found all the same.
+    // Changes by others in an unwatched folder are found too.
     for number in [0, 19] {
         let path = format!("Folder {number}/late.md");
         std::fs::write(vault.join(&path), "# Late\n").unwrap();
@@ -81,7 +81,7 @@ fn where_the_system_watches_no_more_folders_it_looks_by_itself() {
 }
 
 #[test]
-fn with_few_handles_it_refuses_what_is_too_much_and_goes_on() {
+fn with_few_handles_it_refuses_and_continues() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let daemon = home.serve_by("ulimit -n 48 && exec", &vault);
@@ -93,7 +93,7 @@ fn with_few_handles_it_refuses_what_is_too_much_and_goes_on() {
             std::net::TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap()))
         })
         .collect();
-    // It may refuse while nothing is left to it; it must not end, and not say what is not so.
+    // It may refuse while the disk is full; it must not end, or report a false state.
     for number in 0..20 {
         let note = json!({"path": format!("n{number}.md"), "content": "x\n"});
         let written = tool(&mut witness, "write_file", note).is_some();
@@ -110,7 +110,7 @@ fn with_few_handles_it_refuses_what_is_too_much_and_goes_on() {
 }
 
 #[test]
-fn after_a_sleep_it_takes_in_what_happened_and_does_everything_once() {
+fn after_a_sleep_it_processes_changes_once() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.write_config("[vault]\npoll_seconds = 1\n");
@@ -140,7 +140,7 @@ fn after_a_sleep_it_takes_in_what_happened_and_does_everything_once() {
         assert!(tool(&mut client, "read_file", json!({"path": path})).is_some(), "{path}");
     }
     assert!(tool(&mut client, "read_file", json!({"path": "Projects/My Note.md"})).is_none());
-    // A timer that made up for what it missed would be seen: five looks at once, and more of a night.
+    // A timer that caught up on missed ticks would be seen: five scans at once, and more after a night.
     std::thread::sleep(Duration::from_secs(1));
     let ticks = processor() - before;
     assert!(ticks < 100, "{ticks} hundredths of a second of work after a sleep");
@@ -149,7 +149,7 @@ fn after_a_sleep_it_takes_in_what_happened_and_does_everything_once() {
 #[test]
 fn asked_to_end_in_the_middle_it_ends_what_it_has_begun() {
     const NOTES: usize = 60;
-    // The moment lies anywhere in the move.
+    // The kill can hit any point of the move.
     for wait in [0, 30, 90, 200] {
         let home = Home::new();
         let vault = home.vault("Notes");
@@ -180,7 +180,7 @@ fn asked_to_end_in_the_middle_it_ends_what_it_has_begun() {
         assert_eq!(hidden.count(), 0, "after {wait} ms");
         let run = home.run_in(&vault, &["links", "check"]);
         assert_eq!(run.code, 0, "after {wait} ms: {run:?}");
-        // The next one finds nothing to put right, or puts it right, and goes on.
+        // The next start finds nothing to repair, or repairs it, and continues.
         let next = home.serve(&vault);
         let mut client = client(&home, &vault, &next);
         let read = json!({"path": format!("{folder}/Sub/x.md")});

@@ -1,4 +1,4 @@
-//! A daemon whose own files lie on a disk with no room left.
+//! A daemon whose own files are on a full disk.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::client::client;
 use crate::door::Client;
 use crate::support::Home;
 
@@ -92,19 +93,13 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
 fn the_daemon_leaks_nothing() {
     let home = Home::new();
     let vault = home.vault("Notes");
-    // Nothing may go to the desktop's trash of whoever runs this.
+    // No file may go to the desktop's trash of the user who runs this.
     std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let client = || {
-        let mut client = Client::connect(port, token.trim_end()).unwrap();
-        client.initialize();
-        client
-    };
+    let client = || client(&home, &vault, &daemon);
     let mut witness = client();
     let handles = count(daemon.pid(), "fd");
-    // Threads that are made once and kept, such as those that search, are there after one round.
+    // Threads that stay for later work, such as those that search, exist after one round.
     round(&mut witness, &vault, 0);
     let threads = count(daemon.pid(), "task");
     for number in 1..=10 {
@@ -116,8 +111,8 @@ fn the_daemon_leaks_nothing() {
         let mut rude = client();
         rude.ask("tools/call", json!({"name": "search_files", "arguments": {"pattern": "."}}));
         drop(rude);
-        drop(Client::connect(port, token.trim_end()).unwrap());
-        assert_eq!(Client::connect(port, "wrong").err(), Some(401));
+        drop(client());
+        assert_eq!(Client::connect(daemon.port(), "wrong").err(), Some(401));
     }
     // A replaced version stays open a few seconds, and an idle thread ends after ten. Nothing is
     // asked meanwhile, since asking would keep threads from being idle.

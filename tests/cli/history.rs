@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::client::client;
 use crate::door::Client;
 use crate::support::Home;
 
@@ -70,7 +71,7 @@ fn evening(home: &Home, vault: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_was_done_is_shown_and_taken_back_with_a_daemon_and_without() {
+fn changes_are_shown_and_undone_with_a_daemon_and_without() {
     let home = Home::new();
     let (first, second) = (prepare(&home, "First"), prepare(&home, "Second"));
     let directly = evening(&home, &first);
@@ -116,7 +117,7 @@ fn written_since(home: &Home, vault: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_was_written_since_stays_with_a_daemon_and_without() {
+fn later_edits_stay_with_a_daemon_and_without() {
     let home = Home::new();
     let (first, second) = (prepare(&home, "First"), prepare(&home, "Second"));
     let directly = written_since(&home, &first);
@@ -125,7 +126,7 @@ fn what_was_written_since_stays_with_a_daemon_and_without() {
 }
 
 #[test]
-fn the_trash_is_emptied_only_of_what_is_named_or_old_and_only_on_a_word() {
+fn emptying_the_trash_needs_consent_and_names_or_age() {
     let home = Home::new();
     let vault = prepare(&home, "Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments);
@@ -144,12 +145,12 @@ fn the_trash_is_emptied_only_of_what_is_named_or_old_and_only_on_a_word() {
     assert_eq!((done["removed"].as_bool(), done["bytes"].as_u64()), (Some(true), Some(5)));
     assert!(!vault.join(".trash/a.md").exists());
     assert!(vault.join(".trash/b.md").exists());
-    // For good: nothing brings it back, and that is said.
+    // Permanent: nothing restores it, and the answer says so.
     let listed = run(&["trash", "list"]).expect(0).stdout;
     assert!(!listed.contains("a.md") && listed.contains("b.md"), "{listed}");
     run(&["restore", "a"]).expect(1);
     let undo = run(&["undo", "1"]).expect(1);
-    assert!(undo.stderr.contains("for good"), "{undo:?}");
+    assert!(undo.stderr.contains("permanently removed"), "{undo:?}");
     // Where another change has the text too, the answer says so; its number names it as well.
     let write = ["call", "write_file", "--path", "Secret.md", "--content", "my secret"];
     run(&write).expect(0);
@@ -193,14 +194,11 @@ fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn clients_hear_of_every_change_set_with_who_made_it() {
+fn clients_receive_every_change_set_with_its_author() {
     let home = Home::new();
     let vault = prepare(&home, "Notes");
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     home.run_in(&vault, &["call", "delete", "--path", "projects/my note"]).expect(0);
     home.run_in(&vault, &["undo"]).expect(0);
@@ -216,10 +214,10 @@ fn clients_hear_of_every_change_set_with_who_made_it() {
     assert_eq!(told[0]["changes"][0]["path"], "Projects/My Note.md");
     assert_eq!(told[1]["undoes"], told[0]["id"].to_string());
     assert_eq!(told[1]["changes"][0]["action"], "restored");
-    // The whole listing agrees with what was told.
+    // The whole listing agrees with the events.
     let listed = client.call("tools/call", json!({ "name": "list_changes", "arguments": {} }));
     assert_eq!(listed["result"]["structuredContent"]["change_sets"][1]["id"], told[0]["id"]);
-    // What removes for good is asked for by message, and no tool.
+    // Permanent removal is a protocol method, and no tool.
     let empty = client.call("_vault/trash/empty", json!({ "items": ["17.1"] }));
     assert_eq!(empty["error"]["data"]["kind"], "failed", "{empty}");
 }
@@ -232,13 +230,7 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
         std::fs::write(vault.join(format!("{number}.md")), "text\n").unwrap();
     }
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let client = || {
-        let mut client = Client::connect(port, token.trim_end()).unwrap();
-        client.initialize();
-        client
-    };
+    let client = || client(&home, &vault, &daemon);
     let delete = |client: &mut Client, number: usize| {
         let meta = json!({ "vault": { "turn": "1", "conversation": "seeds" } });
         let arguments = json!({ "path": format!("{number}.md") });
@@ -250,7 +242,7 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
     let mut first = client();
     let sets: Vec<Value> = (0..10).map(|n| delete(&mut first, n)["change_set"].take()).collect();
     assert!(sets.iter().all(|set| *set == sets[0] && set.is_u64()), "{sets:?}");
-    // Each call tells what it did, and nothing that was told before.
+    // Each event has only the changes of its own call.
     let mut told: Vec<Value> = Vec::new();
     while told.len() < 10 {
         let message = hears.read();
@@ -310,7 +302,7 @@ fn a_long_history_is_gone_through_in_the_commands_own_words() {
     let rest =
         "    and 31 changes more; `steward log --change-set 3 --first-change 101` shows them\n";
     assert!(undone.contains(rest), "{undone}");
-    // What stands in a note is not a word of the steward's.
+    // Text in a note does not count as the steward's own hint.
     run(&["call", "delete", "--path", "Budget"]).expect(0);
     let told = run(&["log", "--diff", "-n", "1"]).expect(0).stdout;
     assert!(told.contains("-[older ones with before: 1]"), "{told}");

@@ -1,4 +1,4 @@
-//! Hooks with the real daemon, confined as it is, and the examples of docs/hooks.md as they stand.
+//! Hooks with the real, confined daemon, and the examples of docs/hooks.md.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +30,7 @@ fn refused_by_hook(result: &Value) -> bool {
     result["isError"] == true && result["structuredContent"]["data"]["layer"] == "hooks"
 }
 
-/// Waits for what a hook does behind everybody's back.
+/// Waits for the effect of a hook that runs in the background.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(20);
     while !holds() {
@@ -40,7 +40,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn the_archive_of_the_manual_stays_as_it_is_whatever_it_is_called() {
+fn the_archive_example_protects_its_folder_under_any_path() {
     let Some(python) = python("the_archive_of_the_manual_stays_as_it_is") else { return };
     let ground = Ground::with(|home, vault| {
         std::fs::create_dir_all(vault.join("Archive/Deep")).unwrap();
@@ -179,7 +179,7 @@ fn the_notification_of_the_manual_is_posted() {
     let home = Home::new();
     let vault = home.vault("Notes");
     set_up(&home, "A notification on the desktop", "notify.py", &python);
-    // Its place is taken by a program that keeps what it is told.
+    // A program that records its input takes its place.
     let settings = std::fs::read_to_string(home.config_file()).unwrap();
     home.write_config(&settings.replace("environment = [", "environment = [\"PATH\", "));
     let program = home.path("elsewhere/notify-send");
@@ -216,7 +216,7 @@ fn hooks_change_live_and_by_a_person_alone() {
     while agent.read()["method"] != "_vault/config_reloaded" {}
     assert!(refused_by_hook(&call(&mut agent, "write_file", write())));
     assert_eq!(call(&mut agent, "create_folder", json!({"path": "Folder"}))["isError"], false);
-    // What is wrong in it is said with its place, and the hooks that were there stay.
+    // Its error is reported with its place, and the previous hooks stay.
     let wrong =
         script(&ground.home, "closed", "on = [\"before_change\"]\ntools = [\"writ_file\"]", no);
     ground.home.write_config(&wrong);
@@ -232,7 +232,7 @@ fn hooks_change_live_and_by_a_person_alone() {
 }
 
 #[test]
-fn a_hook_may_use_the_steward_and_hears_nothing_of_it() {
+fn a_hooks_own_calls_cause_no_events() {
     let ground = Ground::with(|home, vault| {
         let steward = env!("CARGO_BIN_EXE_steward");
         let text = format!(
@@ -260,7 +260,7 @@ fn a_hook_may_use_the_steward_and_hears_nothing_of_it() {
     let heard = || std::fs::read_to_string(ground.home.state().join("hooks/heard")).unwrap();
     assert_eq!(heard().lines().count(), 2, "{}", heard());
     let token = ground.home.run_in(&ground.vault, &["token", "--scope", "client"]).expect(0).stdout;
-    let port = u16::try_from(ground.daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = ground.daemon.port();
     let mut liar = Client::connect(port, token.trim_end()).unwrap();
     let hello = json!({"protocolVersion": 1, "clientInfo": {"name": "hook diary"}});
     liar.call("initialize", hello);

@@ -1,5 +1,5 @@
-//! What `--json` prints, command by command: what a tool answers has names `like_this`, all else
-//! `likeThis`, and nothing has both.
+//! The output of `--json`, command by command: a tool's answer has names `like_this`, other output
+//! `likeThis`, and no output has both.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +25,8 @@ const DATA: [&str; 10] = [
     "plan",
 ];
 
-/// What they print is not JSON, is an entry for another program's settings, waits for ever, or is what another
-/// command of these lists prints.
+/// Commands whose output is no JSON, is an entry for another program's settings, never ends, or equals that of another
+/// command in these lists.
 const OTHERS: [&[&str]; 20] = [
     &["serve"],
     &["completions"],
@@ -157,7 +157,7 @@ const SERVICE: [&[&str]; 3] = [
 #[cfg(not(target_os = "linux"))]
 const SERVICE: [&[&str]; 0] = [];
 
-/// What the model says to a question.
+/// The model's answer to a question.
 const WORDS: &str = "Nine grams. More?";
 
 /// There is nothing for them to do: what they print is an error.

@@ -1,4 +1,4 @@
-//! Keys from the system's keyring, whose program is a stand-in here.
+//! Keys from the system's keyring, with a stand-in for its program.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ impl Ring {
         let ring = Self { home, server };
         std::fs::create_dir_all(ring.folder().join("ring")).unwrap();
         ring.mood("well");
-        // Not under its own name at first: what is open for writing cannot be run.
+        // Written under another name first: a file that is open for writing cannot be run.
         let new = ring.folder().join("new");
         std::fs::write(&new, KEYRING).unwrap();
         std::fs::set_permissions(&new, PermissionsExt::from_mode(0o755)).unwrap();
@@ -83,7 +83,7 @@ fn a_key_is_stored_in_the_keyring_found_and_removed_and_never_shown() {
     let checked = finish(ring.steward(&["doctor"]));
     assert!(checked.stdout.contains("answers, and has a key of work"), "{checked:?}");
 
-    // What is stored in a file counts before it.
+    // A key in a file has precedence.
     let file = ring.steward(&["key", "set", "work", "--no-check"]);
     finish_with(file, b"sk-file").expect(0);
     let json = finish(ring.steward(&["key", "status", "work", "--json"])).expect(0).json();
@@ -102,7 +102,7 @@ fn a_key_is_stored_in_the_keyring_found_and_removed_and_never_shown() {
 }
 
 #[test]
-fn a_keyring_that_cannot_be_used_is_told_and_asked_only_where_that_is_wanted() {
+fn an_unusable_keyring_is_reported_and_used_only_on_request() {
     let ring = Ring::new("keyring = true", Vec::new());
     for (mood, said) in [
         ("fails", "the keyring did not answer: `secret-tool` says `the collection is locked`"),

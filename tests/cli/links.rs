@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::Home;
 
 #[test]
-fn what_is_broken_or_ambiguous_is_told_with_file_and_line() {
+fn broken_and_ambiguous_links_are_reported_with_file_and_line() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = home.run_in(&vault, &["links", "check"]).expect(0);

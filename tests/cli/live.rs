@@ -9,11 +9,11 @@ use crate::support::{Daemon, Home};
 
 fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
     let token = home.run_in(vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     Client::connect(port, token.trim_end()).unwrap()
 }
 
-/// A client that hears events, and the limits it was told.
+/// A client that receives events, and its limits.
 fn listener(home: &Home, vault: &Path, daemon: &Daemon) -> (Client, Value) {
     let mut client = client(home, vault, daemon);
     let mut told = client.initialize();
@@ -65,7 +65,7 @@ fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
     let status = old.call("_vault/status", json!({}))["result"]["settings"].take();
     assert_eq!(status["problem"]["line"], 3, "{status}");
     assert_eq!(status["needsRestart"], json!(["log.format"]));
-    // The command line goes by the file too, so it is told with the flag where it is.
+    // The command line reads the same file, so the flag names it.
     let elsewhere = home.path("elsewhere/config.toml");
     std::fs::write(&elsewhere, "").unwrap();
     let place = ["--config", elsewhere.to_str().unwrap(), "--vault", vault.to_str().unwrap()];
@@ -93,7 +93,7 @@ fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
 }
 
 #[test]
-fn another_mode_is_told_whoever_sets_it() {
+fn a_new_mode_is_announced_whoever_sets_it() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let daemon = home.serve(&vault);
@@ -101,7 +101,7 @@ fn another_mode_is_told_whoever_sets_it() {
     home.run_in(&vault, &["mode", "ask"]).expect(0);
     let news = told(&mut hears, "_vault/mode_changed");
     assert_eq!((&news["mode"], &news["setLive"]), (&json!("ask"), &json!(true)), "{news}");
-    // What is asked for, and what is set as it is, are no news.
+    // Requests without a new value cause no event.
     home.run_in(&vault, &["mode"]).expect(0);
     home.run_in(&vault, &["mode", "ask"]).expect(0);
     home.run_in(&vault, &["mode", "settings"]).expect(0);
@@ -175,7 +175,7 @@ fn a_client_changes_what_it_may_and_the_file_keeps_its_comments() {
 }
 
 #[test]
-fn a_person_sets_everything_and_hears_whether_it_holds() {
+fn a_person_sets_everything_and_learns_when_it_takes_effect() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let line = |arguments: &[&str]| home.run_in(&vault, &[&["config"], arguments].concat());

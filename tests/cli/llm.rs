@@ -148,7 +148,7 @@ fn a_person_has_the_daemon_check_and_store_a_key_that_it_never_tells() {
     let mut serve = home.steward(&["serve", "--json", "--port", "0", "-vv", "--vault"]);
     serve.arg(&vault);
     let mut daemon = Daemon::start(serve);
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     let token =
         |scope: &[&str]| home.run_in(&vault, &[&["token"], scope].concat()).expect(0).stdout;
     let set = |token: &str, provider: &str, key: &str| {
@@ -182,7 +182,7 @@ fn a_person_has_the_daemon_check_and_store_a_key_that_it_never_tells() {
 }
 
 #[test]
-fn the_environment_is_stronger_than_the_stored_key_and_it_is_said() {
+fn the_environment_overrides_the_stored_key_with_a_note() {
     let server = Server::start(vec![offer(&["m"])]);
     let home = home(&server.url);
     let mut command = home.steward(&["key", "set", "work", "--no-check"]);

@@ -1,4 +1,4 @@
-//! What a person sees on a terminal: colours, the pager, questions before a folder is served.
+//! Output on a terminal: colours, the pager, questions before a folder is served.
 
 use std::path::Path;
 use std::process::Command;
@@ -48,7 +48,7 @@ fn hits_and_differences_are_coloured_where_colours_are_wanted() {
 }
 
 #[test]
-fn what_is_longer_than_the_terminal_goes_through_the_pager() {
+fn long_output_goes_through_the_pager() {
     let home = Home::new();
     let vault = home.vault("Notes");
     std::fs::write(vault.join("Long.md"), "a line\n".repeat(200) + "the end\n").unwrap();

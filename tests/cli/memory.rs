@@ -1,4 +1,4 @@
-//! What is too big is never held (cases 54 and 110): by the program's own size.
+//! Large data is never held in memory (cases 54 and 110), measured by the program's own size.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use vault_steward::vault::Revision;
 
-use crate::door::Client;
+use crate::client::client;
 use crate::support::{Daemon, Home, Run, finish};
 
 const HUGE: usize = 300 << 20;
@@ -37,7 +37,7 @@ fn confined(command: &Command) -> Run {
     shell.args(["-c", "ulimit -v 262144 && exec \"$0\" \"$@\""]).arg(command.get_program());
     shell.args(command.get_args()).env_clear();
     shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    // What a machine with many cores would set aside for its threads.
+    // Memory that a machine with many cores would reserve for its threads.
     shell.envs([("RAYON_NUM_THREADS", "2"), ("TOKIO_WORKER_THREADS", "2")]);
     shell.env("MALLOC_ARENA_MAX", "2");
     finish(shell)
@@ -109,13 +109,7 @@ fn hostile_frames_do_not_grow_the_daemon() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let client = || {
-        let mut client = Client::connect(port, token.trim_end()).unwrap();
-        client.initialize();
-        client
-    };
+    let client = || client(&home, &vault, &daemon);
     let mut witness = client();
     witness.tool("list_files");
     let before = peak(&daemon);
@@ -127,7 +121,7 @@ fn hostile_frames_do_not_grow_the_daemon() {
         let _ = (0..times / 1_000).try_for_each(|_| stream.write_all(&block));
         client.close_code()
     };
-    // Empty pieces, pings, and the head of a frame of 100 MB with what it promises.
+    // Empty frames, pings, and the head of a frame that announces 100 MB.
     let empty = [0x00, 0x80, 0, 0, 0, 0];
     assert_eq!(flood(&[0x01, 0x80, 0, 0, 0, 0], &empty, 1_000_000), 1009);
     let full = [&[0x89, 0xfd, 0, 0, 0, 0][..], &[b'x'; 125]].concat();

@@ -114,7 +114,7 @@ fn the_memory_of_another_vault_is_refused_until_a_person_says_that_it_is_this_on
     assert!(std::fs::read(&database).unwrap() == before, "nothing was touched");
     home.run_in(&other, &["journal", "adopt"]).expect(0);
     let _daemon = home.serve(&other);
-    // What was changed; the texts lie in the other state folder.
+    // The recorded changes; the texts are in the other state folder.
     assert!(log(&home, &other).contains("modified `Projects/My Note.md`"));
     // The one whose vault is there stays its own.
     assert!(log(&home, &vault).contains("+budget 13"));
@@ -123,7 +123,7 @@ fn the_memory_of_another_vault_is_refused_until_a_person_says_that_it_is_this_on
 }
 
 #[test]
-fn a_vault_that_was_restored_elsewhere_is_told_of_the_history_it_may_have() {
+fn a_vault_restored_elsewhere_gets_a_list_of_possible_histories() {
     let home = Home::new();
     let vault = home.vault("Notes");
     edit(&home, &vault, "12", "13");

@@ -40,7 +40,7 @@ fn findings(home: &Home, vault: &Path, folder: &str) -> Vec<(String, String, Val
 }
 
 #[test]
-fn each_sort_of_wrong_name_is_told_once() {
+fn each_kind_of_wrong_name_is_reported_once() {
     let home = Home::new();
     let vault = wrong(&home);
     let found = findings(&home, &vault, "/");
@@ -75,7 +75,7 @@ fn each_sort_of_wrong_name_is_told_once() {
 /// Names that only some file systems hold.
 #[cfg(target_os = "linux")]
 #[test]
-fn twins_and_pieces_are_told() {
+fn duplicate_and_partial_names_are_reported() {
     let home = Home::new();
     let vault = home.vault("Twins");
     for name in ["Plan.md", "plan.md", "Cafe\u{301}.md"] {

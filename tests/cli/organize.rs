@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::door::Client;
+use crate::client::client;
 use crate::support::{Home, Run};
 
 const RULES: &str = "\
@@ -83,16 +83,13 @@ fn rules_are_planned_looked_at_applied_and_taken_back() {
     );
 }
 
-/// The journal joins what is changed in one turn, a job's pieces too, and clients name their turns themselves.
+/// The journal joins the changes of one turn, a job's pieces too, and clients name their own turns.
 #[test]
 fn no_clients_turn_joins_a_job_or_a_conversation() {
     let home = Home::new();
     let vault = inbox(&home);
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     let mut sets = Vec::new();
     let names = ["job-1", "conversation 1, turn 1", "workflow 1 step"];
     let mut write = |about: &str| {
@@ -116,8 +113,8 @@ fn no_clients_turn_joins_a_job_or_a_conversation() {
     assert!(vault.join("Inbox/c.md").exists() && vault.join("after 0.md").exists());
 }
 
-/// Killed with the power of the system, between two pieces: what was done stays done and is known, the rest is
-/// resumed, and all of it is taken back at once.
+/// Killed between two pieces: completed pieces stay and are recorded, the rest is resumed, and all of it can be undone
+/// at once.
 #[test]
 fn a_job_that_is_killed_is_interrupted_resumed_and_taken_back_whole() {
     const NOTES: usize = 400;
@@ -138,10 +135,7 @@ fn a_job_that_is_killed_is_interrupted_resumed_and_taken_back_whole() {
     let planned =
         organize(&home, &vault, &["plan", rules.to_str().unwrap(), "--json"]).expect(0).json();
     assert_eq!(planned["items"], NOTES);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     let folder = vault.to_str().unwrap();
     let mut apply = home.steward(&["organize", "apply", "1", "--yes", "--vault", folder]);
@@ -255,7 +249,7 @@ fn what_rules_with_once_took_is_listed_and_forgotten() {
 }
 
 #[test]
-fn a_running_job_is_stopped_by_another_client_and_says_what_is_done() {
+fn another_client_stops_a_running_job_which_reports_its_progress() {
     const NOTES: usize = 400;
     let home = Home::new();
     home.write_config("[organize]\natomic_items = 2\n");
@@ -273,10 +267,7 @@ fn a_running_job_is_stopped_by_another_client_and_says_what_is_done() {
     assert!(nobody.stderr.contains("no daemon runs"), "{nobody:?}");
     let daemon = home.serve(&vault);
     organize(&home, &vault, &["plan", "--items", file.to_str().unwrap()]).expect(0);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.initialize();
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     let folder = vault.to_str().unwrap();
     let mut apply = home.steward(&["organize", "apply", "1", "--yes", "--json", "--vault", folder]);

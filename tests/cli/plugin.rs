@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::door::Client;
-use crate::support::{Daemon, Home, finish};
+use crate::support::{Home, finish};
 
 fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -75,7 +75,7 @@ fn what_somebody_else_put_there_is_left_alone() {
     home.run_in(&vault, &["plugin", "install", "--force"]).expect(0);
     assert_eq!(files(&folder), ["main.js", "manifest.json", "styles.css", "theirs.txt"]);
 
-    // A vault whose settings lie elsewhere, and one that Obsidian never opened.
+    // A vault with its settings elsewhere, and one that Obsidian never opened.
     let other = home.vault("Other");
     std::fs::rename(other.join(".obsidian"), other.join(".desk")).unwrap();
     for name in ["app.json", "core-plugins.json"] {
@@ -107,16 +107,12 @@ fn pairing_gives_the_token_and_says_what_that_means() {
     assert!(!home.run_in(&vault, &["pair", "--no-qr"]).expect(0).stdout.contains('█'));
     home.run_in(&vault, &["pair", "--qr", "--no-qr"]).expect(2);
 
-    // With a daemon its own port stands in the link, and that lets a client in.
+    // With a daemon the link has its port, and admits a client.
     let daemon = home.serve(&vault);
     let json = home.run_in(&vault, &["pair", "--json"]).expect(0).json();
     assert_eq!(json["port"], daemon.ready["port"]);
-    let mut client = Client::connect(port(&daemon), &token).unwrap();
+    let mut client = Client::connect(daemon.port(), &token).unwrap();
     assert_eq!(client.initialize()["protocolVersion"], 1);
-}
-
-fn port(daemon: &Daemon) -> u16 {
-    u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap()
 }
 
 #[test]
@@ -127,7 +123,7 @@ fn the_page_is_opened_by_an_address_that_holds_once() {
     assert!(absent.stderr.contains("steward serve"), "{absent:?}");
 
     let daemon = home.serve(&vault);
-    let start = format!("http://127.0.0.1:{}/#code=", port(&daemon));
+    let start = format!("http://127.0.0.1:{}/#code=", daemon.port());
     let printed = home.run_in(&vault, &["open", "--print"]).expect(0).stdout;
     let code = printed.trim_end().strip_prefix(&start).unwrap_or_else(|| panic!("{printed}"));
     assert_eq!(code.len(), 64);
@@ -136,7 +132,7 @@ fn the_page_is_opened_by_an_address_that_holds_once() {
     assert_ne!(json["url"], printed.trim_end(), "each is another");
     let token = home.run_in(&vault, &["token"]).expect(0).stdout;
     assert!(!printed.contains(token.trim()), "no token in an address");
-    // Where no browser can be started the address is what is left.
+    // Without a browser the address is still printed.
     let mut command = home.steward(&["open"]);
     command.current_dir(&vault).env("PATH", home.path("elsewhere"));
     let opened = finish(command).expect(0);

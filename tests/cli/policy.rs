@@ -1,4 +1,4 @@
-//! What may run, asked and answered over real sockets and on the command line.
+//! Policy: questions and answers over real sockets and on the command line.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ impl Ground {
     pub fn client(&self, scope: &str, approvals: bool) -> Client {
         let run = self.home.run_in(&self.vault, &["token", "--scope", scope]);
         let token = run.expect(0).stdout;
-        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = self.daemon.port();
         let mut client = Client::connect(port, token.trim_end()).unwrap();
         let answer = client.call(
             "initialize",
@@ -60,7 +60,7 @@ fn choose(id: &Value, option: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "result": {"outcome": outcome}}).to_string()
 }
 
-/// What a tool answered for programs.
+/// A tool's answer for programs.
 fn told(answer: &Value) -> &Value {
     &answer["result"]["structuredContent"]
 }
@@ -84,7 +84,7 @@ fn the_first_answer_of_a_person_counts_and_nobody_elses() {
     assert_eq!(vault_meta["caller"], "a client");
     assert_eq!(vault_meta["changes"][0]["path"], "Old");
 
-    // Who may not answer is not heard, whatever it says; nor is an answer that was not offered.
+    // An answer of a client that may not answer has no effect; nor has one that was not offered.
     agent.send(&choose(&question["id"], "allow_once"));
     silent.send(&choose(&question["id"], "allow_once"));
     second.send(&choose(&question["id"], "allow_everything"));
@@ -93,7 +93,7 @@ fn the_first_answer_of_a_person_counts_and_nobody_elses() {
     let written = silent.call("tools/call", write);
     assert_eq!(written["result"]["isError"], false, "{written}");
     assert!(ground.vault.join("Old/a.md").exists());
-    // Who comes later is asked too.
+    // A client that connects later gets the question too.
     let mut late = ground.client("person", true);
     assert_eq!(late.read()["id"], question["id"]);
 
@@ -294,7 +294,7 @@ fn all_of_a_long_question_is_read_in_parts() {
 }
 
 #[test]
-fn a_yes_that_comes_later_lets_the_very_same_call_be_made_once() {
+fn a_late_yes_admits_the_identical_call_once() {
     let ground = Ground::new();
     let steward = |arguments: &[&str]| ground.home.run_in(&ground.vault, arguments);
     let mut agent = ground.client("client", false);
@@ -315,7 +315,7 @@ fn a_yes_that_comes_later_lets_the_very_same_call_be_made_once() {
     assert_eq!((&one["shown"], &one["waits"]), (&json!(false), &json!(false)));
     let shown = steward(&["approvals", "pending", &number]).expect(0).stdout;
     assert!(shown.contains("asked because it deletes the folder `Old` with 2 files"), "{shown}");
-    // Who comes later is shown it.
+    // A client that connects later gets it.
     let mut person = ground.client("person", true);
     let question = person.read();
     assert_eq!(question["id"], format!("permission-{number}"), "{question}");
@@ -337,7 +337,7 @@ fn a_yes_that_comes_later_lets_the_very_same_call_be_made_once() {
     let done = agent.call("tools/call", delete("Old"));
     assert_eq!(done["result"]["isError"], false, "{done}");
     assert!(!ground.vault.join("Old").exists());
-    // Once is once, though it is the very same again.
+    // Once is once, even for an identical call.
     for path in ["Old/a.md", "Old/b.md"] {
         std::fs::create_dir_all(ground.vault.join("Old")).unwrap();
         std::fs::write(ground.vault.join(path), "text\n").unwrap();
@@ -425,7 +425,7 @@ fn a_question_for_which_nobody_comes_lapses_in_its_time() {
     let next = agent.call("tools/call", delete("Inbox"));
     assert!(text(told(&next), "message").contains("waits 10 minutes for one"), "{next}");
 
-    // Who comes now is asked what still waits, and too late is not an answer.
+    // A client that connects now gets the open questions; a late answer has no effect.
     let mut person = ground.client("person", true);
     assert_eq!(person.read()["params"]["toolCall"]["title"], "delete `Inbox`");
     let number = told(&waits)["data"]["question"].as_i64().unwrap();
@@ -437,7 +437,7 @@ fn a_question_for_which_nobody_comes_lapses_in_its_time() {
 }
 
 #[test]
-fn what_is_asked_when_the_daemon_is_killed_stays_refused() {
+fn questions_open_at_a_kill_are_refused() {
     let mut ground = Ground::new();
     let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
     agent.ask("tools/call", delete("Old"));
@@ -479,7 +479,7 @@ fn the_audit_is_followed_as_it_grows() {
 }
 
 #[test]
-fn a_limited_caller_hears_of_what_it_may_see_and_of_nothing_else() {
+fn a_limited_caller_receives_only_visible_changes() {
     let ground = Ground::with(|home, _| home.write_config("[policy]\nread = [\"Inbox\"]\n"));
     let mut person = ground.client("person", false);
     let mut limited = ground.client("client", false);
@@ -538,7 +538,7 @@ fn a_rotated_token_ends_what_it_let_in() {
     let ground = Ground::new();
     let mut clients = ["person", "client"].map(|scope| ground.client(scope, false));
     ground.home.run_in(&ground.vault, &["token", "--rotate"]).expect(0);
-    // Whoever comes with the new one has the daemon know of it.
+    // A client with the new token makes the daemon read it.
     ground.home.run_in(&ground.vault, &["status"]).expect(0);
     for client in &mut clients {
         assert_eq!(client.close_code(), 1008);
@@ -552,7 +552,7 @@ fn a_journal_that_took_the_place_of_another_allows_nothing_until_a_person_says_s
         let vault = home.vault("Notes");
         let steward = |arguments: &[&str]| home.run_in(&vault, arguments);
         steward(&["call", "create_folder", "--path", "One"]).expect(0);
-        // A start makes a copy of the day; what is set afterwards is not in it.
+        // A start makes the daily copy; later settings are not in it.
         drop(home.serve(&vault));
         if !copied {
             std::fs::remove_dir_all(home.state().join("backups")).unwrap();
@@ -642,7 +642,7 @@ fn one_token_deletes_only_so_many_notes_in_an_hour() {
         assert!(refused[field].as_str().unwrap().contains(says), "{says}: {refused}");
     }
     assert!(ground.vault.join("6.md").exists());
-    // With a person there it goes on with their yes; what a person does themselves is not counted.
+    // With a person's approval it continues; a person's own changes do not count.
     let mut person = ground.client("person", true);
     let asked = client.ask("tools/call", delete("6.md"));
     let question = person.read();

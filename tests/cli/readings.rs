@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::machine;
 use crate::support::Home;
 
-/// What was read to be edited is not read again; what the edit displaces is, and nothing else.
+/// An edit reads the old file once, and the displaced file once more, and nothing else.
 #[test]
 fn an_edit_reads_its_file_twice() {
     if !machine::has_program("strace", "an_edit_reads_its_file_twice") {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::support::{Home, Run, finish};
 
-/// Runs `steward service` with a `systemctl` that only writes down what it is told.
+/// Runs `steward service` with a `systemctl` that only records its arguments.
 fn service(home: &Home, vault: &str, arguments: &[&str]) -> Run {
     let programs = home.path("programs");
     std::fs::create_dir_all(&programs).unwrap();

@@ -1,4 +1,4 @@
-//! Settings: the file, the environment, and what is wrong with them.
+//! Settings: the file, the environment, and errors in them.
 
 use crate::support::{Home, finish};
 

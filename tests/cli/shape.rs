@@ -1,4 +1,4 @@
-//! What every command has in common.
+//! Common properties of all commands.
 
 use std::io::Read;
 
@@ -99,7 +99,7 @@ fn every_command_explains_itself() {
 }
 
 #[test]
-fn every_command_stands_in_the_reference() {
+fn the_reference_has_every_command() {
     let reference = include_str!("../../docs/cli.md");
     for command in COMMANDS.iter().filter_map(|command| command.first()) {
         assert!(reference.contains(&format!("## steward {command}")), "{command}");
@@ -152,7 +152,7 @@ fn mistakes_are_one_line_with_a_hint() {
     assert!(run.stderr.contains("Usage: steward"), "{run:?}");
 }
 
-/// What is offered for the last of `words` by the script of bash.
+/// Completions of the last of `words` by bash's script.
 fn offered(home: &Home, vault: &std::path::Path, words: &[&str]) -> Vec<String> {
     let line: Vec<_> = ["--", "steward"].iter().chain(words).collect();
     let mut command = home.steward(&line);
@@ -207,7 +207,7 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
             assert!(found.iter().any(|one| one == wanted), "{words:?}: {found:?}");
         }
     }
-    // In no vault there is nothing to offer, and nothing is said.
+    // Outside a vault there are no completions, and no message.
     assert_eq!(offered(&home, &home.path("home"), &["read", "zzz"]), [""; 0]);
 }
 

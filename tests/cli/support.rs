@@ -17,11 +17,11 @@ const NOBODY: u16 = 9;
 /// A home folder with nothing in it, and a folder for vaults beside it.
 pub struct Home {
     place: TempDir,
-    /// The port on which the program looks for SmartHole; nothing listens there but what a test starts.
+    /// The port on which the program looks for SmartHole; only a test's stand-in listens there.
     pub smarthole: AtomicU16,
 }
 
-/// What a run of the program left behind.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub struct Run {
     pub code: i32,
@@ -70,7 +70,7 @@ impl Home {
         vault
     }
 
-    /// Where the settings lie.
+    /// The path of the settings file.
     pub fn config_file(&self) -> PathBuf {
         if cfg!(target_os = "macos") {
             self.path("home/Library/Application Support/vault-steward/config.toml")
@@ -122,7 +122,7 @@ impl Home {
         command.env("APPDATA", self.path("home").join("AppData").join("Roaming"));
         command.env("LOCALAPPDATA", self.path("home").join("AppData").join("Local"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A SmartHole or an Ollama of whoever runs the tests is not for them.
+        // A SmartHole or an Ollama of the user who runs the tests must not be used.
         let smarthole = self.smarthole.load(Ordering::Relaxed);
         command.env("STEWARD_SMARTHOLE_PORT", smarthole.to_string());
         command.env("OLLAMA_HOST", format!("127.0.0.1:{NOBODY}"));
@@ -192,7 +192,7 @@ pub fn finish(mut command: Command) -> Run {
 /// As [`finish`], with `input` on stdin.
 pub fn finish_with(mut command: Command, input: &[u8]) -> Run {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // A program that fails before it reads all is judged by what it says.
+    // A program that fails before it reads all input is judged by its output.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     Run {
@@ -209,6 +209,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    pub fn port(&self) -> u16 {
+        u16::try_from(self.ready["port"].as_u64().unwrap()).unwrap()
+    }
+
     /// Starts one and waits for its ready line.
     pub fn start(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
@@ -246,7 +250,7 @@ impl Daemon {
         None
     }
 
-    /// What it has said on stderr, once it ended.
+    /// Its output on stderr, once it has ended.
     #[cfg(unix)]
     pub fn stderr(&mut self) -> String {
         let mut text = String::new();
@@ -254,7 +258,7 @@ impl Daemon {
         text
     }
 
-    /// Stops reading what it says.
+    /// Stops reading its output.
     #[cfg(unix)]
     pub fn close_stderr(&mut self) {
         drop(self.child.stderr.take());

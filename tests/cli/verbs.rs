@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use base64::Engine as _;
 use serde_json::json;
 
 use crate::support::{Home, Run, finish, finish_with};
@@ -14,7 +15,7 @@ fn garden(home: &Home) -> PathBuf {
     write(".obsidian/app.json", r#"{"trashOption": "local"}"#);
     write("Tomato.md", "# Tomato\n\nNever before the last frost. (why?)\n#vegetable\n");
     write("Home.md", "[[Tomato]] and [[Projects/My Note]] #index\n");
-    // Lists begin with the newest, and what is written within a moment is as old. Windows opens no folder.
+    // Lists begin with the newest, and files written at once have equal times. Windows opens no folder.
     for (seconds, name) in [(1, "Projects"), (2, "Tomato.md"), (3, "Home.md")] {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds);
         if let Ok(file) = std::fs::File::open(vault.join(name)) {
@@ -90,7 +91,7 @@ fn a_new_note_never_takes_the_place_of_another() {
     let run = home.run_in(&vault, &["new", "Home", "mine"]).expect(1);
     assert!(run.stderr.contains("steward edit 'Home'"), "{run:?}");
     assert!(read(&vault, "Home.md").starts_with("[[Tomato]]"));
-    // One of that name elsewhere is told of, and made beside only when that is said.
+    // A note of that name elsewhere is reported, and another is made only on request.
     let twin = home.run_in(&vault, &["new", "my note"]).expect(1);
     assert!(twin.stderr.contains("`steward edit 'Projects/My Note.md'`"), "{twin:?}");
     let call = ["call", "write_file", "my note", "--content", "x"];
@@ -157,7 +158,7 @@ fn an_edit_is_saved_through_the_journal_and_keeps_the_endings_of_lines() {
 
 #[test]
 #[cfg(unix)]
-fn a_note_that_changed_meanwhile_is_left_and_the_edited_text_is_kept() {
+fn a_note_changed_meanwhile_stays_and_the_edited_text_is_saved() {
     let home = Home::new();
     let vault = garden(&home);
     let path = vault.join("Home.md");
@@ -227,4 +228,18 @@ fn words_of_other_programs_lead_to_ours() {
         let run = home.run(arguments).expect(2);
         assert!(run.stderr.ends_with(&format!("hint: did you mean `{command}`?\n")), "{run:?}");
     }
+}
+
+#[test]
+fn an_image_is_described_and_never_edited_as_text() {
+    let home = Home::new();
+    let vault = garden(&home);
+    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let dot = base64::engine::general_purpose::STANDARD.decode(dot).unwrap();
+    std::fs::write(vault.join("dot.png"), &dot).unwrap();
+    let shown = home.run_in(&vault, &["read", "dot.png"]).expect(0);
+    assert!(shown.stdout.starts_with("dot.png\nPNG image, 1 × 1 pixels, "), "{shown:?}");
+    let refused = home.run_in(&vault, &["edit", "dot.png"]).expect(1);
+    assert!(refused.stderr.contains("`dot.png` is no text"), "{refused:?}");
+    assert_eq!(std::fs::read(vault.join("dot.png")).unwrap(), dot);
 }

@@ -1,4 +1,4 @@
-//! What a chat view asks of the daemon, and what the program says that has the vault open.
+//! Requests of a chat view to the daemon, and reports of the program that has the vault open.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ impl Place {
     }
 
     fn connect(&self) -> Client {
-        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = self.daemon.port();
         Client::connect(port, &self.token()).unwrap()
     }
 
@@ -57,7 +57,7 @@ fn kind(client: &mut Client, method: &str, params: Value) -> String {
 fn a_conversation_is_paged_named_and_written_into_the_vault() {
     let place = Place::new(r#"{"trashOption": "local"}"#);
     let mut client = place.client();
-    // Without a model the answer says how to come by one: a conversation all the same.
+    // Without a model the answer explains how to configure one: a conversation nevertheless.
     for number in 1..=6 {
         let text = format!("question {number}");
         done(
@@ -100,7 +100,7 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
     paged.reverse();
     assert_eq!(paged, all);
 
-    // A name of one's own stays through the end, and is heard of.
+    // A person's title outlives the conversation's end, and is announced.
     done(&mut client, "_vault/subscribe", json!({}));
     let params = json!({"sessionId": id, "title": " What  we\nplanned "});
     let named = done(&mut client, "_vault/rename_conversation", params);
@@ -291,7 +291,7 @@ fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
     assert_eq!(told["source"], "obsidian");
     assert_eq!(told["selection"]["text"], "turn it");
 
-    // What is protected is not told, whatever the other program says.
+    // A protected file is not reported, even if the other program names it.
     let id = client.ask("tools/call", active);
     let question = host.read();
     let secret = json!({"text": "secret", "startLine": 1, "endLine": 1});
@@ -341,7 +341,7 @@ fn of_a_change_by_obsidian_the_disk_decides() {
         std::fs::rename(vault.join("Garden/Compost.md"), vault.join("Garden/Heap.md")).unwrap();
     };
     let said = json!({"exists": false, "toExists": true});
-    // It says that it is done, and nothing is: an error, whatever it said.
+    // It reports success without the change: an error.
     let lie = asked(&place, rename.clone(), |_| (), Some(said));
     assert_eq!(lie["error"]["data"]["kind"], "failed", "{lie}");
     // It goes away without doing it: nobody can say, and nothing is asked again.
@@ -378,7 +378,7 @@ fn of_a_change_by_obsidian_the_disk_decides() {
 }
 
 #[test]
-fn obsidian_is_not_asked_for_what_would_ask_its_user_or_lose_something() {
+fn obsidian_gets_no_request_that_would_prompt_or_lose_data() {
     let place = Place::new(r#"{"trashOption": "none"}"#);
     let mut client = place.client();
     let _host = obsidian(&place);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::chat::WIRE;
-use crate::door::Client;
+use crate::client::client;
 use crate::models::Server;
 use crate::script::says;
 use crate::support::{Daemon, Home, Run};
@@ -64,7 +64,7 @@ fn report(home: &Home, vault: &Path, arguments: &[&str], code: i32) -> Value {
     home.run_in(vault, &[&["--json", "workflow"], arguments].concat()).expect(code).json()
 }
 
-/// Each step with how it stands.
+/// Each step with its state.
 fn states(report: &Value) -> Vec<(String, String)> {
     let steps = report["steps"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -157,7 +157,7 @@ fn a_dry_run_shows_what_applying_does() {
         );
         let listed = report(&home, &vault, &["list"], 0);
         assert_eq!(listed["runs"][0]["state"], "done");
-        // Each change is one to undo, and by whoever started it.
+        // Each change is a set of its own, by the caller that started the workflow.
         assert_eq!(change_sets(&home, &vault), 3);
         for set in ["3", "2", "1"] {
             home.run_in(&vault, &["undo", set, "--yes"]).expect(0);
@@ -235,7 +235,7 @@ fn a_step_that_fails_stops_the_rest_unless_it_says_otherwise() {
     assert!(states(&failed).contains(&("read".to_owned(), "failed".to_owned())), "{failed}");
     assert!(states(&failed).contains(&("write".to_owned(), "not_run".to_owned())), "{failed}");
     assert!(!vault.join("New.md").exists());
-    // What failed is tried again once it can work.
+    // A failed step is retried once it can succeed.
     std::fs::write(vault.join("Nowhere.md"), "here\n").unwrap();
     let resumed = report(&home, &vault, &["resume", "1"], 1);
     assert_eq!(
@@ -307,7 +307,7 @@ fn a_question_waits_for_a_person_across_processes() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_was_killed_goes_on_where_it_was() {
+fn a_killed_run_is_resumed() {
     let home = Home::new();
     let vault = inbox(&home);
     // The program is ended in the middle of its third change, before anything of it is done.
@@ -361,7 +361,7 @@ fn a_change_whose_end_was_not_recorded_is_found_in_the_journal() {
     let workflow = file(&home, "meetings.yaml", FILE_MEETINGS);
     report(&home, &vault, &["run", &workflow, "--apply"], 0);
     let after = files(&vault);
-    // What a crash leaves between the journal's commit and the step's.
+    // The state that a crash leaves between the journal's commit and the step's.
     let database = rusqlite::Connection::open(home.state().join("state.db")).unwrap();
     database
         .execute_batch(
@@ -500,14 +500,11 @@ fn a_model_is_asked_without_tools() {
 }
 
 #[test]
-fn clients_are_told_how_far_a_workflow_is() {
+fn clients_receive_a_workflows_progress() {
     let home = Home::new();
     let vault = inbox(&home);
     let daemon = home.serve(&vault);
-    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
-    let mut client = Client::connect(port, token.trim_end()).unwrap();
-    client.call("initialize", json!({"protocolVersion": 1}));
+    let mut client = client(&home, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     let id = client.ask("_vault/workflow/run", json!({"text": FILE_MEETINGS, "apply": true}));
     let mut heard = Vec::new();

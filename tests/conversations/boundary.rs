@@ -191,7 +191,7 @@ fn a_turn_at_work_elsewhere_draws_no_message_to_itself() {
 }
 
 #[test]
-fn what_is_idle_ends_without_a_message() {
+fn an_idle_conversation_ends_without_a_message() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let old = exchange(&open, &message("one"), "ok").conversation;

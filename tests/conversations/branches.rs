@@ -22,7 +22,7 @@ fn said_in(open: &Conversations, id: ConversationId, branch: i64) -> Vec<String>
 }
 
 #[test]
-fn a_branch_goes_on_from_before_the_message_and_the_old_one_is_kept() {
+fn a_branch_continues_before_the_message_and_the_old_one_stays() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let id = exchange(&open, &message("a"), "1").conversation;

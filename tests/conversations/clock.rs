@@ -73,7 +73,7 @@ pub fn with(folder: &Path, clock: &Arc<Set>, settings: ConversationSettings) -> 
     made
 }
 
-/// What a person types in a chat, and the conversation it is for.
+/// A message typed in a chat, and its conversation.
 pub type Typed = (NewItem, Option<ConversationId>);
 
 pub fn message(text: &str) -> Typed {

@@ -1,4 +1,4 @@
-//! What is kept, for how long, and what a crash leaves of it.
+//! The retention of stored data, and its state after a crash.
 
 use std::sync::{Arc, Mutex};
 
@@ -104,7 +104,7 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
     assert_eq!((count(&open), open.pending_deletions().unwrap()), (2, None));
 }
 
-/// One of an earlier version says nothing of what held.
+/// A database of an earlier version records no limit.
 #[test]
 fn a_database_that_knows_of_no_limit_loses_nothing_at_once() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
@@ -158,7 +158,7 @@ fn all_that_was_said_is_there_after_a_crash() {
 }
 
 #[test]
-fn events_are_told_in_order_and_a_title_is_there_with_the_end() {
+fn events_come_in_order_and_an_end_has_its_title() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let settings = ConversationSettings { kept: 1, ..Default::default() };
     let open = with(folder.path(), &clock, settings);

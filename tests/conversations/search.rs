@@ -48,7 +48,7 @@ fn words_parts_of_words_and_scripts_without_blanks_are_found() {
 }
 
 #[test]
-fn what_is_found_is_shown_where_it_is_and_goes_with_its_conversation() {
+fn results_name_their_conversation_and_are_deleted_with_it() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let id = exchange(&open, &message("one"), "x").conversation;

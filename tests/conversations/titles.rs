@@ -16,7 +16,7 @@ use vault_steward::llm::{
 
 use crate::clock::{MINUTE, NOON, Set, conversations, exchange, message, with};
 
-/// What the model does next.
+/// The model's next step.
 enum Next {
     Says(&'static str),
     Fails,
@@ -128,7 +128,7 @@ fn ended(open: &Conversations) -> ConversationId {
 }
 
 #[tokio::test]
-async fn a_title_of_a_persons_own_stays_through_end_model_and_going_on() {
+async fn a_persons_title_survives_end_model_and_resumption() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let id = exchange(&open, &message("please sort my notes"), "six moved").conversation;
@@ -207,7 +207,7 @@ async fn what_fails_is_asked_again_after_growing_pauses_and_then_left() {
 }
 
 #[tokio::test]
-async fn a_restart_asks_for_what_is_still_wanted() {
+async fn a_restart_requests_pending_titles() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let id = ended(&open);
@@ -314,7 +314,7 @@ async fn what_a_request_took_that_failed_is_counted() {
 }
 
 #[tokio::test]
-async fn one_that_goes_on_or_is_deleted_meanwhile_is_left_alone() {
+async fn a_conversation_resumed_or_deleted_meanwhile_gets_no_title() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let (gone, resumed) = (ended(&open), ended(&open));
@@ -326,7 +326,7 @@ async fn one_that_goes_on_or_is_deleted_meanwhile_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_look_back_is_kept_as_a_note_where_it_is_wanted() {
+async fn a_retrospection_is_stored_if_enabled() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let settings = ConversationSettings {
         retrospection: true,

@@ -1,5 +1,5 @@
-//! Random moves against a checker of its own: whatever led to a file leads to the same file
-//! afterwards, and no byte outside links has changed.
+//! Random moves, checked by an independent checker: every link leads to the same file afterwards,
+//! and no byte outside links has changed.
 //!
 //! The checker shares nothing with the code it checks: it finds links by its own reading of the
 //! text, and resolves them by a direct reading of Obsidian's steps.
@@ -34,7 +34,7 @@ impl Random {
 }
 
 /// Runs `check` for each seed, several at once, since a move waits for the disk most of the time.
-/// Gives the sums of what the runs counted.
+/// Returns the sums of the counts.
 fn spread<const N: usize>(seeds: u64, check: impl Fn(u64) -> [u64; N] + Sync) -> [u64; N] {
     let add = |sum: [u64; N], one: [u64; N]| std::array::from_fn(|at| sum[at] + one[at]);
     let part = |number| (1..=seeds).filter(|seed| seed % 4 == number).map(&check).fold([0; N], add);

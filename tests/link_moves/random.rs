@@ -228,7 +228,7 @@ fn write(random: &mut Random, vault: &TestVault, files: &BTreeMap<String, String
         let end = lines.iter().skip(1).position(|line| line == "---\n").map_or(0, |end| end + 2);
         let body = if text.starts_with("---\n") { end } else { 0 };
         let at = body + random.below(lines.len() + 1 - body);
-        // A table goes on until a blank line, and in its cells links are written otherwise.
+        // A table continues until a blank line, and links in its cells have another syntax.
         let paragraph = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty());
         let line = lines.get(at).map_or("", String::as_str);
         if paragraph.chain([&line.to_owned()]).any(|line| line.starts_with('|')) {
@@ -309,7 +309,7 @@ fn undo(seed: u64) -> [u64; 3] {
             let ((links, rest), (links_now, rest_now)) = (scan(path, text), scan(path, now));
             assert_eq!(rest, rest_now, "{what}: only links change in `{path}`");
             assert_eq!(links.len(), links_now.len(), "{what}: `{path}`");
-            // What led nowhere before the move leads nowhere again, whatever came to its name.
+            // A link that was broken before the move is broken again, even if its name is taken meanwhile.
             let (first, _) = scan(&at(path), &before[&at(path)]);
             for (link, link_now) in links.iter().zip(&links_now) {
                 let target = old.resolve(path, link);
@@ -336,7 +336,7 @@ fn undo(seed: u64) -> [u64; 3] {
 }
 
 #[test]
-fn what_is_written_after_a_move_stays_when_it_is_undone() {
+fn edits_after_a_move_survive_its_undo() {
     let [undone, checked, kept] = spread(VAULTS, undo);
     println!("{undone} moves undone, {checked} links checked, {kept} texts kept");
     assert!(undone > 400 && kept > 1_000, "{undone} moves undone, {kept} texts kept");

@@ -20,13 +20,13 @@ const FORMATS: [&str; 3] = ["shortest", "relative", "absolute"];
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Sure {
     Link,
-    /// It stands in code: nothing may touch it.
+    /// It is in code: it must not change.
     Code,
     /// In math, HTML, an indented line, a property: it is followed or left.
     Perhaps,
 }
 
-/// What looks like a link, and what it shows.
+/// Text that looks like a link, and its display text.
 #[derive(Debug, Clone, PartialEq)]
 struct Mark {
     seen: Seen,
@@ -34,7 +34,7 @@ struct Mark {
     shown: String,
 }
 
-/// What looks like a link in a note, and the note with paths and shown texts taken out.
+/// The texts in a note that look like links, and the note without their paths and display texts.
 fn scan(text: &str) -> (Vec<Mark>, String) {
     let (mut marks, mut rest) = (Vec::new(), String::new());
     let (mut fence, mut block): (Option<String>, Option<&str>) = (None, None);
@@ -170,7 +170,7 @@ fn marks_of(path: &str, bytes: &[u8]) -> Option<(Vec<Mark>, String)> {
     }
 }
 
-/// The vault's files; what is hidden is left out.
+/// The vault's files, without hidden ones.
 fn files(vault: &TestVault) -> BTreeMap<String, Vec<u8>> {
     let all = vault.snapshot().into_iter();
     all.filter(|(name, _)| !name.ends_with('/') && !name.starts_with('.')).collect()
@@ -264,7 +264,7 @@ impl Ground {
     }
 }
 
-/// What to move, and where to.
+/// The file to move, and its destination.
 fn draw(random: &mut Random, paths: &[String]) -> (String, String) {
     let any = |random: &mut Random| paths[random.below(paths.len())].clone();
     let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();

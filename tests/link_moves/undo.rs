@@ -13,13 +13,13 @@ const CHANGES: usize = 25;
 
 type Snapshot = Vec<(String, Vec<u8>)>;
 
-/// What is in the vault, but for its trash.
+/// The files of the vault, without its trash.
 fn snapshot(vault: &TestVault) -> Snapshot {
     let all = vault.snapshot().into_iter();
     all.filter(|(name, _)| !name.starts_with(".trash")).collect()
 }
 
-/// Any change: of a note, of a folder, of what lies in the trash.
+/// Any change: of a note, of a folder, of a file in the trash.
 fn change(random: &mut Random, vault: &TestVault) -> (&'static str, Value) {
     let files: Vec<String> = snapshot(vault).into_iter().map(|(name, _)| name).collect();
     let files: Vec<&String> =
@@ -41,7 +41,7 @@ fn change(random: &mut Random, vault: &TestVault) -> (&'static str, Value) {
         _ => {
             let trash = vault.ok("list_trash", json!({}));
             let mut items = trash["items"].as_array().cloned().unwrap_or_default();
-            // Beside a name that is taken it comes back under another, which is not what is tried.
+            // If its name is taken it is restored under another, which is not tested here.
             items.retain(|item| item["was"].as_str().is_some_and(|was| !vault.exists(was)));
             let item = items.get(random.below(items.len())).map(|item| item["item"].clone());
             ("restore", json!({"item": item.unwrap_or("none".into())}))
@@ -82,7 +82,7 @@ fn check(seed: u64) -> [u64; 1] {
 }
 
 #[test]
-fn whatever_is_undone_gives_every_byte_back() {
+fn every_undo_restores_every_byte() {
     let [changes] = spread(VAULTS, check);
     println!("{changes} changes undone");
     assert!(changes > 100, "{changes} changes undone");

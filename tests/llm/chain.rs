@@ -75,7 +75,7 @@ fn agains(events: &[TurnEvent]) -> usize {
 }
 
 #[test]
-fn the_vendors_own_delay_is_kept_to() {
+fn the_vendors_own_delay_is_respected() {
     let server = Server::start(vec![limited("7"), broken(), good()]);
     let (chain, clock) = chain(&[&server]);
     let (events, turn) = run(collect(&chain));
@@ -143,7 +143,7 @@ fn two_halves_of_two_answers_are_never_put_together() {
     // The same model alone is asked again, as often and after the same pauses as ever.
     assert_eq!((agains(&events), first.requests().len(), second.requests().len()), (2, 3, 0));
     assert_eq!(clock.pauses(), [500, 1_000].map(Duration::from_millis));
-    // What was seen counts for nothing from then on, so that any other may be asked then.
+    // The partial answer is discarded, so any other model may be asked then.
     let server = Server::start(vec![half, Answer::json(401, &json!({"error": "no"}))]);
     let (chain, _) = self::chain(&[&server, &second]);
     let (events, turn) = run(collect(&chain));

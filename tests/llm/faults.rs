@@ -1,4 +1,4 @@
-//! What servers do wrong, through real sockets.
+//! Faults of servers, through real sockets.
 
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ fn an_answer_in_one_piece_is_read_where_servers_of_the_language_give_one() {
 }
 
 #[test]
-fn what_is_no_stream_is_an_error() {
+fn a_body_that_is_no_stream_is_an_error() {
     let page = |status| {
         let mut answer = Answer::stream(b"<!doctype html><p>Bad gateway".to_vec());
         answer.status = status;
@@ -115,7 +115,7 @@ fn what_is_no_stream_is_an_error() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_told_with_what_had_come() {
+fn a_broken_connection_is_an_error_after_the_received_events() {
     for wire in WIRES {
         assert_eq!(failure(wire, Answer::refused()).kind, ErrorKind::Network, "{wire:?}");
         let begun = fixture(wire, "no_end");

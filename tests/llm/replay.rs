@@ -1,4 +1,4 @@
-//! What a model said goes back to it as it was, and to others in their own words.
+//! An answer is sent back to the same vendor unchanged, and to others in their own format.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

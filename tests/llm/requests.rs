@@ -1,4 +1,4 @@
-//! What is sent: where to, with which headers, and when nothing is.
+//! Requests: their addresses and headers, and the cases without a request.
 
 use serde_json::json;
 use vault_steward::llm::endpoint::{Address, Connections, Service};

@@ -60,7 +60,7 @@ fn line(block: &Block) -> String {
             };
             format!("call {} {} {args}", call.id, call.name)
         }
-        BlockKind::Image { .. } => "image".to_owned(),
+        BlockKind::Image { .. } | BlockKind::ImageFile { .. } => "image".to_owned(),
         BlockKind::Opaque => "opaque".to_owned(),
     };
     plain(&format!("{said}{mark}"))
@@ -70,7 +70,7 @@ fn lines(blocks: &[Block]) -> Vec<String> {
     blocks.iter().map(line).collect()
 }
 
-/// What an answer gives: its blocks, then how it ended.
+/// The result of an answer: its blocks, then its end.
 fn told(result: &Result<Turn, LlmError>) -> Vec<String> {
     match result {
         Ok(turn) => {
@@ -118,7 +118,7 @@ fn cases() -> Vec<(Wire, &'static str, Vec<&'static str>)> {
                 "ToolUse",
             ],
         ),
-        // What grew in a way that is not known must not go back; what came whole may.
+        // A part whose growth was not understood must not be sent back; a complete one may.
         (A, "unknown", vec!["opaque*", "opaque", r#"text "still here""#, "EndTurn"]),
         (
             A,
@@ -284,7 +284,7 @@ fn every_stream_gives_what_it_must_wherever_it_is_cut() {
         let bytes = fixture(wire, name);
         let (whole, result) = read(wire, &bytes, bytes.len());
         let mut told = told(&result);
-        // What the JSON reader says of broken JSON is its own.
+        // The JSON reader's own message about broken JSON does not count.
         if expected.last() == Some(&"Protocol") {
             let last = told.last_mut().unwrap();
             assert!(last.starts_with("Protocol: an event is not what it should be"), "{last}");
@@ -374,7 +374,7 @@ fn tokens_are_counted_once() {
     let (_, turn) = read(Wire::Anthropic, &fixture(Wire::Anthropic, "ok"), 7);
     let usage = Usage { cache_write: 200, ..expected(Some(40)).unwrap() };
     assert_eq!(turn.unwrap().usage, Some(usage));
-    // What an answer cost until it broke off is known, too.
+    // The cost of an answer until its interruption is known, too.
     let (_, broken) = read(Wire::Anthropic, &fixture(Wire::Anthropic, "error_inside"), 7);
     assert_eq!(broken.unwrap_err().detail.usage.unwrap().input, 25);
 }
@@ -395,9 +395,9 @@ fn an_answer_has_a_largest_size() {
     let error = read(1_000, chunk("four").repeat(250).as_bytes()).unwrap();
     assert_eq!(error.kind, vault_steward::llm::ErrorKind::TooLarge);
     assert!(!error.detail.partial.is_empty() && !error.retry_same());
-    // What stands around each piece does not count, or an answer that is paid for would be lost.
+    // The framing of each piece does not count, or a paid answer would be lost.
     assert_eq!(read(1_000, chunk("four").repeat(150).as_bytes()), None);
-    // What answers nothing does.
+    // Bytes without an answer do count.
     assert!(read(1_000, ": still here\n\n".repeat(100).as_bytes()).is_some());
     assert!(read(1_000, chunk("").repeat(10).as_bytes()).is_some());
 }

@@ -1,4 +1,4 @@
-//! What is recorded of a request, and what is played back of it.
+//! Recording and replaying of requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn both(wire: Wire, answers: Vec<Answer>, folder: &Path) -> (Heard, Heard) {
     (live, run(collect(&*player)))
 }
 
-/// What was heard, but for the ids that are given at random to calls that come without one.
+/// The events, without the random ids of calls that have none.
 fn told(heard: &Heard) -> String {
     let mut rest = format!("{heard:#?}");
     let mut told = String::new();
@@ -106,7 +106,7 @@ fn what_failed_fails_again_in_the_same_way() {
 }
 
 #[test]
-fn no_recording_holds_the_key_whoever_says_it() {
+fn no_recording_contains_the_key_from_any_source() {
     let echo = json!({"error": {"type": KEY, "code": KEY, "message": format!("bad key {KEY}!")}});
     for wire in WIRES {
         let inside = format!("data: {echo}\n\n").into_bytes();
@@ -169,7 +169,7 @@ fn several_that_were_asked_are_played_back_as_one_answer() {
 }
 
 #[test]
-fn what_is_played_back_is_read_from_the_bytes() {
+fn a_replay_parses_the_recorded_bytes() {
     let place = tempfile::tempdir().unwrap();
     let data = json!({"choices": [{"index": 0, "delta": {"content": "one word"}}]});
     let body = format!("data: {data}\n\ndata: [DONE]\n\n");
@@ -183,7 +183,7 @@ fn what_is_played_back_is_read_from_the_bytes() {
 }
 
 #[test]
-fn a_recording_is_closed_to_others_and_plays_in_whatever_order_it_is_asked() {
+fn a_recording_is_private_and_replays_in_any_order() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("tape");
     let tape = Tape::record(&folder).unwrap();

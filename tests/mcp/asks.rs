@@ -33,7 +33,7 @@ fn asked(answer: &Value) -> Value {
 }
 
 #[test]
-fn a_client_asks_its_user_and_what_they_say_counts_once() {
+fn a_client_asks_its_user_whose_answer_counts_once() {
     let ground = Ground::new(SETTINGS);
     let write = json!({"path": "new", "content": "n\n"});
     let answer = call(&ground, "write_file", &write, json!({}));
@@ -66,7 +66,7 @@ fn a_client_asks_its_user_and_what_they_say_counts_once() {
     let refused = call(&ground, "write_file", &other, reply(&refuse, "accept", "refuse"));
     let text = refused["result"]["content"][0]["text"].as_str().unwrap_or_default();
     assert!(text.contains("`mcp a modern one` refused it"), "{refused}");
-    // Who closes the form has not answered: the question goes on waiting for a person.
+    // Closing the form is no answer: the question continues to wait for a person.
     let closed = asked(&call(&ground, "write_file", &other, json!({})));
     let waits = call(&ground, "write_file", &other, reply(&closed, "cancel", ""));
     let text = waits["result"]["content"][0]["text"].as_str().unwrap_or_default();
@@ -74,7 +74,7 @@ fn a_client_asks_its_user_and_what_they_say_counts_once() {
 }
 
 #[test]
-fn what_is_a_persons_alone_is_not_asked_of_a_client() {
+fn questions_for_a_person_are_not_asked_by_a_client() {
     let settings = SETTINGS
         .replace("[mcp]", "mcp = \"permanent\"\n[agent]\ninstructions_note = \"Rules.md\"\n[mcp]");
     let ground = Ground::new(&settings);

@@ -23,7 +23,7 @@ impl Ground {
         std::fs::write(vault.join("a.md"), "one\n").unwrap();
         home.write_config(settings);
         let daemon = home.serve(&vault);
-        let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = daemon.port();
         let mut ground = Self { home, vault, _daemon: daemon, port, token: String::new() };
         ground.token = ground.token("mcp");
         ground
@@ -83,7 +83,7 @@ pub fn request(method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
 
-/// What a modern request says of itself.
+/// The `_meta` of a modern request.
 pub fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use vault_steward::server::token::{Proof, Token};
 use vault_steward::tools::{Registry, Tier};
@@ -66,6 +68,26 @@ fn a_client_of_either_era_lists_reads_changes_and_undoes() {
     assert_eq!(ground.read("a.md"), "one\n");
     let audit = ground.home.run_in(&ground.vault, &["audit", "--json"]).expect(0).stdout;
     assert!(audit.contains("a modern one") && audit.contains(r#""mcp""#), "{audit}");
+}
+
+#[test]
+fn an_image_is_given_as_an_image() {
+    let ground = Ground::new("");
+    let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    std::fs::write(ground.vault.join("dot.png"), STANDARD.decode(pixel).unwrap()).unwrap();
+    let asked = json!({"name": "read_file", "arguments": {"path": "dot.png"}});
+    for (_, answer) in [ground.ask("tools/call", &asked), ground.ask_modern("tools/call", &asked)] {
+        let content = answer["result"]["content"].as_array().unwrap();
+        assert_eq!((content.len(), &answer["result"]["isError"]), (2, &json!(false)), "{answer}");
+        let text = content[0]["text"].as_str().unwrap();
+        assert!(text.starts_with("dot.png\nPNG image, 1 × 1 pixels"), "{text}");
+        assert_eq!(
+            (&content[1]["type"], &content[1]["mimeType"]),
+            (&json!("image"), &json!("image/png"))
+        );
+        let image = STANDARD.decode(content[1]["data"].as_str().unwrap()).unwrap();
+        assert!(image.starts_with(b"\x89PNG"));
+    }
 }
 
 #[test]
@@ -149,7 +171,7 @@ fn a_file_that_exists_is_replaced_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_the_protocols_numbers() {
+fn errors_have_the_numbers_of_the_protocol() {
     let ground = Ground::new("");
     let code = |body: &str| {
         let (status, answer) = ground.post(body);
@@ -266,7 +288,7 @@ fn only_the_token_of_mcp_clients_lets_in() {
 }
 
 #[test]
-fn a_yes_that_comes_after_the_call_is_good_for_the_very_same_call() {
+fn a_late_yes_is_valid_for_the_identical_call() {
     let ground = Ground::new("[policy]\nmode = \"ask\"\n");
     let write = json!({"path": "new", "content": "n\n"});
     let (failed, text) = ground.call("write_file", &write);

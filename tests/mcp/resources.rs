@@ -23,7 +23,7 @@ fn result(ground: &Ground, method: &str, params: &Value) -> Value {
     answer["result"].take()
 }
 
-/// What is said of a fault: its number and its words.
+/// A fault's number and message.
 fn fault((status, answer): (u16, Value)) -> (u16, i64, String) {
     let error = &answer["error"];
     assert!(error.is_object(), "{answer}");
@@ -180,7 +180,77 @@ fn the_daily_note_and_the_templates_are_prompts() {
 }
 
 #[test]
-fn the_policy_holds_for_what_is_looked_up() {
+fn notes_of_a_folder_are_prompts_and_a_selection_goes_beside_one() {
+    let ground = Ground::new("");
+    let review = "---\ndescription: Look back\narguments: HOW LONG\n---\n\nReview {{note}} for \
+                  {{arguments}}, up to {{date}}.\n";
+    put(&ground, "Prompts/Weekly review.md", review, 1_700_000_000);
+    put(&ground, "Prompts/Zoo/weekly-review.md", "Another one.\n", 1_700_000_000);
+    put(&ground, "Prompts/Daily.md", "Not the daily note.\n", 1_700_000_000);
+    put(&ground, "Prompts/Improve.md", "Improve {{selection}}.\n", 1_700_000_000);
+    put(&ground, "Prompts/!!.md", "It has no name.\n", 1_700_000_000);
+    put(&ground, "Garden/Compost.md", "dug {{date}}\n", 1_700_000_000);
+    let prompts = result(&ground, "prompts/list", &json!({}));
+    let prompts = prompts["prompts"].as_array().unwrap();
+    let named = |name: &str| prompts.iter().find(|one| one["name"] == name).unwrap();
+    let names: Vec<&Value> = prompts.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+    assert_eq!(named("daily-2")["title"], "Daily");
+    assert_eq!(
+        named("weekly-review-2")["description"].as_str().map(|it| it.contains('`')),
+        Some(true)
+    );
+    let review = named("weekly-review");
+    assert_eq!(review["description"], "Look back", "{review}");
+    let arguments: Vec<(&Value, &Value)> = review["arguments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["name"], &one["required"]))
+        .collect();
+    let (yes, no) = (json!(true), json!(false));
+    let expected = [(json!("arguments"), &yes), (json!("note"), &no), (json!("date"), &no)];
+    let expected: Vec<(&Value, &Value)> = expected.iter().map(|(a, b)| (a, *b)).collect();
+    assert_eq!(arguments, expected);
+
+    let messages = |name: &str, arguments: Value| {
+        let params = json!({"name": name, "arguments": arguments});
+        result(&ground, "prompts/get", &params)["messages"].take()
+    };
+    let given = json!({"note": "compost", "arguments": "a month", "date": "2026-11-21"});
+    let filled = messages("weekly-review", given);
+    assert_eq!(
+        filled[0]["content"]["text"],
+        "Review [[Garden/Compost]] for a month, up to 2026-11-21."
+    );
+    assert_eq!(filled.as_array().unwrap().len(), 1, "{filled}");
+    let given = json!({"note": "Garden/Compost.md", "selection": "dug {{date}}"});
+    let filled = messages("improve", given);
+    assert_eq!(filled[0]["content"]["text"], "Improve the selected text.");
+    let resource = json!({"uri": "vault:///Garden/Compost.md", "mimeType": "text/markdown",
+        "text": "dug {{date}}"});
+    assert_eq!(filled[1]["content"], json!({"type": "resource", "resource": resource}));
+    let added = messages("daily-2", json!({"arguments": "And tomorrow's?"}));
+    assert_eq!(added[0]["content"]["text"], "Not the daily note.\n\nAnd tomorrow's?");
+
+    for (name, arguments, says) in [
+        ("weekly-review", json!({"note": "compost"}), "`/weekly-review HOW LONG`"),
+        ("weekly-review", json!({"arguments": "a day"}), "needs a note"),
+        ("weekly-review", json!({"arguments": "a day", "note": "nowhere"}), "nowhere"),
+        ("improve", json!({"note": "compost"}), "needs a selected text"),
+        ("improve", json!({"selection": "x"}), "give `note`"),
+        ("missing", json!({}), "there is no prompt `missing`"),
+    ] {
+        let params = json!({"name": name, "arguments": arguments});
+        let (_, answer) = ground.ask("prompts/get", &params);
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        assert!(message.contains(says), "{message}");
+    }
+}
+
+#[test]
+fn the_policy_limits_lookups() {
     let ground = Ground::new("[policy]\nmcp = \"none\"\n");
     for (method, params) in [
         ("resources/list", json!({})),

@@ -70,7 +70,7 @@ fn the_entry_is_written_where_the_client_looks_and_once() {
 }
 
 #[test]
-fn what_else_is_in_the_file_stays_and_what_cannot_be_read_is_left_alone() {
+fn other_settings_stay_and_an_unreadable_file_is_unchanged() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let home = Home::new();
     let vault = home.vault("Notes").to_str().unwrap().to_owned();

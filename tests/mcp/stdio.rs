@@ -115,7 +115,7 @@ fn messages_that_follow_at_once_go_over_one_connection() {
     for _ in 0..200 {
         assert_eq!(relay.ask("ping", &json!({}))["result"], json!({}));
     }
-    // Of the earlier ones some are forgotten by now.
+    // Some of the earlier connections are closed by now.
     let more = connections(port).saturating_sub(before);
     // A machine that pauses for half a second makes another one.
     assert!(more < 20, "{more} connections for 200 messages");
@@ -153,7 +153,7 @@ fn a_daemon_that_ends_between_two_of_many_messages_is_replaced() {
 }
 
 #[test]
-fn nothing_but_messages_is_written_whatever_is_read() {
+fn only_messages_are_written_for_any_input() {
     let relay = Relay::new();
     let mut input = Vec::new();
     let mut seed = 7_u64;
@@ -204,7 +204,7 @@ fn nothing_but_messages_is_written_whatever_is_read() {
 }
 
 #[test]
-fn what_is_wrong_with_a_message_is_said_under_its_id() {
+fn an_invalid_message_gets_an_error_with_its_id() {
     let mut relay = Relay::new();
     let listen = json!({"notifications": {}, "_meta": meta()});
     relay.ask("subscriptions/listen", &listen);

@@ -1,4 +1,4 @@
-//! What comes while a request is open: that a call is at work, and what happens in the vault.
+//! Messages during an open request: progress of a call, and changes of the vault.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -78,7 +78,7 @@ fn a_call_that_waits_for_a_person_says_so_and_is_answered_in_the_end() {
         "{answer}"
     );
     assert_eq!(ground.read("new.md"), "n\n");
-    // What is done at once is answered at once, and plainly.
+    // A quick call gets one plain answer at once.
     let mut meta = crate::ground::meta();
     meta["progressToken"] = 7.into();
     let read = json!({"name": "read_file", "arguments": {"path": "a"}, "_meta": meta});
@@ -94,7 +94,7 @@ fn a_call_that_waits_for_a_person_says_so_and_is_answered_in_the_end() {
 }
 
 #[test]
-fn a_client_hears_of_what_it_asked_for_and_of_nothing_else() {
+fn a_client_receives_only_its_subscriptions() {
     let ground = Ground::new("");
     let wanted = json!({"resourcesListChanged": true, "moonListChanged": true,
         "resourceSubscriptions": ["vault:///a.md", "vault:///none.md"]});
@@ -131,13 +131,13 @@ fn a_client_hears_of_what_it_asked_for_and_of_nothing_else() {
         let (status, answer) = ground.ask_modern("subscriptions/listen", &params);
         assert_eq!((status, &answer["error"]["code"]), (400, &json!(-32602)), "{answer}");
     }
-    // Who begins with `initialize` has no such request.
+    // A client that begins with `initialize` has no such request.
     let (_, answer) = ground.ask("subscriptions/listen", &json!({"notifications": {}}));
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
 }
 
 #[test]
-fn a_client_hears_that_there_are_other_tools() {
+fn a_client_receives_changes_of_the_tool_list() {
     let ground = Ground::new("[mcp]\ntools = [\"read_file\"]\n");
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta()});
     let mut pieces = Pieces::ask(&ground, "subscriptions/listen", &params);
@@ -149,7 +149,7 @@ fn a_client_hears_that_there_are_other_tools() {
 }
 
 #[test]
-fn a_client_hears_that_there_are_other_prompts() {
+fn a_client_receives_changes_of_the_prompt_list() {
     let ground = Ground::new("");
     fs::create_dir(ground.vault.join("Templates")).unwrap();
     let settings = ground.vault.join(".obsidian/templates.json");

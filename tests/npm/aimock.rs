@@ -1,8 +1,8 @@
 //! The agent against a model's server that this project did not write: `@copilotkit/aimock` from npm,
 //! which speaks each vendor's language as its own authors read the vendor's documents.
 //!
-//! What is scripted there is one work of four rounds: a search, a read, an edit, a question that
-//! another client answers.
+//! The script is one task of four rounds: a search, a read, an edit, a question that another client
+//! answers.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -66,8 +66,8 @@ impl Drop for Aimock {
     }
 }
 
-/// What the model does, round by round; one thing in each, since what counts as a round is not the
-/// same in every language.
+/// The model's steps, round by round; one in each, since the vendors' formats count rounds
+/// differently.
 fn answers() -> Value {
     let call = |turn: u32, tool: &str, arguments: Value| {
         let call = json!({"name": tool, "arguments": arguments.to_string()});
@@ -118,7 +118,7 @@ fn carried_through(wire: &str, version: &str) {
 
     // Another client gives the answer.
     let token = home.run_in(&vault, &["token"]).expect(0).stdout;
-    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let port = daemon.port();
     let mut other = Client::connect(port, token.trim_end()).unwrap();
     other.initialize();
     let said = json!({"prompt": [{"type": "text", "text": "no, thank you"}]});

@@ -1,6 +1,5 @@
-//! Whatever a renderer of Markdown shows that loads or runs by itself, `policy::active` has found: known spellings
-//! and random texts are rendered by four renderers that this project did not write, and what a browser would do
-//! with their HTML is compared.
+//! `policy::active` finds everything that a Markdown renderer would load or run: four independent renderers render
+//! known spellings and random texts, and the test compares a browser's treatment of their HTML.
 //!
 //! `STEWARD_TEST_SEED` and `STEWARD_TEST_TEXTS` take another seed and another number of texts.
 

@@ -78,7 +78,7 @@ fn properties_tags_text_and_place_in_one_item() {
 }
 
 #[test]
-fn what_is_so_already_is_no_item() {
+fn an_unchanged_file_is_no_item() {
     let vault = vault(&[("a.md", "---\nx: 1\ntags: [t]\n---\n")]);
     let items = [json!({
         "path": "a.md", "to": "a.md", "set": {"X": 1}, "tag": ["T"], "untag": ["u"], "remove": ["y"],
@@ -267,7 +267,7 @@ fn what_changed_since_is_stale() {
 }
 
 #[test]
-fn the_identity_is_that_of_what_would_happen() {
+fn the_identity_depends_only_on_the_changes() {
     let vault = vault(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c")]);
     let items = [
         json!({"path": "a.md", "to": "x.md"}),
@@ -297,7 +297,7 @@ fn items_are_joined_taken_out_and_given_other_paths() {
         ..Wanted::default()
     };
     let joined = plan_with(&vault, &Settings::default(), wanted).expect("a plan");
-    // What is planned already keeps its item and its name.
+    // A planned file keeps its item and its name.
     assert_eq!(moves(&joined), [("a.md", "x_1.md"), ("b.md", "x.md")]);
     let settings = Settings::default();
     let edited = |without: &[u32], targets: &[(u32, &str)]| {

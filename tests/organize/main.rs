@@ -135,7 +135,7 @@ fn moves(plan: &Plan) -> Vec<(&str, &str)> {
     items.filter_map(|item| Some((&*item.path, item.to.as_deref()?))).collect()
 }
 
-/// The vault's files with their texts; folders and what is hidden left out.
+/// The vault's files with their texts, without folders and hidden files.
 fn files(vault: &TestVault) -> BTreeMap<String, String> {
     let all = vault.snapshot().into_iter();
     let seen = all.filter(|(name, _)| {
@@ -144,7 +144,7 @@ fn files(vault: &TestVault) -> BTreeMap<String, String> {
     seen.map(|(name, bytes)| (name, String::from_utf8(bytes).expect("text"))).collect()
 }
 
-/// What the files will be, as the plan has it: their paths and their texts.
+/// The planned state of the files: their paths and their texts.
 fn foreseen(vault: &TestVault, plan: &Plan) -> BTreeMap<String, String> {
     let mut files = files(vault);
     let texts = over(vault, &Settings::default(), &|_, _| false, |world| {

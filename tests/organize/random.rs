@@ -1,5 +1,5 @@
-//! Random vaults and random items: what is shown is what is done, byte for byte; no file is lost, and every link leads
-//! where it led.
+//! Random vaults and random items: the result equals the plan, byte for byte; no file is lost, and every link keeps its
+//! target.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +128,7 @@ fn check(seed: u64) -> usize {
     let mut items = items(&mut random, &paths);
     let made = plan(&vault, &items);
     let what = format!("vault {seed}, {format}: {before:#?}\n{made:#?}");
-    // In whatever order they come.
+    // In any order.
     for at in (1..items.len()).rev() {
         items.swap(at, random.below(at + 1));
     }
@@ -171,7 +171,7 @@ fn check(seed: u64) -> usize {
 }
 
 #[test]
-fn what_is_shown_is_what_is_done() {
+fn the_plan_shown_is_the_plan_applied() {
     let moved: usize = std::thread::scope(|scope| {
         let part =
             |number| (1..=VAULTS).filter(|seed| seed % 4 == number).map(check).sum::<usize>();

@@ -9,7 +9,7 @@ use vault_steward::organize::settings::Settings;
 use super::harness::{TestVault, vault};
 use super::{apply, files, foreseen, item, kinds, moves, over, plan_with, ruled, rules};
 
-/// Applies a plan, and makes it anew: what comes of it is what was shown, and then nothing is left to do.
+/// Applies a plan, and makes it anew: the result equals the plan, and nothing is left to do.
 #[track_caller]
 fn settled(vault: &TestVault, yaml: &str) -> Plan {
     let plan = ruled(vault, yaml);
@@ -150,7 +150,7 @@ rules:
 }
 
 #[test]
-fn what_rules_cannot_insert_is_told_and_nothing_of_them_is_done() {
+fn missing_values_are_reported_and_the_rule_does_nothing() {
     let vault = vault(&[
         ("a.md", "---\nl: [1, 2]\n---\n"),
         ("b.md", "---\nproject: 'A/B: c'\n---\n"),
@@ -310,7 +310,7 @@ rules:
 }
 
 #[test]
-fn rules_leave_conflict_copies_and_what_lies_elsewhere() {
+fn rules_leave_conflict_copies_and_other_folders() {
     let vault = vault(&[
         ("In/a.md", ""),
         ("In/a.sync-conflict-20260101-101010-ABCDEFG.md", ""),

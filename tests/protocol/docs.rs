@@ -77,7 +77,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// One example: where it stands, and what is sent and received.
+/// One example: its line, and the messages sent and received.
 struct Session {
     line: usize,
     bare: bool,
@@ -107,8 +107,8 @@ fn sessions(page: &str) -> Vec<Session> {
     sessions
 }
 
-/// Whether `found` is what `expected` says. `…` in a string stands for any text, alone for any
-/// value, as a key for any further members, as an item for any further items.
+/// Whether `found` fits `expected`. `…` in a string matches any text, alone any value, as a key any
+/// further members, as an item any further items.
 fn fits(expected: &Value, found: &Value) -> bool {
     match (expected, found) {
         (Value::String(pattern), _) if pattern == "…" => true,

@@ -1,6 +1,5 @@
-//! The tool that compares the daemon with other programs still runs, and what the daemon finds is
-//! what `rg` finds: a few hundred patterns in a small vault, over the socket. Equality, and no time;
-//! speed is `benches/compare`'s to say.
+//! The tool that compares the daemon with other programs still runs, and the daemon finds the same as `rg`: a few
+//! hundred patterns in a small vault, over the socket. It checks equality, not time; `benches/compare` measures speed.
 
 use std::path::Path;
 

@@ -154,7 +154,7 @@ fn value() -> impl Strategy<Value = Value> {
     prop_oneof![3 => scalar(), 1 => prop::collection::vec(scalar(), 0..4).prop_map(Value::from)]
 }
 
-/// Properties as they stand in notes, one a name.
+/// Properties as in notes, one a name.
 fn block() -> impl Strategy<Value = String> {
     let values = [
         " plain",
@@ -198,7 +198,7 @@ fn block() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
-    /// The invariants themselves stand beside the fuzz targets.
+    /// The fuzz targets check the invariants.
     #[test]
     fn any_text_is_a_path_or_an_error(text in "\\PC{0,30}|([./\\\\~:\"' a\u{301}é\u{a0}]|C:|\\.\\.|/home/me/Vault){0,12}") {
         fuzzing::fuzz_paths(text.as_bytes());

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::vaultgen;
 
-/// One hash over every path, content and modification time below `root`; the folder `.obsidian`
-/// has whatever time it was written at, so only its contents count.
+/// One hash over every path, content and modification time below `root`; for the folder
+/// `.obsidian`, whose time varies, only the contents count.
 fn fingerprint(root: &Path) -> blake3::Hash {
     fn walk(root: &Path, folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
         for entry in fs::read_dir(folder).expect("a folder just written can be listed") {
@@ -55,7 +55,7 @@ fn two_runs_with_the_same_numbers_give_the_same_vault() {
 }
 
 #[test]
-fn what_was_planted_is_there() {
+fn planted_text_is_in_the_vault() {
     let (vault, _) = generated(200, 1);
     let mut texts = Vec::new();
     let mut folders = vec![vault.path().to_path_buf()];

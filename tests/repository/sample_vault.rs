@@ -8,7 +8,7 @@ use vault_steward::note::fold::{fold_key, normal};
 use vault_steward::note::frontmatter::edit::{self, PropertyChange};
 use vault_steward::note::tag::rename;
 
-/// Windows gives a path 260 characters; whoever clones deep has to have room above the vault.
+/// Windows limits a path to 260 characters; a deep clone needs room above the vault.
 const LONGEST_PATH: usize = 150;
 
 fn vault() -> &'static Path {

@@ -143,7 +143,7 @@ fn of_a_flood_of_requests_the_allowed_ones_are_served_and_each_is_answered() {
             let length = std::io::Read::read(&mut reading, &mut buffer).unwrap();
             assert_ne!(length, 0, "the connection stays: {served}, {refused}");
             rest.extend_from_slice(&buffer[..length]);
-            // Each answer ends in two braces or more, none of which stand anywhere else in it.
+            // Each answer ends in two braces or more, which occur nowhere else in it.
             let whole = rest.windows(2).rposition(|pair| pair == b"}}").map_or(0, |at| at + 2);
             let text: Vec<u8> = rest.drain(..whole).collect();
             let text = String::from_utf8_lossy(&text);
@@ -169,7 +169,7 @@ fn of_a_flood_of_requests_the_allowed_ones_are_served_and_each_is_answered() {
 }
 
 #[test]
-fn what_breaks_or_takes_too_long_or_grows_too_large_is_said() {
+fn panics_timeouts_and_oversized_answers_are_errors() {
     let (fake, _strings) = fake();
     let door = Door::open(Settings { request_seconds: 1, ..Settings::default() }, fake);
     let mut client = door.client();
@@ -224,7 +224,7 @@ fn changes_wait_in_order_and_hold_up_no_read() {
     let mut client = behind.remove(0);
     let changes: Vec<i64> =
         (0..most).map(|_| client.ask("tools/call", json!({"name": "change"}))).collect();
-    // All of them stand in the queue once what came after them is answered.
+    // All of them are in the queue once the request after them is answered.
     client.call("_vault/ping", json!({}));
     for one in &mut behind {
         for _ in 0..most {
@@ -314,7 +314,7 @@ fn look(client: &mut crate::support::Client, arguments: serde_json::Value) -> i6
 }
 
 #[test]
-fn a_quick_call_is_done_where_it_was_heard_and_before_what_takes_long() {
+fn a_quick_call_runs_on_the_connections_task_before_slow_ones() {
     let (fake, strings) = fake();
     let door = Door::open(Settings::default(), fake);
     let mut client = door.client();
@@ -325,7 +325,7 @@ fn a_quick_call_is_done_where_it_was_heard_and_before_what_takes_long() {
     assert_eq!(answer["id"], id);
     assert_eq!(answer["result"]["structuredContent"], json!({"a": 1}));
     assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "nonblocking");
-    // What cannot be had so is done like any other call.
+    // A call that would block is done like any other.
     let id = look(&mut client, json!({"wait": true}));
     assert_eq!(client.answer(id)["result"]["structuredContent"], json!({"wait": true}));
     assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "look");
@@ -368,7 +368,7 @@ fn a_quick_call_is_refused_where_too_much_is_in_flight() {
 }
 
 #[test]
-fn a_quick_call_that_breaks_is_said_and_breaks_nothing_else() {
+fn a_panicking_quick_call_is_an_error_and_affects_nothing_else() {
     let door = Door::open(Settings::default(), fake().0);
     let mut client = door.client();
     let id = look(&mut client, json!({"panic": true}));

@@ -1,4 +1,4 @@
-//! Proof before the token: what the door proves, and what lets in without showing the token.
+//! Proof before the token: the daemon's proof, and logins that do not show the token.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn door() -> Door {
 }
 
 #[test]
-fn whoever_proves_the_token_gets_in_once_as_what_the_token_says() {
+fn a_proof_of_the_token_admits_one_connection_with_its_scope() {
     let door = door();
     let main = Token::parse(&door.token).unwrap();
     for scope in Scope::ALL {
@@ -32,7 +32,7 @@ fn whoever_proves_the_token_gets_in_once_as_what_the_token_says() {
 }
 
 #[test]
-fn a_ticket_is_for_one_token_one_door_and_stands_alone() {
+fn a_ticket_is_valid_for_one_token_and_one_port() {
     let (door, other) = (door(), door());
     let main = Token::parse(&door.token).unwrap();
     let name = main.name();
@@ -74,7 +74,7 @@ fn a_ticket_is_for_one_token_one_door_and_stands_alone() {
     ] {
         assert_eq!(enter(&ticket), 401, "{what}");
     }
-    // None of these used the nonce up; beside anything else a right one is refused too.
+    // None of these used the nonce up; a valid ticket beside any other credential is refused too.
     let right = format!("{name}.{ours}.{}", main.proof(Proof::Ticket, door.port, &ours));
     let offer = format!("Sec-WebSocket-Protocol: vault.v1, vault.ticket.{right}");
     assert_eq!(door.handshake(&[door.host(), offer.clone(), door.bearer()]), 401);

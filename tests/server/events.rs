@@ -60,7 +60,7 @@ fn every_subscriber_sees_the_same_order() {
 }
 
 #[test]
-fn a_reconnect_misses_nothing_or_is_told() {
+fn a_reconnect_replays_missed_events_or_reports_a_gap() {
     let door = Door::open(Settings::default(), fake().0);
     let mut client = door.client();
     let epoch = client.call("_vault/ping", json!({}))["result"]["epoch"].take();

@@ -21,7 +21,7 @@ fn write(client: &mut Client, bytes: &[u8]) {
 }
 
 #[test]
-fn what_is_no_text_closes_with_its_code() {
+fn binary_frames_close_the_connection_with_a_code() {
     let door = door();
     let code = |send: &dyn Fn(&mut Client)| {
         let mut client = door.client();
@@ -103,7 +103,7 @@ fn pieces_without_end_are_too_big_a_message() {
     let door = door();
     let mut neighbour = door.client();
     let mut client = door.client();
-    // A text that begins and goes on, in empty pieces, masked with zeros: six bytes each.
+    // A text frame in empty fragments, masked with zeros: six bytes each.
     write(&mut client, &[0x01, 0x80, 0, 0, 0, 0]);
     let pieces = [0x00, 0x80, 0, 0, 0, 0].repeat(1_000);
     for _ in 0..1_000 {

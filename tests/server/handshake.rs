@@ -1,4 +1,4 @@
-//! Who gets in, and who does not.
+//! Admitted and refused connections.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -180,7 +180,7 @@ fn unfinished_handshakes_and_connections_have_a_limit() {
             stream
         })
         .collect();
-    // The oldest goes, the newest is heard: a flood of sockets shuts nobody out.
+    // The oldest connection is closed, the newest served: a flood of sockets locks nobody out.
     assert_eq!(
         door.status(&format!("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", door.port)),
         200

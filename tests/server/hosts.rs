@@ -1,4 +1,4 @@
-//! What is asked of the program that has the vault open.
+//! Requests to the program that has the vault open.
 
 use serde_json::{Value, json};
 use vault_steward::policy::Scope;
@@ -68,7 +68,7 @@ fn the_one_that_had_the_focus_last_is_asked_and_nobody_else() {
     served_by(&mut second, "second");
     notify(&mut first, true);
     served_by(&mut first, "first");
-    // Who loses the focus to another program was still the last that had it.
+    // The client that loses the focus to another program is still the last one that had it.
     notify(&mut first, false);
     served_by(&mut first, "first");
     drop(first);
@@ -78,13 +78,13 @@ fn the_one_that_had_the_focus_last_is_asked_and_nobody_else() {
 }
 
 #[test]
-fn without_a_host_it_is_said_at_once() {
+fn without_a_host_the_error_comes_at_once() {
     let door = door();
     let (mut client, id) = ask(&door);
     assert_eq!(client.answer(id)["error"]["data"]["kind"], "host_unavailable");
 
-    // One that can do other things alone is none either, nor is one that does not speak for a
-    // person.
+    // A client that supports only other operations is no host either, nor is one that does not
+    // speak for a person.
     let mut other = door.connect();
     introduce(&mut other, "other", &["notice"], true);
     let token = Token::parse(&door.token).unwrap().scoped(Scope::Client).reveal();
@@ -104,7 +104,7 @@ fn an_answer_that_does_not_come_is_never_asked_for_again() {
     let question = silent.read();
     let answer = client.answer(id);
     assert_eq!(answer["error"]["data"]["kind"], "timeout", "{answer}");
-    // It is told that nobody waits any more, and its late answer counts for nothing.
+    // The host gets a cancellation, and its late answer is ignored.
     let withdrawn = silent.read();
     assert_eq!(withdrawn["method"], "$/cancel_request");
     assert_eq!(withdrawn["params"]["requestId"], question["id"]);

@@ -1,4 +1,4 @@
-//! HTTP for scripts: who may ask, what is refused, and what comes back.
+//! HTTP for scripts: authorization, refusals, and answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -60,7 +60,7 @@ fn a_message_is_answered_when_its_turn_is_over() {
 }
 
 #[test]
-fn what_fails_is_told_in_the_protocols_words() {
+fn errors_have_the_kinds_of_the_protocol() {
     let door = door();
     let token = door.bearer();
     let post = "POST /v1/sessions/1/messages";
@@ -102,7 +102,7 @@ fn nobody_gets_in_without_the_token_or_from_a_page() {
         let rebound = format!("{line} HTTP/1.1\r\nHost: evil.example\r\n{token}\r\n\r\n");
         assert_eq!(door.status(&rebound), 403, "{line}");
     }
-    // What a form can send is not JSON, and a page that asks whether it may is not told so.
+    // The content types of HTML forms are refused, and a preflight request gets no permission.
     for kind in ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data", ""] {
         let kind = format!("Content-Type: {kind}");
         assert_eq!(send(&door, all[3], &[&token, &kind], body).0, 415, "{kind}");
@@ -172,7 +172,7 @@ fn size_and_number_are_limited() {
         assert!(tries < 100, "the place of who went is free again");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Whoever still waits when the daemon stops is told so.
+    // Pending requests get an error when the daemon stops.
     door.stop();
     let mut answer = String::new();
     second.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

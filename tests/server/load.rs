@@ -33,7 +33,7 @@ fn a_hundred_thousand_random_frames_are_survived_in_time() {
     let mut client = door.client();
     let mut reading = client.socket.get_ref().try_clone().unwrap();
     let begun = Instant::now();
-    // What is answered is of no interest here, but it must be taken.
+    // The answers do not matter here, but they must be read.
     let reader = std::thread::spawn(move || std::io::copy(&mut reading, &mut std::io::sink()));
     for frame in frames.iter().cycle().take(100_000) {
         client.socket.write(Message::text(frame.as_str())).unwrap();

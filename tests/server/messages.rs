@@ -103,7 +103,7 @@ fn bad_json_is_answered_and_the_connection_stays() {
 }
 
 #[test]
-fn initialize_comes_first() {
+fn initialize_is_required_first() {
     let door = door();
     let mut client = door.connect();
     for method in ["tools/list", "tools/call", "_vault/status", "_vault/ping", "nonsense"] {

@@ -140,7 +140,7 @@ fn a_code_opens_the_page_once() {
     assert_eq!(enters(vec!["Origin: app://obsidian.md".to_owned()]), 401, "from another place");
     assert_eq!(enters(vec!["Origin: http://evil.com".to_owned()]), 403);
 
-    // What the browser keeps of it opens this run of the daemon, to the page alone.
+    // The key that the browser stores admits only the page, and only to this run of the daemon.
     let epoch = ours["epoch"].as_str().unwrap();
     let of_run = key.derived(&format!("run:{epoch}"));
     let kept = format!("{name}-run");

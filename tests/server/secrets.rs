@@ -1,4 +1,4 @@
-//! What the log may not hold.
+//! Data that the log may not contain.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -47,13 +47,13 @@ fn neither_token_nor_contents_are_logged() {
     client.call("tools/call", call);
     client.send("{\"the secret of the pear\": ");
     client.read();
-    // What opens the page, and what the page gets.
+    // The code that opens the page, and the page's token.
     let code = page::code(&door);
     let (status, answer) = page::as_the_page(&door, &code);
     assert_eq!(status, 200);
     let session = answer["token"].as_str().unwrap().split_once('.').unwrap().1.to_owned();
     assert_eq!(page::as_the_page(&door, &code).0, 401);
-    // What is shown in the token's place, whether it lets in or not.
+    // Debug output replaces a token, valid or not.
     let token = Token::parse(&door.token).unwrap();
     let ticket = door.ticket(&token.name(), &token);
     assert_eq!(door.handshake(&[door.host(), ticket.clone()]), 101);

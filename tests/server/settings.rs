@@ -34,7 +34,7 @@ fn who_is_let_in_changes_with_the_next_handshake() {
 }
 
 #[test]
-fn a_client_keeps_the_limits_it_was_told() {
+fn a_client_keeps_the_limits_of_its_handshake() {
     let (fake, strings) = fake();
     let door = Door::open(Settings { max_in_flight: 2, ..Settings::default() }, fake);
     let mut old = door.client();

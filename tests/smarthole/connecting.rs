@@ -1,4 +1,4 @@
-//! How the connection stands, whatever SmartHole does.
+//! The state of the connection under any behaviour of SmartHole.
 
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,7 @@ fn a_refusal_is_shown_and_other_settings_are_enough() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_ignored_and_what_is_too_much_ends_the_connection() {
+fn unknown_frames_are_ignored_and_oversized_ones_end_the_connection() {
     let desk = Desk::new(|_, request| adds(request));
     desk.desktop.heartbeat(Duration::from_millis(700));
     let _daemon = desk.serve();
@@ -107,9 +107,9 @@ fn what_cannot_be_understood_is_ignored_and_what_is_too_much_ends_the_connection
 }
 
 #[test]
-fn a_flood_is_kept_in_order() {
+fn a_flood_is_stored_in_order() {
     const MANY: usize = 1_000;
-    // Nobody works on it: what is tried is the door.
+    // No model answers: only the connection is tested.
     let desk = Desk::new(|_, _| crate::models::Answer::steps(vec![crate::models::Step::Hang]));
     let _daemon = desk.serve();
     for number in 0..MANY {

@@ -65,13 +65,13 @@ impl Desk {
         std::fs::read_to_string(self.vault.join("List.md")).unwrap()
     }
 
-    /// What a command answers as JSON.
+    /// A command's output as JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let arguments = [arguments, &["--json"]].concat();
         self.home.run_in(&self.vault, &arguments).expect(0).json()
     }
 
-    /// Waits until a command's JSON has what is looked for.
+    /// Waits until a command's JSON fits.
     pub fn until(&self, arguments: &[&str], fits: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -84,7 +84,7 @@ impl Desk {
         }
     }
 
-    /// Waits until SmartHole stands so.
+    /// Waits until the connection has this state.
     pub fn stands(&self, state: &str) -> Value {
         let status =
             self.until(&["status"], |status| status["status"]["smarthole"]["state"] == state);
@@ -102,10 +102,10 @@ impl Desk {
         client
     }
 
-    /// A client that can be asked, and hears nothing else.
+    /// A client that can be asked, and receives nothing else.
     pub fn asked(&self, daemon: &Daemon) -> Client {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
-        let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = daemon.port();
         let mut client = Client::connect(port, token.trim_end()).unwrap();
         let capabilities = json!({"_meta": {"vault": {"approvals": true}}});
         let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
@@ -158,7 +158,7 @@ pub fn adds(request: &Request) -> Answer {
             if !is_unknown(&added) {
                 break;
             }
-            // Nobody knows what came of it: the note does.
+            // The result of the call is unknown: the note shows it.
             let looks = (0..).map(|look| format!("look{attempt}-{look}-{item}"));
             let looked = looks
                 .map(|id| (result(&id), id))
@@ -173,7 +173,7 @@ pub fn adds(request: &Request) -> Answer {
     says(&format!("Added {}.", wanted.last().unwrap()))
 }
 
-/// How often each of these items stands in a list.
+/// The number of times that each of these items is in a list.
 pub fn counts(list: &str, items: usize) -> Vec<usize> {
     let lines = |n: usize| list.lines().filter(|line| *line == format!("item{n:04}")).count();
     (0..items).map(lines).collect()

@@ -1,4 +1,4 @@
-//! A stand-in for SmartHole: what it takes and sends, refuses, ignores and forgets.
+//! A stand-in for SmartHole: it accepts, sends, refuses, ignores and forgets.
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ const COALESCED: Duration = Duration::from_secs(5);
 /// How long a test waits for anything.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
-/// What went on.
+/// The events.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     Registered {
@@ -61,7 +61,7 @@ struct State {
     titles: Vec<(Instant, String)>,
     /// Names that dead connections hold.
     held: Vec<String>,
-    /// What a registration is refused with, whatever it says.
+    /// The reason with which it refuses any registration.
     refuses: Option<(String, String)>,
     is_dead: bool,
     /// It answers no registration.
@@ -120,7 +120,7 @@ impl Desktop {
         self.lock().seen.iter().filter_map(shown).collect()
     }
 
-    /// Waits until `wanted` finds what it looks for in what went on.
+    /// Waits until `wanted` finds its event.
     pub fn until<T>(&self, what: &str, wanted: impl Fn(&[Seen]) -> Option<T>) -> T {
         let begun = Instant::now();
         let mut state = self.lock();
@@ -169,7 +169,7 @@ impl Desktop {
         self.send_text(&message(id, text, &metadata));
     }
 
-    /// Sends a frame to whoever is registered.
+    /// Sends a frame to the registered client.
     pub fn send_text(&self, frame: &str) {
         self.send(Message::text(frame));
     }
@@ -278,7 +278,7 @@ impl Desktop {
                 }
             }
             if heartbeat.is_some_and(|every| beat.elapsed() >= every) {
-                // Who has not answered by the next beat is taken for dead.
+                // A client without an answer by the next beat counts as dead.
                 if !std::mem::replace(&mut has_ponged, false)
                     || socket.send(Message::Ping(Vec::new().into())).is_err()
                 {

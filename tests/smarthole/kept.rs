@@ -1,4 +1,4 @@
-//! What is kept of a spoken message by the commits of its turn.
+//! The stored state of a voice message after each commit of its turn.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn an_answered_message_stays_answered_though_its_conversation_is_deleted() {
         };
         open.finish_turn(begun.conversation, begun.turn, &TurnEnd::plain(state, "")).unwrap();
         open.delete(begun.conversation).unwrap();
-        // As after a kill: nothing is left but what was committed.
+        // As after a kill: only committed data is left.
         let store = Store::at(folder.path());
         assert_eq!(store.inbox.release_all(VOICE).unwrap(), usize::from(!is_done), "{state:?}");
         let kept = store.inbox.get(number).unwrap();
@@ -62,7 +62,7 @@ fn an_answered_message_stays_answered_though_its_conversation_is_deleted() {
 }
 
 #[test]
-fn going_on_with_a_message_answers_no_question() {
+fn resuming_a_message_answers_no_question() {
     let folder = tempfile::tempdir().unwrap();
     let open = conversations(folder.path());
     let number = take(&open, "1");

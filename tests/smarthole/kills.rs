@@ -1,4 +1,4 @@
-//! The program is killed between any two steps, and goes on: each message is done once.
+//! The program is killed between any two steps, and resumes: each message is processed once.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn is_acked(desk: &Desk, number: usize) -> bool {
     desk.desktop.seen().contains(&Seen::Ack { id: format!("id-{number}") })
 }
 
-/// Lets the program do what is left, whatever was set aside meanwhile.
+/// Lets the program finish, and retries messages that were set aside.
 fn finish(desk: &Desk, said: usize) -> Daemon {
     let daemon = desk.serve();
     for number in 0..said {

@@ -1,7 +1,9 @@
-//! What is spoken to SmartHole, with the real program: a stand-in for SmartHole that behaves as the
-//! program was found to, faults included, and a model's server that does as it is told.
+//! Voice messages through SmartHole, with the real program: a stand-in for SmartHole that behaves
+//! as observed, faults included, and a scripted model server.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../support/chance.rs"]
+mod chance;
 mod desktop;
 #[path = "../support/mod.rs"]
 mod door;
@@ -18,7 +20,6 @@ mod models;
 #[path = "../agent/script.rs"]
 mod script;
 
-mod chance;
 mod connecting;
 mod desk;
 mod kept;

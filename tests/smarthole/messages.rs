@@ -1,4 +1,4 @@
-//! What becomes of a spoken message.
+//! The processing of voice messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::desktop::{Seen, message};
 use crate::door::Client;
 use crate::models::{Answer, Step};
 
-/// Reads what a client hears up to the first message that fits.
+/// Reads a client's messages up to the first one that fits.
 fn hear(client: &mut Client, mut fits: impl FnMut(&Value) -> bool) -> Value {
     client.socket.get_ref().set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     loop {
@@ -55,7 +55,7 @@ fn a_spoken_request_becomes_a_change_and_a_notification() {
 }
 
 #[test]
-fn who_types_is_told_once_that_a_voice_limits_the_conversation() {
+fn a_person_gets_one_notice_that_a_voice_limits_the_conversation() {
     let desk = Desk::new(|_, _| says("Yes."));
     let daemon = desk.serve();
     let mut client = desk.client(&daemon);
@@ -76,7 +76,7 @@ fn who_types_is_told_once_that_a_voice_limits_the_conversation() {
     assert_eq!(notices.len(), 1, "{notices:#?}");
     assert!(notices[0].contains("a message came by voice"), "{notices:#?}");
 
-    // Whoever opens the conversation later is told so at the same place.
+    // A client that opens the conversation later gets the notice at the same place.
     let of = json!({"updates": true});
     let shown = client.call("_vault/conversation", of)["result"]["items"].clone();
     let items = shown.as_array().expect("items").iter();
@@ -125,7 +125,7 @@ fn the_same_message_is_done_once_and_another_text_under_its_name_is_flagged() {
 }
 
 #[test]
-fn the_next_message_answers_a_question_and_what_is_sent_meanwhile_is_shown() {
+fn the_next_message_answers_a_question_and_interim_messages_are_shown() {
     let desk = Desk::new(|number, _| match number {
         0 => calls("c1", "send_message", json!({"text": "I look for lists."})),
         1 => calls("c2", "send_message", json!({"text": "Which list?", "is_question": true})),
@@ -176,7 +176,7 @@ fn an_answer_that_ends_with_a_question_is_answered_by_the_next_message() {
 }
 
 #[test]
-fn a_model_that_says_nothing_is_told_of() {
+fn an_empty_answer_is_reported() {
     let desk = Desk::new(|number, request| match number {
         0 => says(""),
         _ => adds(request),
@@ -240,7 +240,7 @@ fn a_voice_agrees_to_nothing() {
     desk.desktop.say("2", "yes, do it");
     desk.desktop.acked("2", 1);
     assert!(desk.vault.join("Projects/My Note.md").exists());
-    // A person comes to the screen, where the question waits.
+    // A person connects at a screen, where the question waits.
     let mut client = desk.asked(&daemon);
     let asked = hear(&mut client, |message| message["method"] == "session/request_permission");
     assert_eq!(asked["params"]["_meta"]["vault"]["scope"], "voice");
@@ -267,7 +267,7 @@ fn without_a_model_messages_wait_for_one() {
 }
 
 #[test]
-fn what_is_typed_and_said_to_the_steward_by_name_is_known_as_such() {
+fn typed_and_direct_messages_are_marked() {
     let desk = Desk::new(|_, _| says("Yes."));
     let _daemon = desk.serve();
     let metadata = json!({"inputMethod": "text", "directRouted": true});
@@ -279,7 +279,7 @@ fn what_is_typed_and_said_to_the_steward_by_name_is_known_as_such() {
 
 #[test]
 fn dictated_names_find_their_notes() {
-    // What a model makes of "in projects slash my note", "my to do list", "number twelve".
+    // A model's arguments for "in projects slash my note", "my to do list", "number twelve".
     let spoken = ["projects/my note", "Projects / my note", "my note", "to do list", "list twelve"];
     let desk = Desk::new(move |number, _| match spoken.get(number) {
         Some(path) => calls(&format!("c{number}"), "read_file", json!({"path": path})),

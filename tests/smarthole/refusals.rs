@@ -1,4 +1,4 @@
-//! What the steward cannot take it says, with a reason, and only then; and an end that is asked for.
+//! The steward refuses only messages that it cannot store, with a reason; and a requested shutdown.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::machine;
 use crate::models::{Answer, Step};
 use crate::simulated::Keeper;
 
-/// Has the steward's own files lie there.
+/// Puts the steward's own files there.
 fn with_state(desk: &Desk, place: &Path) {
     let local = desk.home.path("home/.local");
     std::fs::create_dir_all(&local).unwrap();
@@ -29,7 +29,7 @@ fn rejection(desk: &Desk, id: &str) -> String {
 }
 
 #[test]
-fn a_message_that_a_full_disk_cannot_keep_is_rejected_and_one_that_is_kept_is_not() {
+fn a_full_disk_rejects_only_messages_that_cannot_be_stored() {
     let Some(place) = machine::nearly_full("a_full_disk_and_a_message") else { return };
     let desk = Desk::new(|_, _| Answer::steps(vec![Step::Hang]));
     with_state(&desk, &place);
@@ -47,7 +47,7 @@ fn a_message_that_a_full_disk_cannot_keep_is_rejected_and_one_that_is_kept_is_no
     let long = format!("add item0001 {}", "and so on ".repeat(20_000));
     desk.desktop.say("2", &long);
     assert_eq!(rejection(&desk, "2"), "the disk is full, so nothing can be kept");
-    // SmartHole gives what is rejected to somebody else: never what was taken.
+    // SmartHole passes a rejected message to another program, never an accepted one.
     desk.desktop.say("1", "add item0000");
     desk.desktop.acked("1", 2);
     std::fs::remove_file(&filler).unwrap();

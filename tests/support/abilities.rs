@@ -1,4 +1,4 @@
-//! What a test asks of the file system its vault lies on.
+//! Abilities of the file system that a test needs.
 //!
 //! The whole suite also runs on another file system (`STEWARD_TEST_VAULTS`), which cannot do
 //! everything. A test that needs more says which ability; there it is then counted as not possible,
@@ -30,7 +30,7 @@ pub enum Ability {
     Exchange,
     /// A file larger than its disk.
     Sparse,
-    /// A kernel's own file system: it tells of every change at once, and what is read was written.
+    /// A kernel's own file system: it reports every change at once, and reads return the written bytes.
     InKernel,
     /// A file that is read without waiting, as far as it is in memory.
     NonBlockingReads,

@@ -32,13 +32,13 @@ use vault_steward::server::table::{Client, Context, Table, Who};
 use vault_steward::tools::{Answer, Registry, ToolError};
 use vault_steward::vault::Cancel;
 
-/// What a test sees and holds of the [`Fake`].
+/// The test's access to the [`Fake`].
 pub struct Strings {
     /// A name for each call that has begun.
     pub began: Receiver<String>,
     /// A name for each call that has ended.
     pub ended: Receiver<String>,
-    /// Lets one call of `change` go on.
+    /// Lets one call of `change` continue.
     pub go: Sender<()>,
     /// Whether the vault's state waits for `go` too.
     pub slow_status: Arc<AtomicBool>,
@@ -99,7 +99,7 @@ impl Tools for Fake {
         let _ = self.began.lock().unwrap().send(name.clone());
         let mut text = String::new();
         let answered = match &*name {
-            // Waits to be told, or to be cancelled.
+            // Waits for a signal or a cancellation.
             "change" => {
                 let _ = self.go.lock().unwrap().recv();
                 Ok(json!({}))
@@ -128,6 +128,7 @@ impl Tools for Fake {
             text,
             data: facts.into(),
             learnt: Vec::new(),
+            image: None,
         }))
     }
 
@@ -144,6 +145,7 @@ impl Tools for Fake {
             text: String::new(),
             data: request.arguments.clone().into(),
             learnt: Vec::new(),
+            image: None,
         }))
     }
 }
@@ -223,8 +225,8 @@ fn status(fake: &Fake, by: &Context) -> StatusResult {
     }
 }
 
-/// Answers with what was said and by which kind of caller; `wait` is never answered, `fail` not
-/// well.
+/// Answers with the message and the kind of its caller; `wait` is never answered, `fail` is an
+/// error.
 async fn prompt(
     params: SessionPromptParams,
     by: Client,

@@ -1,7 +1,7 @@
-//! What the fuzz targets run: one function a target, from any bytes to a broken invariant's panic.
+//! The bodies of the fuzz targets: one function a target, from any bytes to a panic at a broken invariant.
 //!
-//! It lives here and not under `fuzz/`, so that the ordinary tests replay the collected inputs
-//! through the very same code, on stable Rust and on every platform.
+//! They are here and not under `fuzz/`, so that the ordinary tests replay the collected inputs
+//! through the same code, on stable Rust and on every platform.
 
 #![allow(dead_code, reason = "each fuzz target runs one of these")]
 
@@ -35,7 +35,7 @@ use vault_steward::tools::Registry;
 /// hex dump of a corpus.
 const SEPARATOR: u8 = 0x1e;
 
-/// Paths: whatever is accepted stays in the vault and has a spelling that gives it back.
+/// Paths: an accepted path stays in the vault and has a spelling that parses to it.
 pub fn fuzz_paths(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let key = fold::fold_key(&text);
@@ -96,7 +96,8 @@ pub fn fuzz_glob(data: &[u8]) {
     }
 }
 
-/// Expressions, in both dialects: what is read is printed as what is read again, and checked; an error has its place.
+/// Expressions, in both dialects: a parsed expression prints to text that parses to the same, and is checked; an error
+/// has its place.
 pub fn fuzz_expression(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let Err(error) = classic::parse(&text) {
@@ -124,7 +125,7 @@ pub fn fuzz_expression(data: &[u8]) {
     }
 }
 
-/// Bases, as files and in notes: whatever is wrong has its place, and what is read has a view.
+/// Bases, as files and in notes: an error has its place, and a parsed base has a view.
 pub fn fuzz_base_file(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines = text.split('\n').count();
@@ -147,7 +148,7 @@ pub fn fuzz_base_file(data: &[u8]) {
     }
 }
 
-/// Rule files, as files and in notes: whatever is wrong has its place, and what is read has a sentence.
+/// Rule files, as files and in notes: an error has its place, and a parsed rule has a sentence.
 pub fn fuzz_rules_file(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines = text.split('\n').count();
@@ -217,7 +218,7 @@ pub fn fuzz_edit(data: &[u8]) {
     }
 }
 
-/// Patches: a file, then a patch. What applies can be told as a diff and taken back.
+/// Patches: a file, then a patch. An applied patch can be written as a diff and reversed.
 pub fn fuzz_patch(data: &[u8]) {
     let [file, text] = fields::<2>(data);
     let Ok(patches) = patch::parse(&text) else { return };
@@ -237,8 +238,8 @@ pub fn fuzz_patch(data: &[u8]) {
     }
 }
 
-/// Merges: a text, then what one and another have made of it. Whatever one side left alone is as the
-/// other has it, the order does not matter, and no line comes of nowhere.
+/// Merges: a text, then two versions of it. A part that one side left unchanged equals the other's, the order does not
+/// matter, and no line is invented.
 pub fn fuzz_merge(data: &[u8]) {
     let [base, one, other] = fields::<3>(data);
     let [base, one, other] = [base.as_bytes(), one.as_bytes(), other.as_bytes()];
@@ -271,7 +272,7 @@ pub fn fuzz_merge(data: &[u8]) {
     );
 }
 
-/// Notes and canvases: every part found lies where it says, in order, on whole characters.
+/// Notes and canvases: every part found is in its range, in order, on whole characters.
 pub fn fuzz_links(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let document = markdown::read(&text);
@@ -337,8 +338,8 @@ pub fn fuzz_search_query(data: &[u8]) {
     }
 }
 
-/// Links that get another path: the path, what their texts show, a note or canvas. Edits lie in
-/// links, in order; what was written is read again as the same links, those edited with the path.
+/// Links that get another path: the path, their display texts, a note or canvas. Edits are in
+/// links, in order; the result parses to the same links, the edited ones with the new path.
 pub fn fuzz_relink(data: &[u8]) {
     let [path, shown, text] = fields::<3>(data);
     let mut asked_of = 0;
@@ -462,7 +463,7 @@ pub fn fuzz_stream(data: &[u8]) {
     assert_eq!(pieces, whole, "where the bytes are cut makes no difference");
 }
 
-/// What a stream gives, told without the ids that are made here.
+/// The result of a stream, without the ids that are made here.
 fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, String) {
     const LIMIT: usize = 64 << 10;
     let origin = Origin { wire, endpoint: String::new(), model: String::new() };
@@ -501,8 +502,8 @@ fn fields<const N: usize>(data: &[u8]) -> [String; N] {
     std::array::from_fn(|_| String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned())
 }
 
-/// Frames of SmartHole's: nothing breaks the reader, what is taken is within its limits, and what
-/// answers it is one object without a `null`, of which SmartHole would die.
+/// Frames of SmartHole's: nothing breaks the parser, an accepted frame is within the limits, and
+/// its answer is one object without a `null`, which would crash SmartHole.
 pub fn fuzz_smarthole(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let answers = |id: &str, reason: &str| {
@@ -589,7 +590,7 @@ pub fn fuzz_message(bytes: &[u8]) {
     }
 }
 
-/// What an MCP client is told at once is one message, over HTTP as on a line.
+/// An immediate reply to an MCP client is one message, over HTTP as on a line.
 fn hear_as_mcp(text: &str) {
     for headers in [None, Some(mcp::Headers::default())] {
         let What::Said(said) =

@@ -1,4 +1,4 @@
-//! What a test needs of the machine, and what to do where the machine does not have it.
+//! A test's requirements of the machine, and the handling of missing ones.
 //!
 //! A test that cannot run must not look like one that passed. Where this machine lacks something,
 //! the test says so through [`missing`] and returns: plain `cargo test` names it as it goes,

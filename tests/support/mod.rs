@@ -83,7 +83,7 @@ impl Door {
         self.runtime.metrics().num_alive_tasks()
     }
 
-    /// Sends `request` as it stands and reads until the server closes or upgrades.
+    /// Sends `request` unchanged and reads until the server closes or upgrades.
     pub fn raw(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
@@ -121,7 +121,7 @@ impl Door {
         format!("Authorization: Bearer {}", self.token)
     }
 
-    /// What a challenge is answered with: status and body.
+    /// The answer to a challenge: status and body.
     pub fn challenge(&self, name: &str, nonce: &str) -> (u16, Value) {
         let line = format!("GET /v1/challenge/{name}/{nonce} HTTP/1.1");
         let answer = self.raw(&format!("{line}\r\n{}\r\nConnection: close\r\n\r\n", self.host()));
@@ -187,7 +187,7 @@ pub fn upgrade(target: &str, headers: &[String]) -> String {
 pub struct Client {
     pub socket: WebSocket<TcpStream>,
     next: i64,
-    /// Answers that came before somebody asked for them: requests are answered in any order.
+    /// Answers that arrived early: requests are answered in any order.
     early: Vec<Value>,
 }
 
@@ -227,7 +227,7 @@ impl Client {
         id
     }
 
-    /// Sends a request and reads its answer, past whatever else comes before.
+    /// Sends a request and reads its answer, skipping other messages.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)
@@ -253,7 +253,7 @@ impl Client {
         self.call("tools/call", json!({"name": name, "arguments": {}}))
     }
 
-    /// The answer to a request, past whatever else comes before.
+    /// The answer to a request, skipping other messages.
     ///
     /// # Panics
     /// After a minute: the server's pings would keep it here for ever.

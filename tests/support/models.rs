@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What the server does, one after the other.
+/// The server's steps, in order.
 #[derive(Debug, Clone)]
 pub enum Step {
     Bytes(Vec<u8>),
@@ -104,7 +104,7 @@ impl Server {
         self.requests.lock().unwrap().clone()
     }
 
-    /// When the client was seen to leave an answer, one that hangs or one that goes on.
+    /// The time when the client left an answer, a hanging or an endless one.
     pub fn left(&self) -> Instant {
         self.left.recv_timeout(Duration::from_secs(10)).expect("the client leaves")
     }
@@ -144,7 +144,7 @@ fn serve(
                     let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
                     chunk.extend([bytes.as_slice(), b"\r\n"].concat());
                     if stream.write_all(&chunk).is_err() {
-                        // Gone before it came to that.
+                        // The client disconnected before.
                         let _ = leaving.send(Instant::now());
                         return;
                     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What came back: the status, and the message; null where there is none.
+/// The answer: the status, and the message; null if there is none.
 pub fn post(port: u16, token: &str, headers: &[&str], body: &str) -> (u16, Value) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -18,7 +18,7 @@ pub fn post(port: u16, token: &str, headers: &[&str], body: &str) -> (u16, Value
     );
     headers.iter().for_each(|header| head.push_str(&format!("{header}\r\n")));
     stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
-    // Who refuses by the head alone does not read the rest.
+    // A server that refuses by the head alone does not read the rest.
     let _ = stream.write_all(body.as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);

@@ -1,4 +1,4 @@
-//! An editor that saves at the very moment the steward does (cases 67 and 69).
+//! An editor that saves at the same moment as the steward (cases 67 and 69).
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use vault_steward::tools::{self, Context, Registry};
 pub struct Ended {
     /// The steward's change was made.
     pub applied: usize,
-    /// It was refused, since the editor came first.
+    /// It was refused, since the editor was first.
     pub refused: usize,
 }
 
@@ -48,7 +48,7 @@ pub fn race(
 ) -> Result<Ended, String> {
     let note = place.join("note.md");
     let mut ended = Ended::default();
-    // How long the steward takes: the editor's moment lies anywhere in it.
+    // The steward's usual time: the editor's save can hit any point of it.
     let mut usual = Duration::from_micros(200);
     for episode in 0..episodes {
         fs::write(&note, "base\n").expect("reset");
@@ -97,8 +97,8 @@ pub fn race(
             }
             Err(error) => return Err(format!("episode {episode}: {error}")),
         }
-        // The editor saved last (its text is there), or into the version that was displaced; then
-        // that must have been kept.
+        // The editor saved last (its text is there), or into the displaced version; then that must
+        // have been rescued.
         let kept = text == typed || rescued(recovery).contains(&typed) || {
             context.vault.stop();
             rescued(recovery).contains(&typed)

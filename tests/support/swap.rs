@@ -41,7 +41,7 @@ mod links {
     use super::meanwhile;
     use crate::vault::{TestVault, vault};
 
-    /// `name` in the vault, and what it changes places with: a link to the same outside.
+    /// `name` in the vault, and the entry that it is swapped with: a link to the same outside.
     pub struct Swap {
         vault: TestVault,
         outside: tempfile::TempDir,

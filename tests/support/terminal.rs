@@ -18,7 +18,7 @@ pub struct Terminal {
     child: Child,
     keys: File,
     shown: Arc<Mutex<Vec<u8>>>,
-    /// What was looked at so far.
+    /// The part that was examined so far.
     seen: usize,
 }
 
@@ -33,7 +33,7 @@ impl Terminal {
         tcsetwinsize(&master, size).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let end = || Stdio::from(File::options().read(true).write(true).open(&name).unwrap());
-        // A session whose terminal it is: that is where Ctrl-C comes from.
+        // A session with this terminal: Ctrl-C comes from there.
         let mut session = Command::new("/usr/bin/setsid");
         session.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         session.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -61,8 +61,8 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until `text` is shown after all that was waited for before; what was shown up to it,
-    /// without looks.
+    /// Waits until `text` is shown after everything expected before; returns the text shown up to
+    /// it, without styles.
     pub fn expect(&mut self, text: &str) -> String {
         let begun = Instant::now();
         let mut looks_after_its_end = 0;
@@ -74,7 +74,7 @@ impl Terminal {
                 return all[from..self.seen].to_owned();
             }
             let rest = &all[self.seen..];
-            // What it wrote last may still be on its way.
+            // Its last output may still be on its way.
             let ended = self.child.try_wait().unwrap();
             looks_after_its_end += u32::from(ended.is_some());
             let over = looks_after_its_end > 100;
@@ -110,7 +110,7 @@ impl Drop for Terminal {
     }
 }
 
-/// What a person reads: without what moves the cursor or changes looks.
+/// The visible text: without sequences that move the cursor or change styles.
 fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut out = String::new();

@@ -39,7 +39,7 @@ fn whole(vault: &TestVault, at: &At) -> BTreeMap<String, String> {
     let texts = files.map(|entry| {
         assert!(!entry.unsure, "{entry:?} at {at:?}");
         let found = ask(vault, &entry.path, at).expect("listed");
-        // Of a file that was in a deleted folder, nothing is recorded before the deletion.
+        // The journal has nothing of a file in a deleted folder before the deletion.
         assert!(found.unsure.is_none_or(|unsure| unsure.from.is_none()), "{entry:?} at {at:?}");
         assert_eq!(found.path, entry.path);
         (entry.path.clone(), found.text.expect("a text"))
@@ -132,7 +132,7 @@ fn a_note_is_found_by_the_name_it_had_and_by_the_one_it_has() {
 }
 
 #[test]
-fn what_others_changed_is_said_and_not_made_up() {
+fn changes_by_others_are_reported_as_uncertain() {
     let vault = vault(&[("a.md", "a\n"), ("quiet.md", "q\n"), ("strange.md", "s\n")]);
     let first = vault.apply(vec![write("a.md", "ours\n"), write("b.md", "b\n")]);
     vault.let_time_pass();
@@ -198,7 +198,7 @@ fn two_moments_of_a_note_are_compared() {
 }
 
 #[test]
-fn a_text_that_is_no_longer_kept_is_said_to_be() {
+fn a_deleted_text_is_reported_as_such() {
     let vault = vault(&[("a.md", "a\n")]);
     let first = vault.apply(vec![write("a.md", "lost\n")]);
     let second = vault.apply(vec![write("a.md", "kept\n")]);

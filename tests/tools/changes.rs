@@ -33,7 +33,7 @@ pub fn in_turn(turn: &str) -> Origin {
     Origin { turn: Some(turn.to_owned()), caller: "a test".to_owned(), ..Origin::default() }
 }
 
-/// What is in the vault but for the trash.
+/// The files of the vault except its trash.
 pub fn seen(vault: &TestVault) -> BTreeMap<String, String> {
     let files = vault.snapshot().into_iter().filter(|(name, _)| !name.starts_with(".trash"));
     files.map(|(name, bytes)| (name, String::from_utf8_lossy(&bytes).into_owned())).collect()
@@ -67,7 +67,7 @@ impl TestVault {
         undone.expect_err("it cannot be undone")
     }
 
-    /// What lies in the state folder under a name that begins so.
+    /// The files in the state folder whose names begin so.
     pub fn in_state(&self, start: &str) -> Vec<String> {
         let entries = fs::read_dir(&self.state).expect("listed").flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -87,7 +87,7 @@ impl TestVault {
         entries.map(|entry| entry.path()).collect()
     }
 
-    /// Sets back the time of every kept text by so many days.
+    /// Sets back the time of every stored text by so many days.
     pub fn age_blobs(&self, days: u64) {
         let then = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
         for place in self.blobs() {

@@ -139,7 +139,7 @@ fn two_notes_change_places_and_links_stay_with_them() {
 }
 
 #[test]
-fn a_chain_moves_up_behind_what_is_deleted_before_it() {
+fn a_chain_moves_up_after_a_deletion() {
     let vault = vault(&[
         ("1.md", "# a\n"),
         ("2.md", "# b\n[[1]]\n"),
@@ -164,7 +164,7 @@ fn a_chain_moves_up_behind_what_is_deleted_before_it() {
 }
 
 #[test]
-fn what_is_moved_and_then_deleted_keeps_its_text() {
+fn a_file_moved_and_then_deleted_keeps_its_text() {
     let vault = vault(&[("a.md", "# a\n"), ("F/b.md", "# b\n")]);
     let before = seen(&vault);
     let changes = vec![mv("a.md", "z.md"), delete("z.md"), mv("F", "G"), delete("G")];
@@ -175,7 +175,7 @@ fn what_is_moved_and_then_deleted_keeps_its_text() {
     assert_eq!(seen(&vault), before);
 }
 
-/// Who saves what before the next start.
+/// The files that are saved before the next start.
 #[derive(Debug, Clone, Copy)]
 enum Save {
     Nobody,
@@ -235,7 +235,7 @@ fn a_swap_that_a_crash_cut_short_is_done_whole_or_not_at_all() {
                 let (vault, recovered) = vault.recovered();
                 assert!(vault.rescued().is_empty(), "{what}");
                 let is_after = recovered.completed == 1;
-                // Whose save leaves nothing to know a note by, its move is taken back.
+                // A note that a save made unrecognisable goes back.
                 let fits = match save {
                     Save::Nobody => is_after == (done == 3),
                     _ => !is_after || done == 3,

@@ -48,7 +48,7 @@ fn an_editor_that_saves_by_rename_loses_nothing() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn text_written_into_the_displaced_file_is_kept() {
+fn text_written_into_the_displaced_file_is_rescued() {
     if !can(Ability::Exchange) {
         return;
     }
@@ -171,8 +171,8 @@ fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
     assert_eq!(vault.content("b.md"), "text\n");
 }
 
-/// A program that saves again and again, without a pause (case 77): each change is made, or
-/// refused after a few attempts, and what it saved last is never lost.
+/// A program that saves again and again, without a pause (case 77): each change is made, or refused
+/// after a few attempts, and its last save is never lost.
 #[test]
 fn a_file_that_never_rests_is_given_up_soon() {
     const ATTEMPTS: usize = 6;
@@ -211,7 +211,7 @@ fn a_file_that_never_rests_is_given_up_soon() {
                     }
                     Err(error) => {
                         let soft = [ErrorCode::StaleRevision, ErrorCode::NoMatch];
-                        // What is empty in the middle of a save is looked at again, then believed.
+                        // A file that is empty during a save is read again, then believed.
                         assert!(soft.contains(&error.code), "{tool}: {}", error.text());
                         refused += 1;
                     }
@@ -251,7 +251,7 @@ fn writer_to_be_killed() {
 #[test]
 fn a_kill_leaves_every_note_old_or_new() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // Who is killed takes no folder of its own away.
+    // A killed process does not remove its own folder.
     let childs = tempfile::tempdir().expect("a temporary folder");
     let mut left = 0;
     for _ in 0..25 {
@@ -280,7 +280,7 @@ fn a_kill_leaves_every_note_old_or_new() {
                 left += 1;
             }
         }
-        // The next start keeps what was left, out of the vault.
+        // The next start stores the leftovers, outside the vault.
         let vault = TestVault::at(folder.path(), &[], |_| ());
         vault.journal().recover().expect("recovered");
         let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();

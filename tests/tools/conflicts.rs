@@ -50,7 +50,7 @@ fn copies_are_marked_and_counted() {
 }
 
 #[test]
-fn what_is_in_the_cloud_is_not_written_over() {
+fn cloud_placeholders_are_not_overwritten() {
     let vault = vault(&[("a/.Note.md.icloud", "placeholder"), ("a/other.md", "x")]);
     let before = vault.snapshot();
     for (tool, arguments) in [

@@ -116,7 +116,7 @@ fn a_long_paragraph_is_read_to_its_end() {
     vault.err("read_file", both, InvalidInput);
 }
 
-/// What was shown of a long line is not all of it: written back, it would take the rest away.
+/// The shown part of a long line is not all of it: writing it back would remove the rest.
 #[test]
 fn a_line_that_was_cut_is_not_written_back() {
     let long: String = (0..1_000).map(|n| format!("wörd{n} ")).collect();
@@ -149,7 +149,7 @@ fn a_line_that_was_cut_is_not_written_back() {
 }
 
 #[test]
-fn what_is_no_text_is_named() {
+fn the_error_for_binary_files_names_them() {
     let vault = vault(&[]);
     std::fs::write(vault.place.join("p.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").expect("written");
     std::fs::write(vault.place.join("bad.md"), b"ok\n\xff\xfe bad").expect("written");
@@ -255,7 +255,7 @@ fn revisions_guard_against_changes_in_between() {
         StaleRevision,
     );
     assert_eq!(vault.content("a.md"), "one, from an editor\n");
-    // The error carries what is there now: one retry is enough.
+    // The error has the present revision: one retry is enough.
     let current = error.data.expect("data")["revision"].clone();
     let write = json!({ "path": "a", "content": "two", "expected_revision": current });
     let written = vault.ok("write_file", write);

@@ -1,4 +1,4 @@
-//! `daily_note`, on a clock that stands still.
+//! `daily_note`, on a stopped clock.
 
 use chrono::DateTime;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ fn lines_are_added_as_the_note_ends() {
 }
 
 #[test]
-fn what_is_odd_about_the_settings_is_said() {
+fn odd_settings_are_reported() {
     let vault = evening(r#"{"format": "YYYY-MM-DDTHH", "template": "Gone"}"#, &[]);
     let made = vault.ok("daily_note", json!({}));
     assert_eq!(made["path"], "2026-11-21T23.md");

@@ -71,7 +71,7 @@ fn the_same_and_nearly_the_same_texts_are_found() {
 }
 
 #[test]
-fn sections_that_stand_in_several_notes_are_found() {
+fn repeated_sections_are_found() {
     let section = format!("## Licence\n{}\n", prose(0, 60));
     let one = format!("# One\n{}\n{section}", prose(300, 250));
     let two = format!("# Two\n{}\n{section}## End\n{}\n", prose(700, 250), prose(1_200, 60));

@@ -142,7 +142,7 @@ fn a_job_in_pieces_removes_folders_with_its_last_one() {
     assert_eq!(seen(&vault), before);
 }
 
-/// What a caller that sees `In/2024` and `Out` alone learns is the same whether or not something else is in `In`.
+/// A caller that sees only `In/2024` and `Out` gets the same answer whether or not something else is in `In`.
 #[test]
 fn who_sees_a_part_of_a_folder_learns_nothing_of_the_rest() {
     let mut answers = Vec::new();

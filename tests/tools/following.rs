@@ -1,5 +1,5 @@
-//! Links that follow what is undone and restored, what others write meanwhile, and moves that
-//! touch more notes than files may be open.
+//! Links that follow undos and restorations, edits by others meanwhile, and moves that touch more
+//! notes than files may be open.
 
 use crate::abilities::{Ability, can};
 use std::io::Write;
@@ -9,7 +9,7 @@ use vault_steward::note::code::ErrorCode;
 
 use super::vault::{TestVault, put, vault};
 
-/// A text that a link can stand in, in every way that a file can be written.
+/// A text with a link, in every encoding of a file.
 const WRITTEN: [(&str, &str); 7] = [
     ("crlf.md", "\u{feff}---\r\nup: \"[[f/Old|Old]]\" # why\r\n---\r\n[Old](f/Old.md)\r\nend"),
     ("links.md", "[[Old]] ![[f/Old#h|x]] [t](<f/Old.md#a b> 'Old') ![](f/p.png) `[[Old]]`\n"),
@@ -69,8 +69,8 @@ fn links_written_since_a_move_follow_its_undo() {
     assert_eq!(vault.ok("list_links", json!({"kind": "unresolved"}))["total"], 0);
 }
 
-/// A link that was there before what is undone leads afterwards where it led then, and says what it
-/// said, though meanwhile it could lead elsewhere.
+/// A link that is older than the undone change keeps its old target and its text, though it could
+/// lead elsewhere meanwhile.
 #[test]
 fn links_that_were_there_before_stay_as_they_were_written() {
     for (what, by_steward) in [("theirs", false), ("ours", true)] {
@@ -100,7 +100,7 @@ fn links_that_were_there_before_stay_as_they_were_written() {
             files.into_iter().filter(|(path, _)| after(path)).collect()
         };
         assert!(shown(vault.snapshot()) == shown(before), "{what}: as it was");
-        // What was written since follows.
+        // Links written since follow.
         vault.ok("move", json!({"source": "x.md", "destination": "Idea.md"}));
         let set = last(&vault);
         vault.ok("write_file", json!({"path": "N.md", "content": "[[Idea]]\n"}));
@@ -213,7 +213,7 @@ fn others_who_write_meanwhile_lose_nothing_and_every_link_leads_on() {
                 barrier_free(&vault, &arguments);
             }
         });
-        // Looks at what was written into displaced versions.
+        // Checks for edits of displaced versions.
         vault.context.vault.stop();
         let rescued = vault.rescued();
         for number in 0..NOTES {
@@ -234,8 +234,8 @@ fn barrier_free(vault: &TestVault, arguments: &serde_json::Value) {
     assert!(tried.is_some(), "the others have long ended");
 }
 
-/// In the middle of a move, between two of the notes whose links follow it, somebody does something
-/// to the second (case 75): all is planned anew on what is there then.
+/// During a move, between two of the notes whose links follow it, another program changes the
+/// second (case 75): everything is planned anew for its present text.
 #[test]
 fn a_note_that_changes_in_the_middle_of_a_move_is_planned_anew() {
     type Meanwhile = fn(&std::path::Path);

@@ -1,4 +1,4 @@
-//! What was changed is shown and can be taken back: the tools of the journal.
+//! The tools of the journal: listing changes and undoing them.
 
 use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
@@ -89,7 +89,7 @@ fn an_undo_can_be_undone() {
 }
 
 #[test]
-fn what_has_changed_since_is_shown_and_kept() {
+fn later_changes_are_shown_and_stay() {
     let vault = vault(&[("a.md", "one\n")]);
     let set =
         vault.ok("write_file", json!({ "path": "a.md", "content": "two\n" }))["change_set"].take();
@@ -153,7 +153,7 @@ fn one_change_of_a_set_is_undone_alone() {
     let change = set["changes"].as_array().expect("two").iter().find(|c| c["path"] == "b.md");
     vault.ok("undo", json!({ "change": change.expect("b.md")["id"] }));
     assert_eq!((vault.content("a.md"), vault.content("b.md")), ("A\n".into(), "b\n".into()));
-    // What is left of the set is still there to be undone.
+    // The rest of the set can still be undone.
     vault.ok("undo", json!({ "change_set": set["id"] }));
     assert_eq!(vault.content("a.md"), "a\n");
 }
@@ -208,7 +208,7 @@ fn a_turn_is_one_change_set() {
 }
 
 #[test]
-fn deleted_things_come_back_by_what_people_call_them() {
+fn deleted_files_are_restored_by_spoken_names() {
     let vault = vault(&[
         ("Projects/Garden.md", "garden\n"),
         ("Work/Garden.md", "work\n"),
@@ -245,7 +245,7 @@ fn deleted_things_come_back_by_what_people_call_them() {
     // A restoration is undone like anything else.
     vault.ok("undo", json!({ "change_set": back["change_set"] }));
     assert!(!vault.exists("Folder/x (restored).md"));
-    // It can be had back both ways: what lies in the trash now, and what was deleted at first.
+    // Both can be restored: the file in the trash now, and the one deleted first.
     let listed = vault.ok("list_trash", json!({}));
     let was: Vec<&str> = listed["items"]
         .as_array()
@@ -257,7 +257,7 @@ fn deleted_things_come_back_by_what_people_call_them() {
 }
 
 #[test]
-fn what_comes_back_makes_no_twin_of_what_nobody_has_seen_yet() {
+fn a_restored_file_makes_no_duplicate_of_an_unseen_one() {
     let vault = vault(&[("Work/Two.md", "mine\n")]);
     vault.ok("delete", json!({ "path": "Work/Two.md" }));
     // By another program, a moment ago.
@@ -285,7 +285,7 @@ fn a_folder_that_changed_its_case_is_not_made_a_second_time() {
 }
 
 #[test]
-fn what_comes_back_makes_no_twin_that_differs_in_case_alone() {
+fn a_restored_file_makes_no_duplicate_that_differs_in_case() {
     let vault = vault(&[("Work/Two.md", "old\n")]);
     vault.ok("delete", json!({ "path": "Work/Two.md" }));
     vault.ok("write_file", json!({ "path": "Work/two.md", "content": "new\n" }));

@@ -12,7 +12,7 @@ use vault_steward::vault::{Cancel, View};
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
-/// Makes a plan of these items, and gives its number and identity.
+/// Makes a plan of these items, and returns its number and identity.
 fn plan(vault: &TestVault, items: Value) -> (u64, String) {
     let made = vault.ok("plan_changes", json!({ "items": items }));
     (
@@ -97,7 +97,7 @@ fn a_plan_is_applied_with_its_links_and_taken_back_by_one_undo() {
 }
 
 #[test]
-fn what_is_applied_is_what_was_looked_at() {
+fn exactly_the_plan_shown_is_applied() {
     let vault = linked();
     let (number, identity) = plan(&vault, moves());
     let shown = vault.ok("show_plan", json!({ "plan": number }));
@@ -155,7 +155,7 @@ rules:
 }
 
 #[test]
-fn a_plan_tells_what_is_probably_not_meant_in_its_rules() {
+fn a_plan_lists_probable_mistakes_in_its_rules() {
     let vault = vault(&[("Inbox/a.md", "---\nstatus: done\n---\n"), ("Inbox/b.md", "b")]);
     let rules = "rules:\n  - name: Done\n    in: [Inbox]\n    when: statsu == \"done\"\n    do:\n      - move: Done\n";
     let made = vault.ok("plan_changes", json!({ "rules": rules }));
@@ -191,7 +191,7 @@ fn some_items_take_along_what_they_depend_on() {
     let rest = json!({ "plan": number, "identity": identity, "items": [3] });
     vault.ok("apply_plan", rest);
     assert!(vault.exists("x/c.md"));
-    // What went where another has to go back to goes back too.
+    // A file at a path that another one needs goes back too.
     let back = vault.ok("rollback_job", json!({ "job": 1, "items": [2] }));
     assert_eq!((&back["undone"], &back["state"]), (&json!(2), &json!("undone")));
     assert_eq!((vault.content("a.md"), vault.content("b.md")), ("a".into(), "b".into()));
@@ -304,7 +304,7 @@ fn a_long_plan_beyond_the_limits_is_refused_before_anything_is_done() {
 }
 
 #[test]
-fn a_job_that_is_stopped_says_what_is_done() {
+fn a_stopped_job_reports_its_progress() {
     let mut vault = long(12, 5);
     let made = long_plan(&vault, 12);
     stop_after_first_piece(&mut vault);
@@ -577,7 +577,7 @@ fn a_rule_with_once_takes_each_note_a_single_time() {
     // Another note in its old place is another note.
     vault.ok("write_file", json!({ "path": "Inbox/a.md", "content": "new\n" }));
     assert_eq!(taken(&vault, LOGGED), ["Inbox/a.md", "Inbox/c.md"]);
-    // A rule that changed is another rule; what was taken back is not taken.
+    // A changed rule is another rule; an undone change is not repeated.
     assert_eq!(taken(&vault, &LOGGED.replace("logged", "seen")).len(), 4);
     let undone = vault.ok("rollback_job", json!({ "job": done["job"], "items": [2] }));
     assert_eq!(undone["undone"], 1, "{undone}");

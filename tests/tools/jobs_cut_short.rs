@@ -29,7 +29,7 @@ fn prepared(mut vault: TestVault, piece: usize) -> TestVault {
     vault
 }
 
-/// Ends whatever changes the vault, once it has made `after` more changes known.
+/// Ends any change of the vault after `after` more changes.
 fn end_after(vault: &TestVault, after: usize) {
     let known = AtomicUsize::new(0);
     vault.context.vault.subscribe(Box::new(move |change| {
@@ -39,7 +39,7 @@ fn end_after(vault: &TestVault, after: usize) {
     }));
 }
 
-/// Applies a plan of these items in pieces of `piece`, and has its undo end at every place in turn, or every few.
+/// Applies a plan of these items in pieces of `piece`, and interrupts its undo at every point in turn, or every few.
 fn undone_at_last(items: &Value, piece: usize, every: usize) {
     for after in (0..).step_by(every) {
         let vault = prepared(notes(), piece);

@@ -1,4 +1,4 @@
-//! Jobs that are undone in part: every link leads where it led, to what went back and to what stays.
+//! Jobs that are undone in part: every link keeps its target, among files that went back and files that stayed.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn targets(vault: &TestVault, path: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_note_that_goes_back_alone_still_links_to_what_stays() {
+fn a_note_restored_alone_still_links_to_files_that_stay() {
     let vault = vault(&[
         ("In/a.md", "to [b](./b.md)\n"),
         ("In/b.md", "to [a](./a.md)\n"),
@@ -56,7 +56,7 @@ fn a_note_that_goes_back_alone_still_links_to_what_stays() {
 }
 
 #[test]
-fn links_in_a_text_that_is_put_back_lead_to_what_stays() {
+fn links_in_a_restored_text_lead_to_files_that_stay() {
     let text = "---\nstatus: open\n---\nto [b](./b.md), [c](./c.md) and [[a]]\n";
     let vault =
         vault(&[("In/a.md", text), ("In/b.md", "b\n"), ("In/c.md", "c\n"), ("b.md", "another\n")]);

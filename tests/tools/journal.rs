@@ -18,7 +18,7 @@ use crate::changes::{delete, folder, in_turn, mv, path, seen, write};
 use crate::vault::{TestVault, vault};
 
 #[test]
-fn changes_are_told_with_who_asked_and_outlast_the_process() {
+fn changes_are_listed_with_their_caller_after_a_restart() {
     let vault = vault(&[("a.md", "one\n")]);
     let origin = Origin {
         caller: "chat".to_owned(),
@@ -56,7 +56,7 @@ fn changes_are_told_with_who_asked_and_outlast_the_process() {
     let third = vault.apply(vec![write("d.md", "d")]);
     assert!(third > second, "numbers go on");
 
-    // By path: the file under its earlier name too, and what lies in a folder.
+    // By path: the file under its earlier name too, and the files in a folder.
     let of = |asked: &str| -> Vec<ChangeSetId> {
         let query = Query { path: Some(path(asked)), ..Query::default() };
         let sets = vault.journal().history().change_sets(&query).expect("listed");
@@ -141,7 +141,7 @@ fn every_kind_of_change_can_be_undone_and_the_undo_too() {
 }
 
 #[test]
-fn what_was_changed_since_is_shown_and_kept() {
+fn changes_since_are_shown_and_stay() {
     let vault = vault(&[("a.md", "one\n")]);
     let set = vault.apply(vec![write("a.md", "two\n"), write("b.md", "b\n")]);
     vault.put("a.md", "two, by hand\n");
@@ -171,7 +171,7 @@ fn what_was_changed_since_is_shown_and_kept() {
 }
 
 #[test]
-fn what_somebody_wrote_in_the_middle_of_a_turn_is_kept_when_it_is_undone_by_force() {
+fn edits_by_others_during_a_turn_survive_its_forced_undo() {
     let vault = vault(&[("a.md", "one\n")]);
     let origin = in_turn("turn");
     let apply = |text: &str| {
@@ -203,7 +203,7 @@ fn what_somebody_wrote_in_the_middle_of_a_turn_is_kept_when_it_is_undone_by_forc
 }
 
 #[test]
-fn what_is_in_the_way_is_said_or_gone_around() {
+fn obstacles_of_an_undo_are_reported_or_avoided() {
     let vault = vault(&[("a.md", "a"), ("m.md", "m"), ("x.md", "x")]);
     // A deleted note whose name is taken comes back beside it, twice.
     let first = vault.apply(vec![delete("a.md")]);
@@ -283,7 +283,7 @@ fn a_turn_is_one_change_set_and_its_changes_can_be_undone_singly() {
 }
 
 #[test]
-fn whatever_is_done_is_undone_in_reverse() {
+fn all_changes_are_undone_in_reverse() {
     // A small generator of its own: the same numbers every time.
     for seed in 1..=12_u64 {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -392,7 +392,7 @@ fn the_trash_is_listed_restored_and_emptied() {
 }
 
 #[test]
-fn a_vault_without_trash_keeps_what_is_deleted() {
+fn a_vault_without_trash_stores_deleted_files() {
     let vault = TestVault::new(&[("a.md", "a"), ("F/b.md", "b")], |place| {
         fs::write(place.join(".obsidian/app.json"), r#"{"trashOption":"none"}"#).expect("written");
     });
@@ -461,7 +461,7 @@ fn one_turn_moves_and_deletes_only_so_much() {
 }
 
 #[test]
-fn listeners_hear_of_each_change_once() {
+fn listeners_receive_each_change_once() {
     use std::sync::{Arc, Mutex};
     let vault = vault(&[("a.md", "a")]);
     let heard: Arc<Mutex<Vec<(u64, usize)>>> = Arc::default();
@@ -482,7 +482,7 @@ fn another_thing_of_the_same_name_in_the_trash_is_not_taken_for_it() {
     let folder = vault.apply(vec![delete("P")]);
     let note = vault.apply(vec![delete("n.md")]);
     fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
-    // The next things of these names take the places, the files often even the numbers.
+    // The next files of these names take the paths, and often even the inode numbers.
     vault.put("P/two.md", "2");
     vault.put("n.md", "other");
     vault.context.vault.rescan().expect("seen");
@@ -535,7 +535,7 @@ fn a_name_of_full_length_comes_back_beside_another() {
 }
 
 #[test]
-fn what_was_done_again_is_undone_as_it_was_done_last() {
+fn an_undo_undoes_the_latest_redo() {
     let vault = vault(&[("F/a.md", "a"), ("F/b.md", "b")]);
     let first = vault.apply(vec![delete("F")]);
     let back = vault.undo(first);

@@ -1,4 +1,4 @@
-//! How long texts are kept, and that no clock and no settings file lets them go too early.
+//! Retention of texts: no clock and no settings file deletes them too early.
 
 use std::fs;
 
@@ -59,7 +59,7 @@ impl TestVault {
 }
 
 #[test]
-fn texts_are_kept_for_their_time() {
+fn texts_are_stored_for_their_retention_time() {
     let vault = vault(&[("a.md", "0")]);
     let sets: Vec<_> = (1..=6).map(|n| vault.apply(vec![write("a.md", &format!("{n}"))])).collect();
     assert_eq!(vault.blobs().len(), 7);
@@ -88,7 +88,7 @@ fn texts_are_kept_for_their_time() {
 }
 
 #[test]
-fn texts_of_a_database_that_was_lost_are_kept() {
+fn texts_of_a_lost_database_stay() {
     for moved_aside in [true, false] {
         let vault = vault(&[("a.md", "a")]);
         vault.apply(vec![write("a.md", "b")]);
@@ -105,7 +105,7 @@ fn texts_of_a_database_that_was_lost_are_kept() {
         assert_eq!(vault.journal().texts().verify().expect("verified").orphans, texts);
         vault.age_blobs(20);
         assert_eq!(vault.journal().texts().gc(false).expect("looked").texts, 0);
-        // As old as the oldest change whose texts are kept, and nobody may want them any more.
+        // As old as the oldest change with stored texts, and beyond the limits.
         vault.age_blobs(32);
         assert_eq!(
             vault.journal().texts().gc(false).expect("looked").texts,
@@ -119,7 +119,7 @@ fn texts_of_a_database_that_was_lost_are_kept() {
 }
 
 #[test]
-fn what_was_not_done_pushes_no_version_out() {
+fn failed_writes_displace_no_version() {
     let vault = vault(&[("a.md", "0")]);
     let set = vault.apply(vec![write("a.md", "1")]);
     for n in 0..3 {
@@ -213,8 +213,8 @@ fn settings_that_are_away_for_a_moment_let_nothing_go() {
     // Three days on: it is meant.
     assert_eq!(vault.would_go(Settings::default()), 60);
 
-    // What a person has said in the file holds at once where they ask for it, and where nobody
-    // asks after days: the file may have been half written.
+    // Limits in the file take effect at once when a person asks for it, and otherwise after days:
+    // the file may have been half written.
     let vault = TestVault::written_three_times();
     vault.count_days_with(40, limits);
     let one = || Settings { versions: 1, ..Settings::default() };
@@ -249,7 +249,7 @@ fn a_file_keeps_its_versions_where_it_moves() {
 }
 
 #[test]
-fn daily_copies_are_told_apart_by_numbers_not_by_dates() {
+fn daily_copies_are_numbered_not_dated() {
     let copies = |vault: &TestVault| -> Vec<String> {
         let entries = fs::read_dir(vault.state.join("backups")).expect("listed").flatten();
         let mut names: Vec<String> =

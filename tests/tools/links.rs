@@ -1,4 +1,4 @@
-//! Links of whole small vaults: where each leads, and what the tools say of them.
+//! Links of whole small vaults: the target of each, and the output of the tools.
 
 use serde_json::{Value, json};
 use vault_steward::index::links::resolver::resolve;
@@ -11,7 +11,7 @@ fn files(names: &[&str]) -> TestVault {
     vault(&files)
 }
 
-/// Where `link` in `source` leads, and what else answers.
+/// The target of `link` in `source`, and other candidates.
 fn leads(vault: &TestVault, source: &str, link: &str) -> Vec<String> {
     let source = VaultPath::from_disk(source).expect("sound");
     let found = resolve(&vault.context.vault.catalogue(), &source, link);
@@ -245,7 +245,7 @@ fn tags_are_counted_with_their_parents() {
 }
 
 #[test]
-fn properties_keep_their_order_and_faults_are_told() {
+fn properties_keep_their_order_and_faults_are_reported() {
     let vault = vault(&[
         ("a.md", "\u{feff}---\nz: 1\na: [x, \"[[b]]\"]\nd: 2026-01-02\n---\n#t"),
         ("bad.md", "---\na: b: c\n---\ntext #t"),
@@ -302,7 +302,7 @@ fn questions_and_changes_at_once_end_and_agree() {
 }
 
 #[test]
-fn a_link_that_goes_on_stands_in_the_line_it_begins_in() {
+fn a_link_over_two_lines_counts_at_its_first_line() {
     let vault = vault(&[("a.md", "\u{feff}x\r\n\r\n[t\r\nu](b.md)\r\n"), ("b.md", "")]);
     let found = vault.ok("get_links", json!({"path": "b"}));
     assert_eq!(found["backlinks"][0]["lines"], json!([{"line": 3, "text": "[t"}]));

@@ -83,7 +83,7 @@ fn patterns_are_about_this_folder_and_case_does_not_matter() {
 }
 
 #[test]
-fn a_listing_tells_what_is_there_now() {
+fn a_listing_shows_the_present_files() {
     let vault = vault(&[("a.md", "x"), ("b.md", "x")]);
     std::fs::remove_file(vault.place.join("a.md")).expect("removed");
     let listed = vault.ok("list_files", json!({}));
@@ -91,7 +91,7 @@ fn a_listing_tells_what_is_there_now() {
 }
 
 #[test]
-fn the_tree_shows_upper_levels_first_and_says_what_is_missing() {
+fn the_tree_shows_upper_levels_first_and_counts_the_rest() {
     let mut files = vec![("Z/deep/er/far.md".to_owned(), "x")];
     files.extend((0..30).map(|n| (format!("A/{n:02}.md"), "x")));
     files.push(("top.md".to_owned(), "x"));
@@ -174,7 +174,7 @@ fn the_open_note_comes_from_the_workspace() {
 }
 
 #[test]
-fn a_tree_of_long_paths_is_cut_to_what_a_message_holds() {
+fn a_tree_of_long_paths_is_cut_to_the_size_of_a_message() {
     let long = "n".repeat(200);
     let files: Vec<(String, &str)> =
         (0..3_000).map(|n| (format!("{long}/{n}{long}.md"), "")).collect();
@@ -186,7 +186,7 @@ fn a_tree_of_long_paths_is_cut_to_what_a_message_holds() {
     assert!(tree["omitted"].as_u64().expect("a number") > 1_000);
 }
 
-/// All entries of a list in answers that each go on where the one before ended.
+/// All entries of a list in answers that each continue the one before.
 fn in_parts(vault: &TestVault, tool: &str, arguments: &Value, list: &str) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
@@ -252,7 +252,7 @@ fn links_and_tags_beyond_the_first_answer_can_be_had() {
 }
 
 #[test]
-fn a_limit_beyond_the_greatest_is_told() {
+fn a_limit_beyond_the_maximum_is_reported() {
     let vault = vault(&[("a.md", "x")]);
     vault.ok("write_file", json!({ "path": "b.md", "content": "x" }));
     let text = vault.text("list_changes", json!({ "limit": 500 }));

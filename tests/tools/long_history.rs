@@ -9,7 +9,7 @@ use vault_steward::store::journal::DELETIONS;
 use crate::changes::{delete, mv, write};
 use crate::vault::{TestVault, vault};
 
-/// Copies the change sets of this journal that come after this one so many times.
+/// Repeats the change sets of this journal that follow this one so many times.
 fn multiply(vault: &TestVault, after: u64, times: u32) {
     let mut database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
     let change = database.transaction().expect("begun");
@@ -47,8 +47,8 @@ fn a_long_history_is_listed_at_once() {
     vault.apply(vec![write("gone.md", "g")]);
     vault.apply(vec![delete("gone.md")]);
     multiply(&vault, 0, 10_000);
-    // Wrong is what takes its time from the length of the history, squared: minutes. The fastest of
-    // three, since the machine has other things to do.
+    // Quadratic time in the length of the history would take minutes. The fastest of three, since
+    // the machine has other work.
     let timed = |what: &str, most: Duration, work: &dyn Fn()| {
         let time = || {
             let began = Instant::now();
@@ -86,7 +86,7 @@ fn a_long_history_is_listed_at_once() {
 }
 
 #[test]
-fn the_last_change_that_stands_is_found_however_many_were_undone_since() {
+fn the_last_change_in_effect_is_found_after_many_undos() {
     let vault = vault(&[("a.md", "a"), ("b.md", "b")]);
     let first = vault.apply(vec![write("b.md", "changed")]);
     let undone = vault.apply(vec![write("a.md", "changed")]);
@@ -113,7 +113,7 @@ fn the_trash_is_listed_however_much_was_deleted() {
     let listed = vault.ok("list_trash", json!({}));
     assert_eq!(listed["total"], 1, "the same text at the same path is one thing");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    // The very first is beyond what is looked at, and comes back by its number.
+    // The very first is beyond the search, and is undone by its number.
     vault.undo(deleted);
     assert_eq!(vault.content("first.md"), "first");
     assert!(first < deleted);

@@ -65,7 +65,7 @@ fn counts(recovered: &Recovered, completed: usize, taken_back: usize) {
 }
 
 #[test]
-fn a_move_that_was_done_stays_done_whoever_wrote_in_it_since() {
+fn a_completed_move_stays_after_later_edits() {
     for save in SAVES {
         for (path, text) in [
             ("c/d/New one.md", "# Old\n[n](a/near.md)\nwritten on\n"),
@@ -82,7 +82,7 @@ fn a_move_that_was_done_stays_done_whoever_wrote_in_it_since() {
             assert_eq!(vault.content(path), text, "{save:?} {path}");
             assert!(vault.exists("c/d/New one.md") && !vault.exists("a/Old.md"));
             links_work(&vault);
-            // It is a change set like any other, and goes back with what was written since.
+            // It is a change set like any other, and its undo keeps later edits.
             let undone = vault.ok("undo", json!({ "change_set": 1, "force": true }));
             assert_eq!(undone["undone"], "1", "{save:?} {path}");
             assert!(vault.exists("a/Old.md"), "{save:?} {path}");
@@ -155,7 +155,7 @@ fn of_a_note_that_somebody_wrote_in_only_the_link_goes_back() {
         counts(&recovered, 0, 1);
         assert_eq!((vault.content("up.md").as_str(), recovered.left.len()), (theirs, 0));
         links_work(&vault);
-        // The very link: theirs is left as it is, and that is said.
+        // The same link: their edit stays, and the answer says so.
         let vault = linked();
         moved(&vault);
         before_the_move(&vault);
@@ -206,7 +206,7 @@ fn what_came_back_from_the_trash_and_was_written_in_is_not_thrown_away() {
 }
 
 #[test]
-fn a_write_that_is_the_last_step_is_not_taken_for_done_by_what_others_wrote() {
+fn an_edit_by_others_does_not_complete_the_last_write() {
     let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n")]);
     vault.apply(vec![write("a.md", "a\nmore\n"), write("b.md", "b\nmore\n")]);
     vault.forget_the_end();

@@ -110,7 +110,7 @@ fn the_present_conversation_is_left_out() {
 }
 
 #[test]
-fn who_may_not_see_all_is_told_of_no_conversation_and_no_hidden_note() {
+fn a_limited_caller_gets_no_conversation_and_no_hidden_note() {
     let mut vault = house();
     let folder = VaultPath::from_disk("Kitchen").expect("a path");
     vault.context.vault = vault.context.vault.seen_through(View::of(vec![folder]));

@@ -1,4 +1,4 @@
-//! What a move cannot do for the links that lead to what moves: said beforehand, and by name.
+//! Links that a move cannot rewrite: reported in advance, and by name.
 
 #[cfg(unix)]
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn a_dry_run_is_refused_as_the_move_is() {
         let error = is_refused(&vault, "o.md", "New/n.md");
         assert!(error.message.contains("2 files"), "{error}");
         assert_eq!(error.data.expect("facts")["not_writable"], json!(["Work/two.md", "one.md"]));
-        // What cannot move itself.
+        // Files that cannot be moved themselves.
         is_refused(&vault, "Work/p.md", "p.md");
         is_refused(&vault, "free.md", "Work/Deep/free.md");
         is_refused(&vault, "Work", "Folder/Work");
@@ -65,9 +65,9 @@ fn a_dry_run_is_refused_as_the_move_is() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn who_says_so_leaves_what_is_read_only() {
+fn read_only_notes_stay_on_request() {
     use crate::refusals::Locked;
-    const NAME: &str = "who_says_so_leaves_what_is_read_only";
+    const NAME: &str = "read_only_notes_stay_on_request";
     if !can(Ability::Permissions) {
         return;
     }
@@ -104,7 +104,7 @@ fn a_protected_folder_that_is_gone_hides_no_other() {
     assert!(vault.exists("Code/two/.git/config"));
 }
 
-/// The symbolic links that a move tells: path, what it says, what it should say.
+/// The symbolic links that a move reports: path, present target, required target.
 #[cfg(unix)]
 fn turned(vault: &TestVault, from: &str, to: &str) -> Vec<(String, String, Value)> {
     let arguments = |dry_run: bool| json!({"source": from, "destination": to, "dry_run": dry_run});
@@ -119,7 +119,7 @@ fn turned(vault: &TestVault, from: &str, to: &str) -> Vec<(String, String, Value
 
 #[cfg(unix)]
 #[test]
-fn symbolic_links_that_a_move_turns_are_told() {
+fn symbolic_links_broken_by_a_move_are_reported() {
     use std::os::unix::fs::symlink;
     if !can(Ability::SymbolicLinks) {
         return;
@@ -151,7 +151,7 @@ fn symbolic_links_that_a_move_turns_are_told() {
             one("to note.md", "A/note.md", "C/A/note.md"),
         ]
     );
-    // What leads nowhere by now is not told again, and a note nobody links to turns nothing.
+    // A link that was broken before is not reported again, and a note without backlinks changes nothing.
     assert_eq!(turned(&vault, "B/y.md", "B/w.md"), []);
     // The link itself.
     assert_eq!(
@@ -167,15 +167,15 @@ fn symbolic_links_that_a_move_turns_are_told() {
     assert!(text.contains("would have to say `B/v.md`"), "{text}");
 }
 
-/// A text larger than what is read for links, `what` at its end, over several pieces.
+/// A text larger than the limit for links, with `what` at its end, over several pages.
 fn huge(what: &str) -> String {
     let line = "- [[Somewhere else]] and [so on](Other%20note.md) `[[code`\n";
     line.repeat((2 << 20) / line.len()) + what
 }
 
 #[test]
-fn a_folder_that_could_not_be_listed_is_told() {
-    // One that lies deeper than the steward goes stands for all that the system does not list.
+fn an_unlisted_folder_is_reported() {
+    // A folder that is deeper than the steward reads represents all that the system does not list.
     let deep = "d/".repeat(66);
     let vault = vault(&[("o.md", "o\n"), ("a.md", "[[o]]\n"), (&format!("{deep}n.md"), "[[o]]\n")]);
     let moved = vault.ok("move", json!({"source": "o", "destination": "p"}));
@@ -186,7 +186,7 @@ fn a_folder_that_could_not_be_listed_is_told() {
 }
 
 #[test]
-fn a_file_of_unknown_links_is_told_only_where_it_may_hold_one_that_turns() {
+fn a_file_of_unknown_links_is_reported_only_if_it_may_be_affected() {
     let vault = vault(&[
         ("Huge.md", &huge("[[Täglich/Old name]]")),
         ("Encoded.md", &huge("[x](T%C3%A4glich/Old%20name.md)")),
@@ -226,7 +226,7 @@ fn a_file_of_unknown_links_is_told_only_where_it_may_hold_one_that_turns() {
 }
 
 #[test]
-fn links_beyond_those_that_are_kept_follow() {
+fn links_beyond_the_recorded_ones_follow() {
     let text = "[[Else]]\n".repeat(21_000) + "[[Old]]\n";
     let vault = vault(&[("many.md", &text), ("Else.md", ""), ("Old.md", "")]);
     let moved = vault.ok("move", json!({"source": "Old", "destination": "New"}));

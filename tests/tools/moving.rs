@@ -16,7 +16,7 @@ fn files_and_folders_move_and_folders_are_made() {
         vault.ok("move", json!({ "source": "projects", "destination": "archive/Projects" }));
     assert_eq!((&moved["type"], &moved["source"]), (&json!("folder"), &json!("Projects")));
     assert_eq!(vault.content("archive/Projects/x/y.md"), "y");
-    // The catalogue followed without being told.
+    // The catalogue was updated without a report.
     let listed = vault.ok("list_files", json!({ "pattern": "**/*.md", "sort_by": "name" }));
     let paths: Vec<_> =
         listed["entries"].as_array().expect("a list").iter().map(|e| e["path"].clone()).collect();
@@ -42,7 +42,7 @@ fn nothing_is_ever_replaced() {
     let error =
         vault.err("move", json!({ "source": "a.md", "destination": "folder" }), AlreadyExists);
     assert!(error.hint.expect("a hint").contains("Folder/a.md"));
-    // A free name is named, whatever case it is taken in.
+    // A free name is suggested, in any case.
     let error =
         vault.err("move", json!({ "source": "a.md", "destination": "b.md" }), AlreadyExists);
     assert_eq!(error.hint.as_deref(), Some("`b 2.md` is free"));
@@ -85,7 +85,7 @@ fn what_moves_keeps_its_extension_unless_another_is_named() {
 }
 
 #[test]
-fn an_extension_that_is_kept_leads_to_no_twin() {
+fn an_added_extension_makes_no_duplicate() {
     let files = [("plot.png", "p"), ("Garden/Bed 1.2.png", "b"), ("note.md", "n")];
     let vault = vault(&[&files[..], &[("Garden/Release 2.0.md", "r")]].concat());
     let before = vault.snapshot();
@@ -130,7 +130,7 @@ fn the_vaults_own_trash_is_flat_and_numbered() {
 }
 
 #[test]
-fn without_a_trash_the_steward_keeps_what_is_deleted() {
+fn without_a_trash_the_steward_stores_deleted_files() {
     let vault = TestVault::new(&[("a/x.md", "1"), ("a/deep/y.md", "2")], |at| {
         std::fs::write(at.join(".obsidian/app.json"), r#"{"trashOption":"none"}"#)
             .expect("written");

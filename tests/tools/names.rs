@@ -1,4 +1,4 @@
-//! Names as people say them: which note is meant, what is offered where that is not sure, and what is made.
+//! Names as people say them: the matched note, suggestions in doubt, and created files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ fn harbour() -> TestVault {
     }))
 }
 
-/// What came of one name.
+/// The outcome for one name.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// That note and no other was acted on.
@@ -273,7 +273,7 @@ fn a_name_is_enough_and_is_refused_as_soon_as_it_could_be_another() {
         // Another note's name holds all the words.
         ("tomato", ErrorCode::AmbiguousPath, "Deep/tomato.md"),
         ("twice", ErrorCode::AmbiguousPath, "Other/Twice.md"),
-        // What is nearly a name is offered.
+        // Similar names are suggested.
         ("slow cookers", ErrorCode::NotFound, "Deep/Down/Slow Cooker.md"),
         ("cooker", ErrorCode::NotFound, "Deep/Oven.md"),
         // A path is a path: another folder is another note.
@@ -305,7 +305,7 @@ fn a_name_is_enough_and_is_refused_as_soon_as_it_could_be_another() {
 }
 
 #[test]
-fn names_follow_what_is_written() {
+fn names_follow_edits() {
     let vault = vault(&[("a/One.md", "---\naliases: [kettle]\n---\n"), ("a/Two.md", "two\n")]);
     let found = |said: &str| match vault.call("get_file_info", &json!({ "path": said })) {
         Ok(answer) => answer.data["path"].as_str().expect("a path").to_owned(),
@@ -319,7 +319,7 @@ fn names_follow_what_is_written() {
     vault.ok("move", json!({"source": "a/Two.md", "destination": "b/Three.md"}));
     assert_eq!(found("kettle"), "b/Three.md");
     assert_eq!(found("three"), "b/Three.md");
-    // What was called so until now is not taken for another.
+    // A name that had one meaning until now is not taken for another.
     vault.ok("write_file", json!({"path": "b/Two.md", "content": "other"}));
     assert!(found("a/Two.md").contains("did you mean `b/Three.md`"), "{}", found("a/Two.md"));
     vault.ok("delete", json!({"path": "b/Three.md"}));
@@ -382,7 +382,7 @@ fn a_path_takes_no_file_that_only_sounds_like_it() {
 }
 
 #[test]
-fn names_are_kept_from_run_to_run() {
+fn names_are_saved_between_runs() {
     let vault = vault(&[
         ("a/One.md", "---\naliases: [kettle]\n---\n"),
         ("a/Two.md", "---\naliases: [basket]\n---\n"),
@@ -394,9 +394,9 @@ fn names_are_kept_from_run_to_run() {
         Ok(answer) => answer.data["path"].as_str().expect("a path").to_owned(),
         Err(error) => error.code.as_str().to_owned(),
     };
-    vault.context.index.names.remember(&vault.state);
+    vault.context.index.names.load_saved(&vault.state);
     assert_eq!(read(&vault, "kettle"), "a/One.md");
-    // What was read within the last tick of the disk's clock is not kept.
+    // A file that was read within the last tick of the disk's clock is not saved.
     std::fs::File::options()
         .append(true)
         .open(vault.place.join("a/Two.md"))
@@ -416,7 +416,7 @@ fn names_are_kept_from_run_to_run() {
     put(&vault.place, "b/Four.md", "---\naliases: [basket]\n---\n");
     std::fs::remove_dir_all(vault.place.join("Gone")).expect("removed");
     let vault = vault.reopened();
-    vault.context.index.names.remember(&vault.state);
+    vault.context.index.names.load_saved(&vault.state);
     for (said, path) in [
         ("kettle", "a/One.md"),
         ("bucket", "a/Two.md"),

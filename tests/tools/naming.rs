@@ -156,7 +156,7 @@ fn a_suggestion_that_is_taken_says_so() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_with_what_can() {
+fn unknown_arguments_are_refused_with_the_known_ones() {
     let vault = habits();
     for convention in ["{nothing}", "{kebab-words", "no such thing"] {
         let error = vault.err(
@@ -182,7 +182,7 @@ fn what_cannot_be_asked_is_refused_with_what_can() {
 
 #[test]
 fn a_suggestion_becomes_a_plan_and_links_follow() {
-    // Both are there from the start: what comes later is known by its being told, which no test waits for.
+    // Both exist from the start: later files become known by reports, for which no test waits.
     let vault = vault(&[("Inbox/my first idea.md", ""), ("Inbox/List.md", "[[my first idea]]\n")]);
     let answer = vault
         .ok("suggest_names", json!({"paths": ["Inbox/my first idea"], "convention": "kebab-case"}));

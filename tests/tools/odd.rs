@@ -1,5 +1,5 @@
-//! Odd things on disk: other kinds of file, other disks, names that nobody should have given
-//! (cases 5, 14, 16, 17, 20 to 22, 28, 34, 35, 38, 40, 44, 45).
+//! Odd entries on disk: other types of files, other disks, names that no tool would give (cases 5,
+//! 14, 16, 17, 20 to 22, 28, 34, 35, 38, 40, 44, 45).
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode::{AlreadyExists, AmbiguousPath, InvalidPath, NotFound};
@@ -27,7 +27,7 @@ fn spellings_fold_one_to_one() {
     for asked in ["strasse", "ist", "ıst", "fin"] {
         let write = json!({ "path": format!("{asked}.md"), "content": "new" });
         vault.err("write_file", write, AmbiguousPath);
-        // Other systems have tables of their own for what is one name on their disks.
+        // Other systems have tables of their own for equal names on their disks.
         if cfg!(target_os = "linux") {
             let write = json!({ "path": format!("{asked}.md"), "content": "new", "create": true });
             assert_eq!(vault.ok("write_file", write)["created"], true, "{asked}");
@@ -137,7 +137,7 @@ mod unix {
     }
 
     #[test]
-    fn a_backslash_in_a_name_is_a_slash_to_whoever_asks() {
+    fn a_backslash_in_a_path_counts_as_a_slash() {
         if !can(Ability::AnyName) {
             return;
         }
@@ -174,7 +174,7 @@ mod unix {
     }
 
     #[test]
-    fn a_second_name_outside_the_vault_is_told_and_kept() {
+    fn a_hard_link_outside_the_vault_is_reported_and_stays() {
         if !can(Ability::HardLinks) {
             return;
         }
@@ -253,7 +253,7 @@ mod linux {
     }
 
     #[test]
-    fn folders_nested_without_end_are_told_and_not_entered() {
+    fn endlessly_nested_folders_are_reported_and_not_entered() {
         for levels in [70, 2_000] {
             let deep = Deep::new(levels);
             let vault = &deep.vault;
@@ -269,7 +269,7 @@ mod linux {
             vault.ok("get_file_info", json!({ "path": "d" }));
             vault.context.vault.watch();
             vault.context.vault.rescan().expect("rescanned");
-            // What lies too deep is an error or an answer, and comes soon.
+            // A path that is too deep gets an error or an answer, and soon.
             let _ = vault.call("read_file", &json!({ "path": path(levels) + "/n.md" }));
             let deeper = json!({ "path": path(levels) + "/new/x.md", "content": "x" });
             vault.err("write_file", deeper, InvalidPath);
@@ -334,7 +334,7 @@ mod linux {
             assert!(!vault.exists(destination));
         }
         assert!(!vault.exists("Mounted/new"), "folders made for it are gone again");
-        // The vault's trash lies on the other disk, too.
+        // The vault's trash is on the other disk, too.
         let error = vault.err("delete", json!({ "path": "Mounted/there.md" }), IoError);
         assert!(error.message.contains("another disk"), "{error}");
         for (path, text) in files {

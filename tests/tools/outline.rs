@@ -28,7 +28,7 @@ fn house() -> TestVault {
     vault(&files)
 }
 
-/// The notes that the lines tell of: those of closed lines, and of `more` and `alike`.
+/// The notes that the lines count: those of closed lines, and of `more` and `alike`.
 fn told(answer: &Value) -> u64 {
     let entries = answer["entries"].as_array().expect("lines").iter();
     let closed = entries.filter(|line| line["open"] == false);
@@ -85,7 +85,7 @@ fn a_folder_alone_can_be_outlined() {
     }
 }
 
-/// What the agent hears at the beginning of a conversation.
+/// The agent's notice at the beginning of a conversation.
 #[test]
 fn a_conversation_begins_with_a_short_outline() {
     let text = opening(&house().context).expect("there are notes");

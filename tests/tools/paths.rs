@@ -1,4 +1,4 @@
-//! How names are found, and what is refused (cases 1 to 46).
+//! How names are found, and which are refused (cases 1 to 46).
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode::{
@@ -41,7 +41,7 @@ fn every_spelling_finds_the_one_note() {
 }
 
 #[test]
-fn a_spelling_on_disk_is_kept() {
+fn a_spelling_on_disk_stays() {
     let decomposed = "Cafe\u{301}.md";
     let vault = vault(&[(decomposed, "x")]);
     assert_eq!(read(&vault, "Café"), decomposed);
@@ -70,7 +70,7 @@ fn the_more_exact_wins_and_a_draw_is_an_error() {
     assert_eq!(read(&vault, "projects/TODO"), "projects/todo.md");
     // An exact folder that leads nowhere does not hide the other.
     assert_eq!(read(&vault, "Projects/only"), "projects/Only.md");
-    // Two forms of one name cannot be told apart by anyone who asks.
+    // Two Unicode forms of one name cannot be told apart in a request.
     vault.put("Caf\u{e9}.md", "6");
     vault.put("Cafe\u{301}.md", "7");
     vault.err("read_file", json!({ "path": "Café.md" }), AmbiguousPath);
@@ -234,7 +234,7 @@ fn protected_in_every_tool_and_spelling() {
         vault.err("apply_patch", json!({ "patch": patch }), ProtectedPath);
     }
     assert_eq!(vault.snapshot(), before);
-    // And nothing lists or finds what is in them.
+    // And nothing lists or finds their content.
     let all = vault.ok("list_files", json!({ "pattern": "**" }));
     let paths: Vec<&str> = all["entries"]
         .as_array()
@@ -258,7 +258,7 @@ fn another_configuration_folder_and_the_own_state_are_protected() {
     vault.put(".cache/x.md", "x");
     vault.err("read_file", json!({ "path": ".cache/x.md" }), NotFound);
     vault.err("write_file", json!({ "path": ".cache/y.md", "content": "" }), InvalidPath);
-    // Nor is it the name of a note that lies elsewhere.
+    // Nor is it the name of a note elsewhere.
     vault.put("Notes/secret.md", "x");
     vault.err("read_file", json!({ "path": ".secret.md" }), NotFound);
 }
@@ -283,7 +283,7 @@ fn nothing_found_names_the_nearest() {
 }
 
 #[test]
-fn a_write_lands_in_the_existing_file_and_makes_no_twin() {
+fn a_write_changes_the_existing_file_and_makes_no_duplicate() {
     let vault = vault(&[("Projects/Todo.md", "old")]);
     let written = vault.ok("write_file", json!({ "path": "projects/todo.md", "content": "new" }));
     assert_eq!(written["path"], "Projects/Todo.md");
@@ -524,7 +524,7 @@ fn what_a_listing_names_can_be_asked_for() {
 }
 
 #[test]
-fn no_folder_lies_deeper_than_a_listing_goes() {
+fn no_folder_is_deeper_than_a_listing() {
     let vault = vault(&[]);
     let deep = format!("{}x.md", "a/".repeat(64));
     vault.err("write_file", json!({ "path": deep, "content": "" }), InvalidPath);
@@ -534,7 +534,7 @@ fn no_folder_lies_deeper_than_a_listing_goes() {
 }
 
 #[test]
-fn a_file_that_only_the_cloud_has_is_said_to_be_there() {
+fn a_cloud_placeholder_counts_as_existing() {
     let vault = vault(&[("Notes/.far.md.icloud", "bplist")]);
     let error = vault.err("read_file", json!({ "path": "Notes/far" }), NotFound);
     assert!(error.message.contains("iCloud"), "{error}");

@@ -1,4 +1,4 @@
-//! What holds for any vault: resolution, listing and search against plain counterparts.
+//! Properties of any vault: resolution, listing and search compared with simple implementations.
 
 use std::collections::BTreeSet;
 

@@ -38,7 +38,7 @@ fn a_change_shows_its_diff_and_leaves_the_rest() {
 }
 
 #[test]
-fn what_is_so_already_is_no_change() {
+fn setting_a_present_value_is_no_change() {
     let text = "---\na: 1\nb: [x]\n---\n";
     let vault = vault(&[("n.md", text), ("plain.md", "text")]);
     let before = vault.snapshot();
@@ -141,7 +141,7 @@ fn what_cannot_be_changed_is_left_and_said() {
 }
 
 #[test]
-fn who_removes_what_is_not_there_is_told_what_is() {
+fn removing_a_missing_property_lists_the_present_ones() {
     let vault = vault(&[("n.md", "---\na: 1\nDue: x\n---\n"), ("plain.md", "text")]);
     let remove = |path: &str, names: Value| {
         vault.text("set_properties", json!({"path": path, "remove": names, "set": {}}))

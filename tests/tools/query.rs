@@ -141,7 +141,7 @@ fn it_says_where_this_is_used_and_not_given() {
 }
 
 #[test]
-fn what_is_blank_is_not_given() {
+fn blank_arguments_count_as_missing() {
     let vault = tasks();
     let blank =
         json!({"where": "status == \"done\"", "base": "", "view": "", "this": " ", "explain": ""});
@@ -150,7 +150,7 @@ fn what_is_blank_is_not_given() {
 }
 
 #[test]
-fn hints_are_of_what_is_wrong() {
+fn hints_match_the_error() {
     let vault = tasks();
     vault.put("Bad.base", "views:\n  - limit: x\n");
     vault.context.vault.rescan().expect("scanned");

@@ -1,5 +1,5 @@
-//! What a running Obsidian gave for 281 expressions (`fixtures/bases/`), asked of the same vault on a disk.
-//! The recording has what Obsidian made of its notes, not their texts; those are written anew here.
+//! The results of 281 expressions in a running Obsidian (`fixtures/bases/`), compared on the same vault on a disk. The
+//! recording has Obsidian's results, not the notes' texts; those are written anew here.
 
 use std::path::Path;
 
@@ -114,7 +114,7 @@ fn vault(recorded: &Value) -> TestVault {
     vault
 }
 
-/// What an expression gives for the note.
+/// The value of an expression for the note.
 fn given(vault: &TestVault, expression: &str) -> Value {
     let row = format!("{FOLDER}/row.md");
     let asked = json!({"base": "oracle.base", "where": format!("file.path == \"{row}\""),

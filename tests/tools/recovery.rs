@@ -14,7 +14,7 @@ use crate::machine;
 use crate::vault::{TestVault, vault};
 
 impl TestVault {
-    /// What another process finds after a crash, and does.
+    /// Another process recovers after a crash.
     pub fn recovered(self) -> (Self, Recovered) {
         let vault = self.reopened();
         let recovered = vault.journal().recover().expect("recovered");
@@ -35,7 +35,7 @@ fn full() -> TestVault {
 }
 
 #[test]
-fn what_was_done_whole_counts_as_done() {
+fn a_complete_operation_counts_as_done() {
     let vault = full();
     let before = seen(&vault);
     let changes = vec![
@@ -63,8 +63,8 @@ fn what_was_done_whole_counts_as_done() {
 }
 
 #[test]
-fn what_was_half_done_is_taken_back() {
-    // What is put right by hand is what the crash had not come to.
+fn an_incomplete_operation_is_rolled_back() {
+    // Completes by hand the changes that the crash prevented.
     type Undo = fn(&TestVault);
     let cases: [(&str, Undo); 6] = [
         ("a deletion open", |vault| {
@@ -128,7 +128,7 @@ fn what_somebody_changed_since_the_crash_is_left() {
 }
 
 #[test]
-fn hidden_files_are_known_by_what_they_hold() {
+fn hidden_files_are_identified_by_their_content() {
     // Old text, new text, the beginning of the new text: ours. Anything else: somebody's.
     for (holds, ours) in [("a", true), ("a new text", true), ("a ne", true), ("", true)] {
         let vault = full();
@@ -229,7 +229,7 @@ fn a_damaged_database_is_moved_aside_and_the_copy_taken() {
         assert!(recovered.warnings[0].contains("took its place"), "{name}: {recovered:?}");
         assert_eq!(vault.in_state("state.db.corrupt-").is_empty(), name == "missing", "{name}");
         assert_eq!(seen(&vault), notes, "{name}: the vault is not touched");
-        // What the copy knows can be undone, and it goes on.
+        // Changes that the copy has can be undone, and new ones work.
         vault.undo(set);
         assert_eq!(vault.content("a.md"), "a", "{name}");
         vault.apply(vec![write("a.md", "c")]);
@@ -264,7 +264,7 @@ fn with_thirty_sets() -> TestVault {
     vault.reopened()
 }
 
-/// What is told of a journal with one bit that is another: how much is said to be damaged.
+/// The reports about a journal with one flipped bit: the number of damaged entries.
 fn told_with_flipped(vault: &TestVault, whole: &[u8], bit: usize) -> usize {
     let place = vault.state.join("state.db");
     let mut flipped = whole.to_vec();
@@ -278,7 +278,7 @@ fn told_with_flipped(vault: &TestVault, whole: &[u8], bit: usize) -> usize {
         Err(JournalError::Store(StoreError::Newer { .. })) => return 1,
         Err(error) => panic!("bit {bit}: {error}"),
     };
-    // A row that is not as it was written is told where it is, and hides no other.
+    // A changed row is reported in its place, and hides no other.
     let listed = vault.journal().history().change_sets(&vault_steward::journal::Query::default());
     let listed = listed.expect("one damaged row hides no other");
     assert!(listed.len() >= 29, "bit {bit}: {} are listed", listed.len());
@@ -291,7 +291,7 @@ fn flipped_bits_never_harm_a_note() {
     let mut vault = with_thirty_sets();
     let whole = fs::read(vault.state.join("state.db")).expect("read");
     let notes = seen(&vault);
-    // Anywhere: much of a database is used by no row, so nothing need be told.
+    // Anywhere: much of a database is used by no row, so nothing need be reported.
     for flip in 0..60_usize {
         vault = vault.reopened();
         let bit = (flip * 7_919_993) % (whole.len() * 8);
@@ -301,7 +301,7 @@ fn flipped_bits_never_harm_a_note() {
 }
 
 #[test]
-fn a_flipped_bit_in_what_a_row_says_is_told() {
+fn a_flipped_bit_in_a_row_is_reported() {
     let mut vault = with_thirty_sets();
     let place = vault.state.join("state.db");
     let texts: Vec<String> = {
@@ -364,7 +364,7 @@ fn nothing_is_changed_that_cannot_be_recorded() {
     vault.apply(vec![write("a.md", "b")]);
     let before = vault.snapshot();
     let write_c = json!({ "path": "a.md", "content": "c" });
-    // Removed while it is open: SQLite would go on and say that all is well.
+    // Removed while it is open: SQLite would continue without an error.
     let place = vault.state.join("state.db");
     fs::rename(&place, vault.state.join("elsewhere")).expect("moved");
     vault.err("write_file", write_c.clone(), ErrorCode::IoError);
@@ -421,7 +421,7 @@ fn a_full_disk_changes_nothing() {
 }
 
 #[test]
-fn damaged_and_missing_texts_are_told_and_never_used() {
+fn damaged_and_missing_texts_are_reported_and_never_used() {
     let vault = vault(&[("a.md", "first\n"), ("b.md", "unlike\n")]);
     let first = vault.apply(vec![write("a.md", "second\n")]);
     let second = vault.apply(vec![write("b.md", "another\n")]);
@@ -470,7 +470,7 @@ fn who_only_reads_makes_no_database() {
     let refused = store.audit.write(&[row]).expect_err("it is missed");
     assert!(matches!(refused, StoreError::Missing { .. }), "{refused}");
     assert!(vault.in_state("state.db").is_empty(), "{:?}", vault.in_state("state.db"));
-    // So the next start finds that it is missing, and the same journal goes on with the copy.
+    // So the next start finds that it is missing, and the same journal continues with the copy.
     let recovered = vault.journal().recover().expect("made sound");
     assert!(recovered.warnings[0].contains("took its place"), "{recovered:?}");
     vault.undo(set);
@@ -483,7 +483,7 @@ fn a_deletion_after_a_write_of_the_same_file_is_not_taken_for_done() {
         let vault = vault(&[]);
         let set = vault.apply_as(vec![write("x.md", "first")], &in_turn("1"));
         vault.apply_as(vec![write("x.md", "second")], &in_turn("1"));
-        // First written back to what it was made with, then deleted.
+        // First restored to its initial text, then deleted.
         vault.undo(set);
         vault.forget_the_end();
         fs::remove_dir_all(vault.place.join(".trash")).expect("removed");
@@ -549,7 +549,7 @@ fn a_folder_that_is_carried_off_in_part_is_whole_again() {
     symlink(other.path(), vault.state.join("kept")).expect("linked");
     let locked = vault.place.join("F/locked");
     let mode = |mode| fs::set_permissions(&locked, fs::Permissions::from_mode(mode)).expect("set");
-    // What a user may not, root may, unless the file system forbids it.
+    // Root may do what a user may not, unless the file system forbids it.
     let attribute = |how: &str| {
         let done = std::process::Command::new("chattr").arg(how).arg(locked.join("m.md")).output();
         done.is_ok_and(|output| output.status.success())
@@ -616,7 +616,7 @@ fn what_a_panic_left_is_taken_back_before_the_next_change() {
     vault.apply(vec![write("a.md", "a2"), write("b.md", "b")]);
     vault.forget_the_end();
     fs::remove_file(vault.place.join("b.md")).expect("removed");
-    // The same process goes on.
+    // The same process continues.
     vault.apply(vec![write("c.md", "c")]);
     assert_eq!((vault.content("a.md"), vault.exists("b.md")), ("a".to_owned(), false));
 }
@@ -631,7 +631,7 @@ fn the_last_good_copy_of_a_text_is_not_thrown_away() {
         .into_iter()
         .find(|place| fs::read(place).expect("read").ends_with(b"first text\n"));
     fs::write(of_first.expect("kept"), "damaged").expect("written");
-    // Between the exchange and the end: the displaced version lies under the hidden name.
+    // Between the exchange and the end: the displaced version has the hidden name.
     vault.put(&temp, "first text\n");
     fs::remove_file(vault.place.join("b.md")).expect("removed");
     vault.forget_the_end();

@@ -1,5 +1,5 @@
-//! What the system refuses: no room for another file, no right to write, a disk that became
-//! read-only; and what breaks in the middle (cases 87, 88, 90, 93, 94).
+//! Refusals by the system: no space for another file, no right to write, a disk that became
+//! read-only; and failures during a change (cases 87, 88, 90, 93, 94).
 
 use std::fs;
 use std::path::Path;
@@ -96,7 +96,7 @@ impl<'a> Locked<'a> {
         };
         let mut locked = Self { place, mode, by_attribute: false };
         if may {
-            // What a user may not, root may, unless the file system forbids it.
+            // Root may do what a user may not, unless the file system forbids it.
             let _ = fs::remove_file(place.join("may"));
             locked.by_attribute = attribute("+i", place);
             if !locked.by_attribute {
@@ -232,10 +232,10 @@ fn a_disk_that_becomes_read_only_is_read() {
 }
 
 #[test]
-fn a_panic_in_the_middle_of_a_change_is_taken_back_and_the_rest_goes_on() {
+fn a_panic_during_a_change_is_rolled_back_and_others_continue() {
     let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n"), ("c.md", "c\n")]);
     let before = vault.snapshot();
-    // Whoever is told of a change is called in the middle of it.
+    // Listeners of a change are called in the middle of it.
     for (path, kept) in [("a.md", false), ("b.md", false), ("d.md", false), ("after.md", true)] {
         let fired = std::sync::atomic::AtomicBool::new(false);
         let place = vault.place.clone();
@@ -253,7 +253,7 @@ fn a_panic_in_the_middle_of_a_change_is_taken_back_and_the_rest_goes_on() {
         let change = std::panic::AssertUnwindSafe(|| vault.apply(changes()));
         let panicked = std::panic::catch_unwind(change).is_err();
         assert_eq!(panicked, !kept, "{path}");
-        // Reading goes on, and so does the next change, which takes back what was half done.
+        // Reads continue, and so does the next change, which rolls the incomplete one back.
         vault.ok("read_file", json!({ "path": "a.md" }));
         vault.ok("write_file", json!({ "path": "next.md", "content": "next\n" }));
         if !kept {
@@ -268,7 +268,7 @@ fn a_panic_in_the_middle_of_a_change_is_taken_back_and_the_rest_goes_on() {
         }
     }
     assert!(vault.journal().texts().verify().expect("verified").is_sound());
-    // Where files cannot be exchanged a copy of what is replaced lies aside until the end.
+    // Without an exchange of files, a copy of the replaced file is stored until the end.
     let exchange = vault.context.vault.abilities().exchange;
     let rescued = vault.rescued();
     assert!(
@@ -278,7 +278,7 @@ fn a_panic_in_the_middle_of_a_change_is_taken_back_and_the_rest_goes_on() {
 }
 
 #[test]
-fn what_came_last_is_known_by_its_number_not_by_its_time() {
+fn the_last_change_is_determined_by_number_not_time() {
     let vault = vault(&[("a.md", "0\n")]);
     for n in 1..=4 {
         vault.apply(vec![write("a.md", &format!("{n}\n"))]);

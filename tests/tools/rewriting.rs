@@ -1,4 +1,4 @@
-//! Links that follow a change of names: one test for each row of what a move rewrites.
+//! Links that follow renames: one test for each row of the table of rewrites.
 
 use crate::abilities::{Ability, can};
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ fn the_text_of_a_link_follows_where_it_was_the_name() {
         ("[[Old|Old]] [[a/Old|old]]", "[[New|Old]] [[New|old]]"),
     ];
     check("shortest", &["a/Old.md"], "a/Old.md", "b/New.md", &cases);
-    // In the root the name is also the path, and what is shown is the name.
+    // In the root the name is also the path, and the display text is the name.
     let cases = [("[Old](Old.md) [Old.md](Old.md)", "[Old](d/Old.md) [Old.md](d/Old.md)")];
     check("absolute", &["Old.md", "c/Old.md"], "Old.md", "d/Old.md", &cases);
 }
@@ -119,7 +119,7 @@ fn only_links_whose_target_would_differ_are_touched() {
 }
 
 #[test]
-fn what_was_relative_in_a_moved_note_is_put_right() {
+fn relative_links_in_a_moved_note_are_rewritten() {
     let text = "[[./n]] [x](../top.md) ![[p.png]] [[n]] [[gone]] [[../gone]]";
     let vault = vault(&[
         ("a/s.md", text),
@@ -200,8 +200,8 @@ fn links_in_nested_properties_are_links() {
     assert_eq!(vault.content("s.md"), expected);
 }
 
-/// A note in a vault that holds a file of a name that no tool would give, before and after its
-/// folder is moved; the name as it stands in quotes of each kind, and in a Markdown link.
+/// A note in a vault with a file of an odd name, before and after its folder is moved; the name in
+/// quotes of each kind, and in a Markdown link.
 #[cfg(unix)]
 fn odd_name(path: &str, double: &str, single: &str, percent: &str) {
     let text = |folder: &str| {
@@ -286,7 +286,7 @@ fn byte_order_marks_and_line_endings_stay() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_told() {
+fn files_that_cannot_be_edited_are_reported() {
     let vault = TestVault::new(&[("o.md", ""), ("q.base", "filters:\n  - link(\"o\")\n")], |at| {
         let wide: Vec<u8> = "\u{feff}[[o]]".encode_utf16().flat_map(u16::to_le_bytes).collect();
         std::fs::write(at.join("wide.md"), wide).expect("written");
@@ -340,7 +340,7 @@ fn a_new_file_takes_no_links_from_an_old_one() {
         vault.ok("write_file", json!({"path": "Note.md", "content": "[[Note]]", "create": true}));
     assert_eq!(made["links"]["links"], 1);
     assert_eq!(vault.content("s.md"), "[[x/Note]] [[dangling]]\n[[v1.2]]\n");
-    // What led nowhere may find what is made.
+    // A broken link may lead to a new note.
     let made = vault.ok("write_file", json!({"path": "dangling.md", "content": ""}));
     assert_eq!(made["links"]["links"], 0);
     vault.ok("write_file", json!({"path": "v1.2", "content": "", "create": true}));
@@ -348,7 +348,7 @@ fn a_new_file_takes_no_links_from_an_old_one() {
 }
 
 #[test]
-fn a_patch_that_makes_a_namesake_keeps_links_even_in_what_it_edits() {
+fn a_patch_that_makes_a_namesake_keeps_links_in_its_own_edits() {
     let vault = vault(&[("x/Note.md", ""), ("s.md", "[[note]]\nold\n"), ("t.md", "[[Note]]\n")]);
     let patch = "--- /dev/null\n+++ b/Note.md\n@@ -0,0 +1 @@\n+[[Note]]\n\
                  --- a/s.md\n+++ b/s.md\n@@ -1,2 +1,2 @@\n [[note]]\n-old\n+[[Note]]\n";

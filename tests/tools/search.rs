@@ -40,7 +40,7 @@ fn a_line_ends_before_its_carriage_return() {
 }
 
 #[test]
-fn excerpts_are_merged_and_what_is_left_out_is_said() {
+fn excerpts_are_merged_and_omissions_are_reported() {
     let body: String = (1..=60)
         .map(|n| if n % 10 == 0 { "hit\n".to_owned() } else { format!("line {n}\n") })
         .collect();
@@ -229,7 +229,7 @@ fn the_indexs_lines_are_ripgreps_on_a_generated_vault() {
     vault.context.vault.rescan().expect("rescanned");
     let text = &vault.context.index.text;
     text.refresh();
-    // Where the disk counts times in seconds, the index waits with what has just been written.
+    // On a disk with times in seconds, the index waits before it indexes a new file.
     let until = Instant::now() + Duration::from_secs(60);
     while text.known().0 < 290 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
@@ -396,7 +396,7 @@ fn monstrous_patterns_are_refused_soon() {
 }
 
 #[test]
-fn what_is_no_text_is_counted_and_the_answer_bounded() {
+fn binary_files_are_counted_and_the_answer_is_bounded() {
     let line = format!("{}\n", "words ".repeat(100));
     let wide = format!("{}hit\n", line.repeat(45)).repeat(5);
     let names: Vec<String> = (0..60).map(|n| format!("{n}.md")).collect();
@@ -460,7 +460,7 @@ fn glob_bombs_fizzle_in_every_tool() {
 }
 
 #[test]
-fn what_is_written_otherwise_is_hinted_at() {
+fn a_differently_written_match_is_suggested() {
     let vault = vault(&[
         ("a.md", "Ann\u{2019}s plan \u{2013} the Cafe\u{301}\n"),
         ("b.md", "“so” it is in Zürich\n"),
@@ -494,7 +494,7 @@ fn what_is_written_otherwise_is_hinted_at() {
 }
 
 #[test]
-fn totals_are_of_the_whole_vault_and_not_of_what_is_shown() {
+fn totals_cover_the_whole_vault() {
     let notes: Vec<(String, String)> =
         (0..40).map(|n| (format!("{n}.md"), "tea and\n".repeat(n % 3))).collect();
     let notes: Vec<(&str, &str)> = notes.iter().map(|(path, text)| (&**path, &**text)).collect();
@@ -521,7 +521,7 @@ fn totals_are_of_the_whole_vault_and_not_of_what_is_shown() {
 }
 
 #[test]
-fn what_stands_nearly_everywhere_is_counted_where_that_is_asked_for() {
+fn frequent_matches_are_counted_on_request() {
     let notes: Vec<String> = (0..200).map(|n| format!("{n}.md")).collect();
     let notes: Vec<(&str, &str)> = notes.iter().map(|path| (&**path, "tea\n")).collect();
     let vault = vault(&notes);
@@ -557,7 +557,7 @@ fn one_file_can_be_searched_by_its_path() {
 }
 
 #[test]
-fn braces_in_names_are_found_as_they_stand() {
+fn braces_in_names_are_literal() {
     if !can(Ability::AnyName) {
         return;
     }

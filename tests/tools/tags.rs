@@ -18,7 +18,7 @@ fn garden() -> TestVault {
 }
 
 #[test]
-fn a_tag_and_what_is_nested_in_it_change_in_all_notes() {
+fn a_tag_and_its_nested_tags_change_in_all_notes() {
     let vault = garden();
     let before = vault.snapshot();
     let arguments = json!({"from": "#garden", "to": "plot", "dry_run": true});
@@ -93,7 +93,7 @@ fn what_cannot_be_changed_is_named_and_the_rest_is_done() {
 }
 
 #[test]
-fn a_note_that_changes_meanwhile_keeps_what_was_typed() {
+fn a_note_changed_meanwhile_keeps_the_edit() {
     if !can(Ability::Exchange) {
         return;
     }

@@ -1,4 +1,4 @@
-//! What lies in the trash is what it is said to be, and as old.
+//! Files in the trash are listed with their true content and age.
 
 #[cfg(unix)]
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl TestVault {
 type ByHand = (&'static str, fn(&TestVault), &'static str);
 
 #[test]
-fn what_was_trashed_today_is_not_as_old_as_what_had_its_place() {
+fn a_file_trashed_today_does_not_inherit_an_earlier_age() {
     let cases: [ByHand; 3] = [
         (
             "taken out, written in, and put back",
@@ -104,7 +104,7 @@ fn what_was_trashed_today_is_not_as_old_as_what_had_its_place() {
 }
 
 #[test]
-fn a_folder_is_as_new_as_what_was_written_in_it_last() {
+fn a_folder_is_as_new_as_its_last_change() {
     let vault = vault(&[("F/Sub/a.md", "a"), ("theirs/Sub/b.md", "b")]);
     vault.apply(vec![delete("F")]);
     fs::rename(vault.place.join("theirs"), vault.place.join(".trash/theirs")).expect("deleted");
@@ -203,9 +203,9 @@ fn full_folder(at: &Path) {
 
 #[cfg(unix)]
 #[test]
-fn what_is_kept_on_another_disk_comes_back_whole() {
+fn files_stored_on_another_disk_are_restored_completely() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    const NAME: &str = "what_is_kept_on_another_disk_comes_back_whole";
+    const NAME: &str = "files_stored_on_another_disk_are_restored_completely";
     type Made = (&'static str, &'static str, fn(&Path));
     let cases: [Made; 5] = [
         ("a large file", "large.pdf", |at| {
@@ -301,8 +301,8 @@ fn coming_back_from_another_disk_may_be_cut_short_anywhere() {
 
 #[cfg(unix)]
 #[test]
-fn what_was_half_carried_off_to_another_disk_is_whole_again() {
-    const NAME: &str = "what_was_half_carried_off_to_another_disk_is_whole_again";
+fn an_interrupted_copy_to_another_disk_is_completed() {
+    const NAME: &str = "an_interrupted_copy_to_another_disk_is_completed";
     let Some((vault, kept)) = on_two_disks(NAME, full_folder) else { return };
     let before = tree(&vault.place);
     vault.apply(vec![delete("F")]);
@@ -323,8 +323,8 @@ fn what_was_half_carried_off_to_another_disk_is_whole_again() {
 
 #[cfg(unix)]
 #[test]
-fn what_fails_after_coming_back_from_another_disk_is_kept_again() {
-    const NAME: &str = "what_fails_after_coming_back_from_another_disk_is_kept_again";
+fn a_failed_restoration_from_another_disk_is_stored_again() {
+    const NAME: &str = "a_failed_restoration_from_another_disk_is_stored_again";
     let Some((vault, kept)) = on_two_disks(NAME, full_folder) else { return };
     let before = tree(&vault.place);
     let set = vault.apply(vec![delete("F")]);
@@ -356,7 +356,7 @@ impl TestVault {
 }
 
 #[test]
-fn what_is_emptied_by_name_goes_from_the_journal_too() {
+fn files_removed_by_name_leave_the_journal_too() {
     let files = [("Secret.md", "my secret"), ("Other.md", "o"), ("F/a.md", "a"), ("F/b.md", "b")];
     let vault = vault(&files);
     let [note, other, folder] =
@@ -377,7 +377,7 @@ fn what_is_emptied_by_name_goes_from_the_journal_too() {
     assert_eq!((vault.trash(), vault.blobs().len()), (Vec::new(), 0));
     for set in [note, other, folder] {
         let error = vault.undo_error(&set.to_string());
-        assert!(error.to_string().contains("removed from the trash for good"), "{error}");
+        assert!(error.to_string().contains("permanently removed from the trash"), "{error}");
     }
     let error = vault.journal().trash().restore(&format!("{note}.1"), None, &Origin::default());
     assert!(matches!(error, Err(UndoError::NotInTrash { .. })), "{error:?}");
@@ -385,7 +385,7 @@ fn what_is_emptied_by_name_goes_from_the_journal_too() {
 }
 
 #[test]
-fn a_text_that_other_changes_have_stays_with_them_and_that_is_said() {
+fn a_text_of_other_changes_stays_and_is_reported() {
     let vault = vault(&[("Other.md", "x")]);
     let written = vault.apply(vec![write("Secret.md", "my secret")]);
     // Deleted twice with the same text: of two such ones only the last is listed.
@@ -399,12 +399,12 @@ fn a_text_that_other_changes_have_stays_with_them_and_that_is_said() {
     let note = emptied.notes.join("\n");
     assert!(note.contains(&format!("`{written}.1`")) && note.contains("Secret.md"), "{note}");
     let error = vault.undo_error(&set.to_string());
-    assert!(error.to_string().contains("removed from the trash for good"), "{error}");
+    assert!(error.to_string().contains("permanently removed from the trash"), "{error}");
     assert!(vault.journal().texts().verify().expect("verified").is_sound());
 }
 
 #[test]
-fn what_is_emptied_by_its_age_keeps_its_text_for_the_journals_time() {
+fn files_removed_by_age_keep_their_texts_in_the_journal() {
     let vault = vault(&[("a.md", "a")]);
     let set = vault.apply(vec![delete("a.md")]);
     assert_eq!(vault.empty_older(-1), [".trash/a.md"]);

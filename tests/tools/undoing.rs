@@ -39,7 +39,7 @@ fn last(vault: &TestVault) -> u64 {
 }
 
 #[test]
-fn what_was_written_elsewhere_in_the_note_stays() {
+fn edits_elsewhere_in_the_note_stay() {
     for (before, after, now, wanted) in [
         ("1\n2\n3\n4\n", "1\nTwo\n3\n4\n", "1\nTwo\n3\n4\nmine\n", "1\n2\n3\n4\nmine\n"),
         ("1\n2\n3\n4\n", "1\n2\n3\n4\n5\n", "mine\n1\n2\n3\n4\n5\n", "mine\n1\n2\n3\n4\n"),
@@ -89,7 +89,7 @@ fn what_was_written_elsewhere_in_the_note_stays() {
 }
 
 #[test]
-fn an_undo_of_an_undo_keeps_what_was_written_in_between() {
+fn an_undo_of_an_undo_keeps_edits_in_between() {
     let vault = vault(&[("a.md", "1\n2\n3\n4\n5\n")]);
     let set = vault.apply(vec![write("a.md", "1\nB\n3\n4\n5\n")]);
     vault.put("a.md", "1\nB\n3\n4\n5\nmine\n");
@@ -105,7 +105,7 @@ fn an_undo_of_an_undo_keeps_what_was_written_in_between() {
 }
 
 #[test]
-fn both_in_the_same_lines_is_refused_with_what_force_does() {
+fn conflicting_lines_are_refused_with_the_effect_of_force() {
     let vault = vault(&[("a.md", "1\n2\n3\n4\n")]);
     let set = vault.apply(vec![write("a.md", "1\nB\n3\n4\n"), write("new.md", "n\n")]);
     for (now, line) in [
@@ -140,7 +140,7 @@ fn both_in_the_same_lines_is_refused_with_what_force_does() {
 }
 
 #[test]
-fn what_is_no_text_is_left_to_force() {
+fn binary_files_need_force() {
     let vault = vault(&[("a.png", "1\n2\n3\n")]);
     let set = vault.apply(vec![write("a.png", "1\n2\n3\n\u{0}\n")]);
     vault.put("a.png", "0\n1\n2\n3\n\u{0}\n");
@@ -156,7 +156,7 @@ fn what_is_no_text_is_left_to_force() {
 }
 
 #[test]
-fn what_is_taken_back_by_hand_already_is_left_as_it_is() {
+fn changes_undone_by_hand_stay() {
     let vault = vault(&[("a.md", "1\n2\n3\n4\n"), ("b.md", "b\n")]);
     let set = vault.apply(vec![write("a.md", "1\nB\n3\n4\n"), write("b.md", "bb\n")]);
     vault.put("a.md", "1\n2\n3\n4\nmine\n");
@@ -210,7 +210,7 @@ fn changes_of_other_lines_are_undone_in_any_order() {
 }
 
 #[test]
-fn a_whole_turn_goes_back_around_what_was_written_in_its_middle() {
+fn a_whole_turn_is_undone_around_edits_during_it() {
     let vault = vault(&[("a.md", "0\n1\n2\n3\n4\n5\n")]);
     let origin = in_turn("t");
     let set = vault.apply_as(vec![write("a.md", "0\nA\n2\n3\n4\n5\n")], &origin);
@@ -269,7 +269,7 @@ fn links_work(vault: &TestVault, moved: &Value) {
 }
 
 #[test]
-fn an_undone_move_keeps_what_was_written_in_notes_with_links() {
+fn an_undone_move_keeps_edits_in_notes_with_links() {
     for (source, destination, new) in
         [("a/Old.md", "b/c/New.md", "b/c/New"), ("a", "b/c d", "b/c d/Old")]
     {
@@ -444,7 +444,7 @@ fn a_note_that_is_gone_is_written_anew_by_force() {
     vault.undo(forced.applied.change_set);
     assert_eq!(seen(&vault), gone, "gone again");
     what_lies_there_stays("f/a.md/", "f/a.md");
-    // What the steward itself deleted comes back by its own undo.
+    // A file that the steward itself deleted is restored by its own undo.
     let set = vault.apply(vec![write("b.md", "bbb\n")]);
     let deletion = vault.apply(vec![delete("b.md")]);
     for force in [false, true] {
@@ -463,7 +463,7 @@ fn a_note_that_is_gone_is_written_anew_by_force() {
 
 /// Beside names that differ in their case alone all can be moved and deleted, so all comes back, too.
 #[test]
-fn what_lay_beside_its_twin_comes_back_beside_it() {
+fn a_file_deleted_beside_its_duplicate_is_restored_beside_it() {
     if !can(Ability::Case) {
         return;
     }
@@ -496,7 +496,7 @@ fn what_lay_beside_its_twin_comes_back_beside_it() {
 }
 
 #[test]
-fn a_note_that_is_gone_makes_no_twin() {
+fn a_deleted_note_makes_no_duplicate() {
     if !can(Ability::Case) {
         return;
     }

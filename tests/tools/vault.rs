@@ -145,7 +145,7 @@ impl TestVault {
         files
     }
 
-    /// What lies in the recovery folder.
+    /// The files in the recovery folder.
     pub fn rescued(&self) -> Vec<String> {
         let entries = fs::read_dir(self.state.join("recovery")).into_iter().flatten().flatten();
         entries.map(|entry| fs::read_to_string(entry.path()).expect("text")).collect()
@@ -203,7 +203,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).expect("listed").flatten() {
         let path = entry.path();
         let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
-        // What was removed while it is open, by FUSE: gone as soon as it is closed.
+        // A file removed while it is open, by FUSE: it disappears as soon as it is closed.
         if entry.file_name().to_string_lossy().starts_with(".fuse_hidden") {
             continue;
         }

@@ -59,7 +59,7 @@ fn what_others_do_is_known_at_once() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_put_into_a_new_folder_at_once_is_not_missed() {
+fn files_put_into_a_new_folder_at_once_are_noticed() {
     if !can(Ability::InKernel) {
         return;
     }
@@ -74,7 +74,7 @@ fn what_is_put_into_a_new_folder_at_once_is_not_missed() {
 }
 
 #[test]
-fn own_changes_are_told_once() {
+fn own_changes_are_reported_once() {
     let (vault, told) = watched(&[("a.md", "x")]);
     vault.ok("write_file", json!({ "path": "New/b.md", "content": "x" }));
     vault.ok("move", json!({ "source": "a.md", "destination": "c.md" }));
@@ -93,7 +93,7 @@ fn own_changes_are_told_once() {
 }
 
 #[test]
-fn without_events_a_look_at_the_disk_finds_it_all_the_same() {
+fn without_events_a_scan_finds_changes() {
     let vault = vault(&[("Projects/a.md", "x")]);
     vault.put("Projects/New/Deep/Note.md", "x");
     let read = vault.ok("read_file", json!({ "path": "projects/new/deep/note" }));
@@ -125,8 +125,8 @@ fn a_flood_of_changes_is_absorbed() {
     assert!(found.iter().all(|path| path.starts_with('r')), "{:?}", &found[..3]);
 }
 
-/// What `git checkout` does to a vault: files removed, written anew and new ones in new folders, its
-/// own folder busy all the while.
+/// As `git checkout` changes a vault: files removed, rewritten and new ones in new folders, with its own folder busy
+/// meanwhile.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_checkout_is_absorbed_while_others_ask() {
@@ -229,7 +229,7 @@ fn a_change_is_in_the_next_list() {
     assert_eq!(listed(&unwatched), []);
 }
 
-/// What the last run knew is compared with the disk: nothing of it is believed.
+/// The saved catalogue is compared with the disk, and nothing in it is believed.
 #[test]
 fn a_start_takes_nothing_on_trust() {
     let (first, _) = watched(&[("a.md", "x"), ("Folder/b.md", "x"), ("Gone/c.md", "x")]);
@@ -262,8 +262,8 @@ fn a_start_takes_nothing_on_trust() {
     }
 }
 
-/// One scan under the watch is enough: whatever others make, change, move to and fro and remove while
-/// it passes is known afterwards, with and without a catalogue of before.
+/// One scan with watches is enough: other programs may make, change, move and remove files during it, with and without
+/// a saved catalogue.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_happens_during_the_first_scan_is_not_missed() {
@@ -282,7 +282,7 @@ fn what_happens_during_the_first_scan_is_not_missed() {
             fs::write(at(&path), "x").expect("written");
         }
     }
-    // What may fail because of what was done before is done all the same.
+    // Operations may fail because of earlier ones.
     let disturb = |random: &mut u64| {
         *random ^= *random << 13;
         *random ^= *random >> 7;
@@ -370,7 +370,7 @@ fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
     assert_eq!(vault.ok("search_files", search)["files"][0]["path"], "d.md");
     let warnings = vault.context.vault.status().warnings;
     assert!(warnings.iter().any(|one| one.contains("replaced")), "{warnings:?}");
-    // What is done there now is told, what is done in the old one is not.
+    // Changes there are reported now, changes in the old folder are not.
     fs::write(place.join("e.md"), "x").expect("written");
     fs::write(aside.join("old.md"), "x").expect("written");
     vault.context.vault.rescan().expect("scanned");

@@ -62,8 +62,8 @@ impl Listening {
         entries.map(|entry| entry.path().to_string()).collect()
     }
 
-    /// What is known once everything told is taken in: the same as on the disk, and as known to one
-    /// who has only heard what was told of it.
+    /// The known files once all events are processed: the same as on disk, and as known to a
+    /// listener of the reported changes.
     #[track_caller]
     fn settled(&mut self) -> BTreeSet<String> {
         self.vault.context.vault.settle();
@@ -95,7 +95,7 @@ impl Listening {
     }
 }
 
-/// What a client does with what it is told.
+/// A client's processing of a reported change.
 fn hear(known: &mut BTreeSet<String>, change: &VaultChange) {
     let path = change.path.as_str();
     match &change.kind {
@@ -133,7 +133,7 @@ fn list(folder: &Path, before: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// What is moved out of sight takes its watches along, and not those of what takes its name.
+/// A folder that is moved out takes its own watches along, and not those of the folder that takes its name.
 #[test]
 fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
     if !can(Ability::InKernel) || !can(Ability::Exchange) {
@@ -179,7 +179,7 @@ fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
     here.hears_of(&["notes", "notes/sub"]);
 }
 
-/// What changes places in one step is told as two renames, each of which lies behind the disk.
+/// A swap in one step is reported as two renames, each of which lags behind the disk.
 #[test]
 fn what_changes_places_keeps_both_names() {
     if !can(Ability::InKernel) || !can(Ability::Exchange) {
@@ -225,7 +225,7 @@ fn what_changes_places_keeps_both_names() {
     here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
 }
 
-/// What was in a folder is gone with it, though only the folder's name is told of.
+/// The files of a deleted folder are gone with it, though only the folder's name is reported.
 #[test]
 fn a_file_in_the_place_of_a_folder_leaves_nothing_of_it() {
     if !can(Ability::InKernel) {
@@ -256,7 +256,7 @@ fn a_file_in_the_place_of_a_folder_leaves_nothing_of_it() {
     here.hears_of(&["folder.md", "folder.md/sub"]);
 }
 
-/// What the system told is dropped with what it lost: a scan that then fails leaves nobody told.
+/// The system drops events together with those that it lost: after a failed scan, listeners have not got them.
 #[test]
 fn a_search_after_a_scan_that_failed_trusts_nothing() {
     if !can(Ability::InKernel) {
@@ -299,8 +299,8 @@ fn a_search_after_a_scan_that_failed_trusts_nothing() {
     assert_eq!(found("new"), ["a.md", "b.md"]);
 }
 
-/// What a program writes that keeps size and time, as a plugin may that is told to leave the time alone,
-/// is found, and told of; one file's change, and many at once, and one that another took the place of.
+/// Finds and reports writes that keep size and time, as of a plugin that keeps the time: one file's change, many at
+/// once, and a file that another one replaced.
 #[test]
 fn a_change_that_keeps_size_and_time_is_found() {
     if !can(Ability::InKernel) {
@@ -392,7 +392,7 @@ fn a_change_right_after_another_that_keeps_size_and_time_is_found() {
 /// A full look goes by the time of the last change of any kind, too, which a rename is: what the steward did
 /// itself is known as it ended, and told once.
 #[test]
-fn a_full_look_tells_nothing_of_what_was_told() {
+fn a_full_scan_reports_nothing_twice() {
     if !can(Ability::InKernel) {
         return;
     }
@@ -412,7 +412,7 @@ fn a_full_look_tells_nothing_of_what_was_told() {
 /// Nobody takes any while more is told than the system keeps: what it lost then is found by a scan,
 /// which knows of no renames.
 #[test]
-fn what_is_lost_in_a_flood_is_found() {
+fn events_lost_in_a_flood_are_found() {
     if !can(Ability::InKernel) {
         return;
     }

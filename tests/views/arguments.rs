@@ -1,10 +1,9 @@
-//! Calls of a tool, made from what it says of its own arguments: so that a new tool, and a new argument
-//! of one, is tried without a line here.
+//! Calls of a tool, generated from its input schema: a new tool, or a new argument, is tested without a line here.
 
 use serde_json::{Map, Value, json};
 use vault_steward::tools::{Definition, Names};
 
-/// Names that lead somewhere, names of what is hidden, near misses, and one that nobody has.
+/// Existing names, hidden names, near misses, and a missing one.
 pub const PATHS: &[&str] = &[
     "Open",
     "Open/Sub",
@@ -21,7 +20,7 @@ pub const PATHS: &[&str] = &[
     "the twins",
     "Open/board.canvas",
     "Open/way.md",
-    // What is hidden.
+    // Hidden paths.
     "Zzmark Closed",
     "Zzmark Closed/Zzmark deep",
     "Zzmark Closed/Zzmark plan.md",
@@ -40,13 +39,13 @@ pub const PATHS: &[&str] = &[
     "shadow",
     "Shade",
     "Open/../Shade/shadow.md",
-    // What is not there.
+    // Missing paths.
     "Zzmark Closed/Zzmark none.md",
     "Zzmark nobody",
     "Shade/nobody.md",
 ];
 
-/// Conditions that would tell of what is hidden, by its properties, tags, links and places.
+/// Conditions that would reveal hidden files, by properties, tags, links and folders.
 const CONDITIONS: &[&str] = &[
     "true",
     "zzmarkprop == \"zzmarkvalue\"",
@@ -59,7 +58,7 @@ const CONDITIONS: &[&str] = &[
     "file(\"Zzmark plan\") || link(\"shadow\").asFile()",
     "file.name.contains(1)",
     "zzmark ==",
-    // Near misses, of which hints could name the right one.
+    // Near misses for which hints could name the right one.
     "zzmarkpro == 1 || knd == \"bed\"",
     "file.hasTag(\"zzmarkta\") || file.hasTag(\"gardn\")",
     "this.file.backlinks.length > 0 || this.zzmarkprop",
@@ -79,7 +78,7 @@ fn strings(tool: &Definition, name: &str, schema: &Value, example: Option<&Value
             vec!["deleted", "Zzmark gone", "Zzmark Closed/Zzmark gone.md", "Zzmark gon"]
         }
         None => match name {
-            // Where a restored or moved thing is to lie, and what is told apart by a name.
+            // The destination of a restored or moved file, and names that distinguish.
             "to" => vec!["Open/Back.md", "Zzmark Closed/Zzmark plan.md", "Zzmark Closed/none.md"],
             "since" => vec!["2h", "today"],
             "change" => vec!["1.1", "2.1", "3.1", "9999.1"],
@@ -87,7 +86,7 @@ fn strings(tool: &Definition, name: &str, schema: &Value, example: Option<&Value
             _ => vec!["today", "zzmarktext"],
         },
     };
-    // One that changes texts puts nothing into them that is looked for in what comes out.
+    // A tool that changes texts must not write the marks that are searched in the output.
     let changes = tool.tier != vault_steward::tools::Tier::Safe;
     let mut texts: Vec<Value> = texts.into_iter().map(Value::from).collect();
     if changes && touched.is_none() && name != "to" && name != "change" {
@@ -152,7 +151,7 @@ pub fn calls(tool: &Definition) -> Vec<Map<String, Value>> {
         .collect();
     for (name, values) in &tried {
         for value in values {
-            // Beside the example's other arguments, and with what must be there alone.
+            // With the example's other arguments, and with only the required ones.
             let required = tool.input_schema["required"].as_array().cloned().unwrap_or_default();
             let least = base.iter().filter(|(key, _)| required.iter().any(|one| *one == **key));
             let least = least.map(|(key, value)| (key.clone(), value.clone())).collect();

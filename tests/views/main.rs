@@ -1,6 +1,5 @@
-//! What a limited caller is told: every output that there is, as the table of `docs/security.md` lists
-//! them, over a vault with hidden notes and beside the same vault without them. A caller that may see
-//! one folder has to be answered the same in both.
+//! The output for a limited caller: every output of the table in `docs/security.md`, over a vault with hidden notes and
+//! over the same vault without them. A caller that may see one folder must get the same answer in both.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../smarthole/desktop.rs"]

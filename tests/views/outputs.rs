@@ -9,8 +9,8 @@ use crate::posted;
 use crate::table::rows;
 use crate::world::{Ear, LIMITED, MARK, World};
 
-/// What differs between two worlds and two moments: where they lie, times, and the numbers of questions,
-/// which count all calls.
+/// Removes the differences between two worlds and two moments: folders, times, and the numbers of questions, which
+/// count all calls.
 pub fn plain(world: &World, text: &str) -> String {
     let times = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?([+-]\d\d:\d\d|Z)?";
     let times = Regex::new(times).unwrap();
@@ -20,7 +20,7 @@ pub fn plain(world: &World, text: &str) -> String {
     questions.replace_all(&times.replace_all(&text, "TIME"), "question N").into_owned()
 }
 
-/// Says what was asked where nothing is answered.
+/// Shows the request if there is no answer.
 struct Asking<'a>(&'a str, &'a Value);
 
 impl Drop for Asking<'_> {
@@ -62,7 +62,7 @@ fn differ(
     })
 }
 
-/// That a note elsewhere links to what is moved can be told from the refusal, and nothing else of it.
+/// The refusal reveals that a hidden note links to a moved one, and nothing else of it.
 fn is_known_by_its_refusal(difference: &str) -> bool {
     difference.starts_with("move ")
         && difference.contains("alone")
@@ -141,7 +141,7 @@ fn a_lookup_that_finds_nothing_is_no_news_to_anybody() {
     let world = World::new(true);
     for scope in LIMITED {
         let mut ear = world.ear(scope);
-        // What has happened by now is taken in first.
+        // Processes pending events first.
         ear.call("tools/call", json!({"name": "list_files"}));
         let before = ear.call("_vault/ping", json!({}));
         for path in PATHS {

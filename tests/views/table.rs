@@ -68,15 +68,15 @@ pub fn routes() -> Vec<String> {
     found
 }
 
-/// What a model is told beside what is said and what its calls are answered. A new part does not
-/// compile here until it has its name.
+/// The parts of a model's input other than messages and answers. A new part does not compile here
+/// until it has its name.
 fn model() -> Vec<String> {
     let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
     let Situation { now: _, active_note: _, as_of: _, news: _ } =
         Situation { now, active_note: None, as_of: None, news: Vec::new() };
     let Instructions { settings: _, architecture: _, note: _ } = Instructions::default();
     let parts = ["now", "active note", "news", "instructions", "architecture", "instructions note"];
-    // Summaries of other conversations, the outline of the vault, and what calls of tools are answered.
+    // Summaries of other conversations, the outline of the vault, and answers of tools.
     let more = ["earlier conversations", "outline", "answers of tools"];
     parts.into_iter().chain(more).map(str::to_owned).collect()
 }

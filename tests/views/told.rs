@@ -1,4 +1,4 @@
-//! Every method, event, request and HTTP path, and what a model is told.
+//! Every method, event, request and HTTP path, and the model's input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -39,6 +39,8 @@ fn params(method: &str) -> Value {
         "_vault/diff" => json!({"changeSet": 1}),
         "_vault/models/key" => json!({"provider": "nobody", "key": "k"}),
         "_vault/complete" => json!({"text": "Zz"}),
+        "_vault/proposals/apply" => json!({"sessionId": "1"}),
+        "_vault/prompts/get" => json!({"name": "tidy"}),
         "_vault/host/request" => json!({"operation": "active_note"}),
         "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),
         "_vault/organize/draft" => json!({"text": "tidy up"}),
@@ -63,12 +65,12 @@ fn is_marked(text: &str) -> bool {
     text.to_lowercase().contains(MARK)
 }
 
-/// What was heard of hidden things.
+/// The received events about hidden files.
 fn marked(ear: &Ear) -> Vec<&Value> {
     ear.heard.iter().filter(|message| is_marked(&message.to_string())).collect()
 }
 
-/// Numbers that differ from run to run.
+/// Numbers that differ between runs.
 fn without_counts(mut answer: Value) -> Value {
     let result = &mut answer["result"];
     for key in ["pid", "uptimeSeconds", "epoch", "seq"] {
@@ -90,8 +92,8 @@ fn without_counts(mut answer: Value) -> Value {
     answer
 }
 
-/// What a person has said and done before anybody else comes: a conversation of hidden things, one more
-/// by voice, and something in the trash.
+/// The history before other callers connect: a conversation about hidden files, a voice conversation, and a file in the
+/// trash.
 fn lived(full: bool) -> World {
     let mut world = World::new(full);
     let words = if full { "zzmark words of a person" } else { "words of a person" };
@@ -179,7 +181,7 @@ fn every_method_answers_as_if_the_rest_were_not_there_or_not_at_all() {
 }
 
 #[test]
-fn an_acp_client_is_told_by_the_agent_what_it_may_see_and_nothing_of_other_conversations() {
+fn an_acp_client_learns_only_visible_files_and_its_own_conversations() {
     let mut all = Vec::new();
     for world in &pair() {
         let mut ear = world.ear("acp");
@@ -246,7 +248,7 @@ fn tools_that_ask_obsidian_tell_nothing_of_a_hidden_note_on_its_screen() {
 }
 
 #[test]
-fn every_event_is_heard_by_those_it_is_for_live_and_later_and_requests_by_persons_alone() {
+fn events_reach_exactly_their_receivers_live_and_replayed() {
     let mut world = World::new(true);
     let mut ears = LIMITED.map(|scope| world.ear(scope));
     let epoch = world.person.call("_vault/ping", json!({}))["result"]["epoch"].take();
@@ -279,7 +281,7 @@ fn every_event_is_heard_by_those_it_is_for_live_and_later_and_requests_by_person
     let text = "{id: x, steps: [{id: y, tool: read_file, input: {path: Zzmark Closed/c.md}}]}";
     let ran = world.person.call("_vault/workflow/run", json!({ "text": text }));
     assert!(ran["result"].is_object(), "{ran}");
-    // What is deleted there and brought back where it may be seen keeps its old place to itself.
+    // A file deleted there and restored into the view does not reveal its old path.
     world.does("delete", json!({"path": "Zzmark Closed/Zzmark gone.md"}));
     world.does("restore", json!({"item": "Zzmark Closed/Zzmark gone.md", "to": "Open/back.md"}));
     // The mode, the settings, and a file of them that is wrong.
@@ -309,7 +311,7 @@ fn every_event_is_heard_by_those_it_is_for_live_and_later_and_requests_by_person
     let refused = ears[0].answer(call);
     assert_eq!(refused["result"]["isError"], true, "{refused}");
     others[1].until(|message| message["method"] == "$/cancel_request");
-    // What a person asks of Obsidian.
+    // A person's requests to Obsidian.
     for operation in [
         json!({"operation": "notice", "text": "zzmark"}),
         json!({"operation": "trash", "path": "Zzmark Closed/Zzmark plan.md"}),
@@ -337,7 +339,7 @@ fn every_event_is_heard_by_those_it_is_for_live_and_later_and_requests_by_person
     for ear in &mut ears {
         kinds.push(heard_till_end(ear));
     }
-    // Those who come later are told the same.
+    // Clients that connect later get the same.
     for scope in LIMITED {
         let mut late = world.ear_with(scope, &json!({"after": 0, "epoch": epoch}));
         kinds.push(heard_till_end(&mut late));
@@ -362,7 +364,7 @@ fn every_event_is_heard_by_those_it_is_for_live_and_later_and_requests_by_person
     }
 }
 
-/// A request over HTTP: the status, and what was answered.
+/// A request over HTTP: the status, and the answer.
 fn http(world: &World, scope: &str, line: &str, body: Option<&Value>) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", world.port())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -416,7 +418,7 @@ fn every_path_over_http_answers_as_if_the_rest_were_not_there_or_not_at_all() {
                 assert_eq!(answers[0], answers[1], "{line} as {scope}");
             }
         }
-        // Nor can it read, delete or go on with a person's conversation, by any number.
+        // Nor can it read, delete or continue a person's conversation, by any number.
         for line in ["DELETE /v1/sessions/1", "GET /v1/sessions/1", "GET /v1/sessions/99"] {
             assert_eq!(http(&worlds[0], scope, line, None).0, 403, "{line}");
         }
@@ -441,7 +443,7 @@ fn looked_up(method: &str) -> Vec<Value> {
         "resources/list" => vec![json!({}), json!({"cursor": "50"})],
         "resources/read" => PATHS.iter().map(|path| uri(path)).collect(),
         "prompts/list" => vec![json!({})],
-        "prompts/get" => ["daily", "template_t", "template_nobody"]
+        "prompts/get" => ["daily", "template_t", "template_nobody", "tidy"]
             .map(|name| json!({"name": name, "arguments": {"date": "2026-11-21"}}))
             .into(),
         "completion/complete" => vec![
@@ -455,7 +457,7 @@ fn looked_up(method: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_looked_up_over_mcp_is_answered_as_if_the_rest_were_not_there() {
+fn mcp_lookups_do_not_reveal_hidden_files() {
     let open = open("MCP");
     let mut worlds = pair();
     let tokens = worlds.each_ref().map(|world| world.token("mcp"));
@@ -472,18 +474,18 @@ fn what_is_looked_up_over_mcp_is_answered_as_if_the_rest_were_not_there() {
                 plain(world, &answer.to_string())
             });
             assert_eq!(answers[0], answers[1], "{} {params}", lookup.name);
-            // What was asked for may be said back.
+            // The request's own text may be repeated.
             let asked = params.to_string().to_lowercase();
             assert!(!is_marked(&answers[0]) || asked.contains(MARK), "{}", answers[0]);
         }
-        // The daily notes and the templates are among what is hidden.
+        // The daily notes, the templates and the prompts are hidden too.
         let is_hidden = lookup.name == "prompts/get";
         assert_eq!(answered == 0, is_hidden, "{}: {answered} answers", lookup.name);
     }
 }
 
 #[test]
-fn a_model_is_told_no_more_than_whoever_speaks_may_see() {
+fn a_model_gets_only_what_its_caller_may_see() {
     let world = lived(true);
     let persons = world.model.requests();
     let told = |requests: &[crate::models::Request]| -> String {

@@ -1,5 +1,5 @@
-//! Two worlds: a vault with a folder that may be seen and much beside it, and the same vault without
-//! the rest. In each a person is at work, a model answers, SmartHole hears, and Obsidian has a note open.
+//! Two worlds: a vault with a visible folder and many hidden files, and the same vault without those. In each a person
+//! works, a model answers, SmartHole sends messages, and Obsidian has a note open.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::home::{Daemon, Home};
 use crate::models::Server;
 use crate::script;
 
-/// What every hidden name and text has in it, in small letters.
+/// The mark in every hidden name and text, in lower case.
 pub const MARK: &str = "zzmark";
 
 /// Kinds of limited callers.
 pub const LIMITED: [&str; 3] = ["client", "mcp", "voice"];
 
-/// What lies in the folder that may be seen.
+/// The files of the visible folder.
 const OPEN: &[(&str, &str)] = &[
     ("a.md", "one\n[[b]] and [[c]]\n"),
     ("b.md", "---\ntags: [garden]\nkind: bed\n---\n# Bed\n[[a]] ![[pic.png]] #garden/soil\n"),
@@ -41,7 +41,7 @@ const OPEN: &[(&str, &str)] = &[
     ("a (conflicted copy 2026-01-02).md", "one\n"),
 ];
 
-/// What is hidden.
+/// The hidden files.
 const HIDDEN: &[(&str, &str)] = &[
     (
         "Zzmark Closed/Zzmark plan.md",
@@ -63,13 +63,15 @@ const HIDDEN: &[(&str, &str)] = &[
     ("Zzmark root.md", "zzmarktext at the top [[alone]]\n"),
     ("Zzmark templates/t.md", "zzmarktext template\n"),
     ("Shade/shadow.md", "zzmarktext without a mark in its name\n"),
+    ("Zzmark prompts/Tidy.md", "Tidy {{note}}, zzmarktext\n"),
 ];
 
-/// What limits the callers, in both worlds: it names what is hidden, as a person's settings may. The log is short, since
-/// nobody reads it: a daemon whose pipe is full waits.
+/// The limits of the callers, in both worlds: they name hidden folders, as a person's settings may. The log is short,
+/// since nobody reads it: a daemon with a full pipe blocks.
 const SETTINGS: &str = "[policy]\nread = [\"Open\"]\nclient = \"permanent\"\nmcp = \"move\"\n\
     voice = \"move\"\nreads_per_minute = 0\nchanges_per_minute = 0\nhour_files = 0\n\
     [agent]\ninstructions_note = \"Zzmark Closed/Zzmark rules.md\"\n\
+    prompts_folder = \"Zzmark prompts\"\n\
     information_architecture = \"Things lie in folders.\"\n[server]\n\
     messages_per_second = 100000\nmessage_burst = 100000\n[log]\nlevel = \"warn\"\n";
 
@@ -82,7 +84,7 @@ pub struct World {
     pub daemon: Daemon,
     pub desktop: Desktop,
     pub model: Server,
-    /// A person's program that hears all and is asked nothing.
+    /// A person's program that receives all events and no questions.
     pub person: Ear,
     step: usize,
     /// The last hidden deletion.
@@ -145,7 +147,7 @@ impl World {
         Self { full, home, vault, daemon, desktop, model, person, step: 0, deleted: Value::Null }
     }
 
-    /// A program with the token of this scope, which hears all events.
+    /// A program with a token of this scope, which receives all events.
     pub fn ear(&self, scope: &str) -> Ear {
         self.ear_with(scope, &json!({}))
     }
@@ -155,7 +157,7 @@ impl World {
         Ear::new(&self.home, &self.vault, &self.daemon, scope, ours)
     }
 
-    /// What `initialize` is answered.
+    /// The answer to `initialize`.
     pub fn opened(&self, scope: &str) -> Value {
         let mut client = Client::connect(self.port(), &self.token(scope)).unwrap();
         client.call("initialize", json!({"protocolVersion": 1}))
@@ -166,7 +168,7 @@ impl World {
     }
 
     pub fn port(&self) -> u16 {
-        u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap()
+        self.daemon.port()
     }
 
     /// Puts the folder that may be seen back as it was in the beginning.
@@ -279,7 +281,7 @@ fn fill(vault: &Path) {
     }
 }
 
-/// The model looks around wherever somebody speaks, and then says what it was told to say.
+/// The model searches the vault in every conversation, and then gives its scripted answer.
 fn answer(_: usize, request: &crate::models::Request) -> crate::models::Answer {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     let last = body["messages"].as_array().unwrap().last().unwrap();
@@ -312,7 +314,7 @@ pub struct Ear {
 
 impl Ear {
     fn new(home: &Home, vault: &Path, daemon: &Daemon, scope: &str, ours: &Value) -> Self {
-        let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let port = daemon.port();
         let mut client = Client::connect(port, &token(home, vault, scope)).unwrap();
         let params = json!({"protocolVersion": 1, "clientInfo": {"name": format!("a {scope}")},
             "clientCapabilities": {"_meta": {"vault": ours}}});
@@ -342,7 +344,7 @@ impl Ear {
         self.until(|message| message["id"] == id && message.get("method").is_none())
     }
 
-    /// The first message that fits; the others are kept as heard.
+    /// The first message that fits; the others are stored.
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -365,7 +367,7 @@ impl Ear {
         }
     }
 
-    /// The methods of all that was heard, each with how often.
+    /// The methods of all received messages, with their numbers.
     pub fn kinds(&self) -> BTreeMap<String, usize> {
         let mut kinds = BTreeMap::new();
         for message in &self.heard {

@@ -1,4 +1,4 @@
-//! What the daemon is made to do while it is looked at.
+//! The daemon's work while it is profiled.
 
 use std::fs;
 use std::path::Path;
@@ -27,12 +27,12 @@ const CLIENTS: usize = 64;
 
 /// Something that is done again and again.
 pub struct Scene {
-    /// What it is called on the page.
+    /// Its name on the page.
     pub name: &'static str,
     act: Act,
 }
 
-/// A method and what it is asked with.
+/// A method and its params.
 type Question = (&'static str, Value);
 
 enum Act {
@@ -42,7 +42,7 @@ enum Act {
     Crowd,
     /// A note changes, and is searched for.
     Change,
-    /// A daemon starts, with what it kept or for the first time.
+    /// A daemon starts, with saved state or for the first time.
     Start { first: bool },
     /// A thousand conversations are listed.
     Conversations,

@@ -1,8 +1,8 @@
-//! Why a target is missed: where the processor's time and the calls to the system go while the daemon
-//! does again and again what was too slow. Taken with `perf`, written as small tables.
+//! The causes of a missed target: processor time and system calls of the daemon while it repeats the slow work.
+//! Recorded with `perf`, written as small tables.
 //!
-//! In reading order: this page (what is written), `taken` (`perf` and its words), `drive` (what the
-//! daemon is made to do).
+//! In reading order: this file (the page), `taken` (`perf` and its output), `drive` (the daemon's
+//! work).
 
 mod drive;
 mod taken;

@@ -1,4 +1,4 @@
-//! `perf` beside a process, and reading what it says.
+//! Runs `perf` on a process, and parses its output.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,11 +21,10 @@ const CALLS: usize = 8;
 /// The share below which a function is not shown, in percent.
 const LEAST: &str = "0.7";
 
-/// What was seen.
+/// The samples.
 #[derive(Default)]
 pub struct Taken {
-    /// How often it was done while samples were taken, how long that took, and what of it was spent
-    /// on a processor.
+    /// The number of repetitions during the samples, their duration, and the processor time in it.
     pub times: usize,
     /// See [`Self::times`].
     pub took: Duration,
@@ -44,11 +43,11 @@ pub struct Taken {
 /// A function that takes time.
 #[derive(Debug, PartialEq)]
 pub struct Hot {
-    /// Of all the time of the process, in percent.
+    /// The share of the process's time, in percent.
     pub share: f64,
     /// Its name.
     pub name: String,
-    /// Whose it is: the program, a library, the kernel.
+    /// Its owner: the program, a library, the kernel.
     pub place: String,
 }
 
@@ -59,11 +58,11 @@ pub struct Call {
     pub name: String,
     /// How often it was made.
     pub count: u64,
-    /// Of the time in all such calls, waits among it, in percent.
+    /// The share of the time in all system calls, waits included, in percent.
     pub share: f64,
 }
 
-/// A `perf` that watches a process until it is told to end.
+/// A `perf` that watches a process until it is stopped.
 pub struct Watch(Child);
 
 impl Watch {
@@ -132,7 +131,7 @@ pub fn trace(perf: &Path, file: &Path, process: u32) -> Command {
     command
 }
 
-/// The functions that took most of what was recorded.
+/// The functions with the most recorded time.
 ///
 /// # Errors
 /// `perf` cannot be started.
@@ -161,7 +160,7 @@ fn read_hot(report: &str) -> Vec<Hot> {
     told.filter_map(line).take(SHOWN).collect()
 }
 
-/// The calls that took most of what was traced.
+/// The calls with the most traced time.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -197,7 +196,7 @@ fn read_calls(summary: &str) -> Vec<Call> {
     calls
 }
 
-/// What a process has taken so far: time on processors, and how often it waited.
+/// A process's figures so far: time on processors, and number of waits.
 pub fn spent(process: u32) -> (Option<Duration>, Option<u64>) {
     let tasks = fs::read_dir(format!("/proc/{process}/task"));
     let (mut nanoseconds, mut waits) = (None::<u64>, None::<u64>);

@@ -1,4 +1,4 @@
-//! One changed note: from the end of the write until a search finds what was written.
+//! One changed note: from the end of the write until a search finds the new text.
 
 use std::fs;
 use std::time::{Duration, Instant};

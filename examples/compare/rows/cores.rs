@@ -13,7 +13,7 @@ use crate::timing::Times;
 /// From so many cores on, all of them have to be worth [`LEAST_EFFICIENCY`] each.
 const EFFICIENT_FROM: usize = 8;
 
-/// What a core is worth beside a core that works alone.
+/// The least efficiency of a core among several, compared with one alone.
 const LEAST_EFFICIENCY: f64 = 0.7;
 
 /// Questions of the client that is alone.
@@ -81,7 +81,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, counts: &[usize]) -> Result
     Ok(())
 }
 
-/// What was found on some number of cores.
+/// The results on some number of cores.
 struct Measured {
     rate: f64,
     searches: Times,
@@ -106,8 +106,8 @@ fn powers_of_two(all: usize) -> Vec<usize> {
     counts
 }
 
-/// Does `work` on the first `cores` of those that this process may use: threads and processes begun
-/// meanwhile have no others. `None` where the system lets nobody choose.
+/// Runs `work` on the first `cores` of this process's cores: threads and processes started
+/// meanwhile have no others. `None` if the system does not support that.
 #[cfg(target_os = "linux")]
 fn on<T>(cores: usize, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -75,7 +75,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Asks every pattern once, and then `more` of the mix by one client: what each of those took.
+/// Requests every pattern once, and then `more` of the mix by one client: the time of each.
 ///
 /// # Errors
 /// The daemon failed.
@@ -92,7 +92,7 @@ pub fn warmed(daemon: &Daemon, more: usize) -> Result<Times> {
     Ok(times)
 }
 
-/// How many searches of the mix a second, what each took, and what a ping took meanwhile.
+/// The number of searches of the mix a second, the time of each, and of a ping meanwhile.
 ///
 /// # Errors
 /// The daemon failed.
@@ -122,7 +122,7 @@ pub fn clients(daemon: &Daemon, mix: &[Pattern]) -> Result<(f64, Times, Times)> 
         for one in searching {
             searches.join(&one.join().expect("asking does not panic")?);
         }
-        // To the end of the last: what was begun in time is done by then.
+        // To the end of the last: searches begun in time are done by then.
         let rate = searches.count() as f64 / begun.elapsed().as_secs_f64();
         Ok((rate, searches, pings))
     })

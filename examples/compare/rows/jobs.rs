@@ -81,7 +81,7 @@ fn moves(vault: &Vault) -> Vec<Change> {
     moved.collect()
 }
 
-/// What it takes to copy these notes with `cp -r` and to make that durable with `sync`, in milliseconds.
+/// The time to copy these notes with `cp -r` and to make the copies durable with `sync`, in milliseconds.
 fn copied(ground: &Ground<'_>, moves: &[Change], rewritten: &[VaultPath]) -> Result<f64> {
     let (from, to) = (ground.scratch.join("copied-from"), ground.scratch.join("copied-to"));
     let moved = moves.iter().filter_map(|change| match change {
@@ -107,7 +107,7 @@ fn copied(ground: &Ground<'_>, moves: &[Change], rewritten: &[VaultPath]) -> Res
     Ok(took)
 }
 
-/// What it gives, and how many milliseconds it took.
+/// Its result, and its time in milliseconds.
 fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     let begun = Instant::now();
     let done = work()?;

@@ -1,4 +1,4 @@
-//! What is kept of conversations: one more message, and the list of a thousand.
+//! Stored conversations: one more message, and the list of a thousand.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -26,7 +26,7 @@ use crate::daemon::{Daemon, Home};
 use crate::report::{Page, Row};
 use crate::timing::{Contender, Times, side_by_side};
 
-/// Conversations of a person after a year or two, and what was said in each.
+/// A person's conversations after a year or two, and their items.
 const CONVERSATIONS: usize = 1_000;
 const ITEMS: usize = 40;
 
@@ -66,7 +66,7 @@ pub fn append(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// What appends one more message to a conversation kept in `state`, and how long that takes.
+/// The cost of one more message in a conversation stored in `state`.
 ///
 /// # Errors
 /// The disk failed.
@@ -125,11 +125,11 @@ pub fn list(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// What a start takes with so much to look through, beside one with nothing.
+/// The time of a start with so many, beside one without any.
 fn starts(ground: &Ground<'_>, home: &Home, page: &mut Page) -> Result<()> {
     let empty = Home::new(ground.scratch)?;
     let start = |home: &Home| Ok(Daemon::start(ground.steward, &ground.vault, home)?.ready);
-    // The first ones have more to do: the daily copy, what is kept of the vault.
+    // The first starts have more to do: the daily copy, the saved index.
     start(home)?;
     start(&empty)?;
     let times = side_by_side(
@@ -145,7 +145,7 @@ fn starts(ground: &Ground<'_>, home: &Home, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// What asks for a thousand conversations at once.
+/// The request for a thousand conversations at once.
 pub fn whole_list() -> Value {
     json!({"_meta": {"vault": {"limit": CONVERSATIONS}}})
 }

@@ -16,7 +16,7 @@ pub const MEGABYTE: f64 = 1_048_576.0;
 /// How often everything is asked of the daemons whose difference is what notes cost.
 const TIMES: usize = 50;
 
-/// What the daemon of an almost empty vault holds, in bytes.
+/// The memory of an almost empty vault's daemon, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Base {
     /// One that was just started, and asked everything once.
@@ -25,7 +25,7 @@ pub struct Base {
     asked: u64,
 }
 
-/// What the daemon of an almost empty vault holds.
+/// The memory of an almost empty vault's daemon.
 ///
 /// # Errors
 /// The daemon failed.
@@ -50,7 +50,7 @@ pub fn base(ground: &Ground<'_>, page: &mut Page) -> Result<Option<Base>> {
     Ok(Some(Base { fresh: memory.resident, asked: asked.resident }))
 }
 
-/// What each note adds.
+/// The memory that each note adds.
 ///
 /// # Errors
 /// The daemon failed.
@@ -81,8 +81,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<Base>) -> Resu
     };
     let row = Row::new("memory a note, without the texts kept", ground.notes);
     page.add(row.alone(each(memory, base.asked, text), "KB", 1.0));
-    // As it was measured before: with all that was kept of what this run has asked of the vault, beside
-    // a daemon that keeps nothing yet.
+    // By the former measure: with all state of this run's requests to the vault, beside a daemon without any.
     let daemon = ground.serve()?;
     let text = resident_text(&use_it(&daemon)?);
     let Some(memory) = daemon.memory() else { return Ok(()) };
@@ -91,8 +90,8 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<Base>) -> Resu
     Ok(())
 }
 
-/// What the daemon of this vault holds and says of itself, after it was started for the second time in
-/// folders of its own and asked everything many times. `None` where the system does not tell.
+/// The memory of this vault's daemon, measured and reported by itself, after its second start in folders of its own and
+/// many requests of each kind. `None` if the system does not report it.
 fn asked(ground: &Ground<'_>, vault: &Path) -> Result<Option<(Memory, Value)>> {
     let home = Home::new(ground.scratch)?;
     // The first one makes the index and keeps it.
@@ -113,7 +112,7 @@ fn resident_text(status: &Value) -> u64 {
     parts.iter().find(|(part, _)| is_text(&part.to_lowercase())).map_or(0, |(_, bytes)| *bytes)
 }
 
-/// Asks a little of everything, so that whatever is built at first use is there.
+/// Sends a few requests of each kind, so that everything built at first use exists.
 fn ask_everything(daemon: &Daemon) -> Result<()> {
     let mut client = daemon.client()?;
     for (_, pattern) in PATTERNS.into_iter().chain(UNINDEXED) {

@@ -1,4 +1,4 @@
-//! What is measured, a file a thing. Each takes the ground and adds its figures to the page.
+//! The measurements, a file a subject. Each takes the ground and adds its figures to the page.
 
 pub mod change;
 pub mod cores;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use crate::daemon::{Daemon, Home};
 use crate::peers::Peers;
 
-/// One vault, and what is measured on it.
+/// One vault, and the measurements on it.
 pub struct Ground<'a> {
     /// The program.
     pub steward: &'a Path,
@@ -35,7 +35,7 @@ pub struct Ground<'a> {
     pub rounds: usize,
     /// The daemon's own folders, which keep their state from start to start.
     pub home: Home,
-    /// Who it is compared with.
+    /// The programs for comparison.
     pub peers: &'a Peers,
     /// Where there is room for more.
     pub scratch: &'a Path,
@@ -50,7 +50,7 @@ impl Ground<'_> {
         Daemon::start(self.steward, &self.vault, &self.home)
     }
 
-    /// A daemon of this vault that has come to rest.
+    /// A daemon of this vault at rest.
     ///
     /// # Errors
     /// It does not start.

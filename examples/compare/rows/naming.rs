@@ -15,7 +15,7 @@ use crate::timing::Times;
 /// Times a name is asked for, and new notes.
 const TIMES: usize = 20;
 
-/// How long the very first name may take, for which all notes are read.
+/// The time limit of the very first name, for which all notes are read.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// The most that a name may take once all are known, in milliseconds.

@@ -14,7 +14,7 @@ use crate::peers::on_path;
 use crate::report::{Page, Row};
 use crate::timing::{Contender, side_by_side};
 
-/// What lets nobody stop early: found almost nowhere, or nowhere.
+/// Patterns that no program can end early: with hardly a match, or none.
 const PATTERNS: [&str; 2] = ["Zyxqua Needle", "Qwvxqzzt"];
 
 /// Its program, in the sources that this one was built from.

@@ -16,7 +16,7 @@ use super::Ground;
 use crate::report::{Page, Row, short, thousands, time};
 use crate::timing::{Contender, Times, side_by_side};
 
-/// What is asked, what it is called, and the most milliseconds it may take at 1,000, 10,000 and 100,000 notes.
+/// The queries, with their names and maximum milliseconds at 1,000, 10,000 and 100,000 notes.
 const QUESTIONS: [(&str, &str, [f64; 3]); 6] = [
     ("a simple condition", r#"status == "active""#, [2.0, 5.0, 30.0]),
     ("`format`", r#"created.format("YYYY-MM") == "2025-03""#, [3.0, 12.0, 100.0]),
@@ -87,7 +87,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Reading the properties beside building the link graph, and what they take.
+/// Reading the properties beside building the link graph, and their memory.
 fn first(ground: &Ground<'_>, context: &Context, page: &mut Page) -> Result<()> {
     let arguments = json!({"where": QUESTIONS[0].1, "limit": 10});
     let times = side_by_side(

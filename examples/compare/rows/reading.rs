@@ -1,4 +1,4 @@
-//! What is light: reading a note beside a ping, finding a file by a name.
+//! Light requests: reading a note beside a ping, finding a file by a name.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -101,7 +101,7 @@ pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Finding a note by its name as it is said, beside the `path` of one in another case.
+/// Finding a note by its spoken name, beside the `path` of one in another case.
 fn saying(vault: &Vault, path: f64, ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     vault.watch();
     let names = Index::new(vault.clone()).names;

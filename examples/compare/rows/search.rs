@@ -17,8 +17,8 @@ pub type Pattern = (&'static str, &'static str);
 /// How many patterns a mix has.
 pub const MIX: usize = 15;
 
-/// What people and models look for, from the rarest word to a heading. Each holds three letters in a
-/// row that every match has, which is what an index of texts goes by.
+/// Patterns of people and models, from the rarest word to a heading. Each holds three letters in a row that every match
+/// has, by which an index of texts works.
 pub const PATTERNS: [Pattern; MIX] = [
     ("literal, rare", "Zyxqua Needle"),
     ("literal, rare, (?i)", "(?i)zyxqua needle"),
@@ -37,9 +37,8 @@ pub const PATTERNS: [Pattern; MIX] = [
     ("a heading", r"^#{2,4} Har\w+"),
 ];
 
-/// Those that no index of three letters helps with: every note has to be looked at. They are targets
-/// of their own, and in the place of the last two of [`PATTERNS`] they make the other mix, which is
-/// shown beside the one that is judged.
+/// Patterns that no index of three letters can narrow: every note has to be read. They have targets of their own, and
+/// in the place of the last two of [`PATTERNS`] they make the other mix, which is shown beside the judged one.
 pub const UNINDEXED: [Pattern; 2] =
     [("two letters, no hit", "zq"), ("no literal, no hit", "[A-Z]{9}[0-9]{9}")];
 
@@ -61,14 +60,14 @@ pub fn rg(ground: &Ground<'_>, pattern: &str) -> Command {
     command
 }
 
-/// What one pattern took, asked in turn of the daemon and of `rg`.
+/// The times of one pattern, requested in turn from the daemon and from `rg`.
 struct Asked {
     pattern: Pattern,
     steward: Times,
     rg: Times,
 }
 
-/// Some of what was asked, put together.
+/// Some of these times together.
 fn together(asked: &[Asked], mix: &[Pattern]) -> (Times, Times) {
     let (mut own, mut peer) = (Times::default(), Times::default());
     for one in asked.iter().filter(|one| mix.contains(&one.pattern)) {
@@ -122,7 +121,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         "search, a pattern without a literal that matches nothing",
     ]) {
         let (own, peer) = together(&asked, &[pattern]);
-        // Beyond ten thousand notes their texts do not fit into what is kept in memory.
+        // Beyond ten thousand notes their texts exceed the cache.
         let least = ground.target([1.5, 1.5, 1.0]);
         page.add(Row::new(what, notes).quicker(own.median(), peer.median(), rg, least));
     }

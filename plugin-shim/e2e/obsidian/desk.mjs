@@ -26,9 +26,11 @@ export class Desk {
   #browser;
 
   /** Everything is there, and nothing runs but what is not the steward's. */
-  static async set({ program, sample, harness, chain }) {
+  static async set({ program, browser, sample, harness, chain }) {
     const desk = new Desk();
     stages.add(desk);
+    // Not opened here; it tells whose test this is.
+    desk.browser = browser;
     desk.scripts = harness;
     desk.model = await Model.start();
     desk.smarthole = await SmartHole.start();

@@ -85,6 +85,12 @@ export abstract class Plugin extends Component {
     return made;
   }
 
+  removeCommand(id: string): void {
+    const whole = `${this.manifest.id}:${id}`;
+    this.app._commands.delete(whole);
+    registered.delete(`command ${whole}`);
+  }
+
   addStatusBarItem(): HTMLElement {
     const item = this.app._statusBar.createDiv(`status-bar-item plugin-${this.manifest.id}`);
     this.register(() => item.remove());

@@ -4,6 +4,7 @@
 import type { App } from "./app";
 import { Component } from "./component";
 import { TFile } from "./files";
+import { Menu } from "./menus";
 import type { WorkspaceLeaf } from "./workspace";
 
 export interface ViewState {
@@ -164,6 +165,12 @@ export class MarkdownView extends FileView {
     // Nothing is written from here: what is tried is the steward, not an editor.
     this.#field.readOnly = true;
     this.editor = new Editor(this.#field);
+    this.#field.addEventListener("contextmenu", (event) => {
+      event.preventDefault();
+      const menu = new Menu();
+      this.app.workspace.trigger("editor-menu", menu, this.editor, this);
+      menu.showAtMouseEvent(event);
+    });
   }
 
   getViewType(): string {
@@ -249,6 +256,12 @@ export class FileExplorerView extends ItemView {
     for (const file of notes) {
       const row = this.contentEl.createDiv({ cls: "nav-file-title", text: file.path.replace(/\.md$/, ""), attr: { "data-path": file.path } });
       row.addEventListener("click", () => void this.app.workspace.getLeaf(false).openFile(file, { active: true }));
+      row.addEventListener("contextmenu", (event) => {
+        event.preventDefault();
+        const menu = new Menu();
+        this.app.workspace.trigger("file-menu", menu, file, "file-explorer");
+        menu.showAtMouseEvent(event);
+      });
     }
   }
 }

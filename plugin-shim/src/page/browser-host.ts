@@ -3,6 +3,7 @@
 import { said } from "../call-error";
 import { CallError, type Connection } from "../connection";
 import { element } from "../view/dom";
+import { findNote } from "../view/named";
 import { loadCards } from "../view/lazy";
 import type { ActiveNote, Host, OpenOptions } from "../host";
 import { drawIcon } from "./icons";
@@ -51,15 +52,8 @@ export class BrowserHost implements Host {
     }
   }
 
-  /** The file that a link names, by its path or its name alone; the link itself where there is none. */
   async #pathOf(link: string): Promise<string> {
-    // A link may name a heading; the file is what can be opened.
-    const file = link.split("#")[0] ?? link;
-    const wanted = file.toLowerCase();
-    const { found } = await this.#connection().call("_vault/complete", { text: file, limit: 20 });
-    const isMeant = (path: string): boolean => path === wanted || path.endsWith(`/${wanted}`);
-    const meant = found.find(({ path, kind }) => kind !== "folder" && [path.toLowerCase(), path.toLowerCase().replace(/\.md$/, "")].some(isMeant));
-    return meant?.path ?? file;
+    return (await findNote(this.#connection(), link)) ?? link.split("#")[0] ?? link;
   }
 
   async math(tex: string, block: boolean): Promise<HTMLElement> {

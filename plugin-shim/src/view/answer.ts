@@ -31,7 +31,7 @@ type InTime = (lines?: number) => boolean;
 export class Painter {
   readonly #near = new Set<Answer>();
   readonly #far = new Set<Answer>();
-  /** Formulas to be drawn and code to be coloured. */
+  /** Formulas to be drawn, code to be coloured and links to be checked. */
   readonly #later: HTMLElement[] = [];
   /** Whether a frame is asked for, and whether a task is. */
   #inFrame = false;
@@ -41,17 +41,21 @@ export class Painter {
   readonly #now: () => number;
   readonly #math: Host["math"];
   readonly #icon: Host["icon"] | undefined;
+  /** Has a link to a note checked. */
+  readonly #link: ((link: HTMLElement) => void) | undefined;
 
   constructor(
     scope: Scope,
     now: () => number,
     math: Host["math"],
     icon?: Host["icon"],
+    link?: (link: HTMLElement) => void,
   ) {
     this.#scope = scope;
     this.#now = now;
     this.#math = math;
     this.#icon = icon;
+    this.#link = link;
   }
 
   /** Gets ready, before anything is to be drawn, what the first text takes. */
@@ -74,7 +78,8 @@ export class Painter {
 
   /** A piece is drawn that stays: what takes longer to draw in it is drawn later. */
   drew(piece: HTMLElement): void {
-    this.#later.push(...piece.querySelectorAll<HTMLElement>(this.#math ? ".vs-math, [data-language]" : "[data-language]"));
+    const later = ["[data-language]", this.#math && ".vs-math", this.#link && "[data-linkpath]"].filter(Boolean).join();
+    this.#later.push(...piece.querySelectorAll<HTMLElement>(later));
     for (const one of piece.querySelectorAll<HTMLElement>("[data-icon]")) this.#icon?.(one, one.dataset["icon"] ?? "");
   }
 
@@ -124,6 +129,7 @@ export class Painter {
     const later = inTime() ? this.#later.shift() : undefined;
     if (later?.isConnected) {
       if (later.classList.contains("vs-math")) void this.#drawMath(later);
+      else if (later.dataset["linkpath"] !== undefined) this.#link?.(later);
       // Without its colours it is read all the same.
       else void loadCards().then(({ highlight }) => highlight(later), () => undefined);
     }

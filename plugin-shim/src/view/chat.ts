@@ -382,6 +382,8 @@ export class Chat {
     update: Extract<SessionUpdateParams["update"], { sessionUpdate: "user_message_chunk" }>,
   ): void {
     const { source = "chat" } = update._meta?.vault ?? {};
+    // It is seen where it is done.
+    if (source === "inline") return;
     // Nothing is before the person that they would lose.
     if (this.info === null && !this.isNew && this.outbox.isEmpty) {
       void this.open(sessionId);

@@ -56,7 +56,7 @@ describe("a tag and a command", () => {
   it("begin with their signs, the command only at the start of a message that is nothing else", () => {
     const kind = (text: string): string | undefined => mentionAt(text, text.length)?.kind;
     expect(["#", "about #garden/so", "(#x", "#3d", "#3", "a#b", "# head", "#a b"].map(kind)).toEqual(["tag", "tag", "tag", "tag", undefined, undefined, undefined, undefined]);
-    expect(["/", "/ne", "/new ", " /new", "a/b", "/home/me", "/1"].map(kind)).toEqual(["command", "command", undefined, undefined, undefined, undefined, undefined]);
+    expect(["/", "/ne", "/weekly-review", "/übersetzen", "/new ", " /new", "a/b", "/home/me"].map(kind)).toEqual(["command", "command", "command", "command", undefined, undefined, undefined, undefined]);
     expect(mentionAt("/new", 2)).toBeNull();
   });
 

@@ -16,7 +16,7 @@ const LONGEST = 80;
 /** The mention that is being typed before the cursor; null where none is. */
 export function mentionAt(text: string, cursor: number): Mention | null {
   // A message that is a command, and nothing else.
-  const command = /^\/([a-z]*)$/.exec(text);
+  const command = /^\/([\p{L}\p{N}-]*)$/u.exec(text);
   if (command && cursor === text.length) return { kind: "command", from: 0, to: cursor, text: command[1] ?? "" };
   const line = text.slice(Math.max(0, cursor - LONGEST - 1), cursor);
   const start = cursor - line.length;

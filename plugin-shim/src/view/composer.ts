@@ -6,6 +6,7 @@ import { structured } from "./agreed";
 import type { SlashCommand } from "./slash-commands";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
 import type { Draft } from "./draft";
+import { modeChip } from "./mode";
 import { counted, dollars, noteName, tokens } from "./format";
 
 /** Bytes of an image that are taken; more than a message may hold is refused by the daemon. */
@@ -13,6 +14,7 @@ const LARGEST_IMAGE = 2_500_000;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** Entries of the list of completions. */
 const FOUND = 8;
+const COMMANDS = 60;
 const ICONS: Record<string, string> = { folder: "folder", note: "file-text" };
 /** Milliseconds without a key until completions are asked for. */
 const PAUSE = 60;
@@ -47,7 +49,7 @@ export interface Sending {
   editLast(): void;
   sent(): void;
   /** What a slash offers. */
-  commands(): SlashCommand[];
+  commands(): Promise<SlashCommand[]>;
 }
 
 /** One line of the list of completions. */
@@ -92,7 +94,8 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const send = iconButton(parts, "arrow-up", "Send", "vs-send");
   send.type = "submit";
   const usage = element(root, "span", { class: "vs-usage" });
-  const bar = box(root, "vs-composer-bar", note, selection, image, file, usage, stop, send);
+  const mode = modeChip(parts);
+  const bar = box(root, "vs-composer-bar", note, selection, image, file, mode.root, usage, stop, send);
   const frame = box(root, "vs-composer-box", editing, chips, input, bar);
   root.append(list, frame);
 
@@ -104,6 +107,8 @@ export function composer(parts: Parts, sending: Sending): Composer {
   let found: Choice[] = [];
   /** The vault's tags, asked for once for each time that one is typed. */
   let tags: Promise<{ name: string; notes: number }[]> | null = null;
+  /** The commands, likewise. */
+  let commands: Promise<SlashCommand[]> | null = null;
   let chosen = 0;
   let asked = 0;
   let wait: (() => void) | null = null;
@@ -176,7 +181,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     isMissed = false;
     asked += 1;
     mention = null;
-    tags = null;
+    tags = commands = null;
     found = [];
     drawList();
   };
@@ -229,15 +234,17 @@ export function composer(parts: Parts, sending: Sending): Composer {
   /** What may complete what is typed. */
   const choices = async (of: Mention): Promise<Choice[]> => {
     if (of.kind === "command") {
-      return sending.commands().filter(({ name }) => name.startsWith(of.text)).map(({ name, text, icon, run }) => ({
+      commands ??= sending.commands();
+      return (await commands).filter(({ name }) => name.startsWith(of.text)).slice(0, COMMANDS).map(({ name, text, icon, takes, run }) => ({
         icon,
-        name: `/${name}`,
+        name: `/${name}${takes === undefined ? "" : ` ${takes}`}`,
         aside: text,
         take() {
-          input.value = "";
+          input.value = run ? "" : `/${name}${takes === undefined ? "" : " "}`;
           closeList();
           changed();
-          run();
+          if (run) run();
+          else if (takes === undefined) submit();
         },
       }));
     }
@@ -278,7 +285,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
         },
       );
     };
-    // Commands are known here; who types one whole and presses Enter means it.
+    // Who types a command whole and presses Enter means it.
     if (now.kind === "command") ask();
     else wait = scope.after(PAUSE, ask);
   };
@@ -325,6 +332,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     const waits = standing.waiting && standing.state === "idle";
     input.placeholder = waits ? "Answer the question" : chat.isWorking ? "Add a message; it will be read at the next step" : "Ask, or say what to do";
     drawUsage(usage, parts);
+    mode.update();
   };
 
   const compose: Composer["compose"] = (text, attach_ = []) => {

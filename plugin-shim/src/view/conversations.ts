@@ -1,4 +1,4 @@
-/** The list of all conversations, with a search in what was said. */
+/** The list of all conversations, with a search in what was said, in notes and in changes. */
 
 import { append, box, clear, element, setText, show } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
@@ -8,6 +8,7 @@ import { showMenu } from "./menu";
 import { titleOf } from "./header";
 import { period, when } from "./format";
 import { plainText, withMarks } from "./found";
+import { loadCards } from "./lazy";
 
 /** Conversations that are asked for at first. */
 const PAGE = 100;
@@ -16,6 +17,7 @@ const PAUSE = 150;
 
 export interface ListActions {
   open(sessionId: string): void;
+  openTab(sessionId: string): void;
   /** The list has gone. */
   closed(): void;
   exportNote(sessionId: string): void;
@@ -35,7 +37,7 @@ export interface ConversationList {
 export function conversationList(parts: Parts, actions: ListActions): ConversationList {
   const { scope } = parts;
   const root = element(parts.root, "section", { class: "vs-list-panel", attributes: { "aria-label": "Conversations" } });
-  const search = element(root, "input", { class: "vs-search", attributes: { type: "search", placeholder: "Search all conversations", "aria-label": "Search all conversations", dir: "auto" } });
+  const search = element(root, "input", { class: "vs-search", attributes: { type: "search", placeholder: "Search conversations and notes", "aria-label": "Search conversations and notes", dir: "auto" } });
   const back = iconButton(parts, "x", "Close the list");
   const rows = element(root, "ul", { class: "vs-sessions" });
   const note = element(root, "div", { class: "vs-list-note", attributes: { role: "status" } });
@@ -81,9 +83,13 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
         next = answer.nextCursor;
         made = grouped(answer.sessions.map((one) => one._meta.vault), more);
       } else {
-        const answer = await parts.connection.call("_vault/search_conversations", { text, limit: 50 });
+        const [answer, others] = await Promise.all([
+          parts.connection.call("_vault/search_conversations", { text, limit: 50 }),
+          // What was said is found all the same where nothing else can be.
+          loadCards().then(({ foundBeside }) => foundBeside(parts, text, close)).catch(() => []),
+        ]);
         if (now !== request || scope.ended) return;
-        made = answer.found.map((one) => row(one.conversation, one.places, text));
+        made = [...answer.found.map((one) => row(one.conversation, one.places, text)), ...others];
       }
       // What a person has open at a row stays; it is done when they come back to the list.
       if (!more) isStale = parts.root.querySelector(".vs-menu, .vs-sessions .vs-rename") !== null;
@@ -91,7 +97,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
       else if (!isStale) replace(made);
       if (more || !isStale) cursor = next;
       const count = rows.childElementCount;
-      setText(note, count === 0 ? (text === "" ? "No conversations yet" : "No conversations match") : "");
+      setText(note, count === 0 ? (text === "" ? "No conversations yet" : "Nothing matches") : "");
     } catch (error) {
       if (now === request) setText(note, said(error));
     }
@@ -136,6 +142,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     const more = iconButton(parts, "ellipsis", `More about ${name}`);
     more.addEventListener("click", () => {
       showMenu(parts, more, name, [
+        { text: "Open in a new tab", icon: "message-square", choose: () => actions.openTab(info.sessionId) },
         { text: "Rename", icon: "pencil", choose: () => rename(info, made, open) },
         { text: "Export to a note", icon: "file-output", choose: () => actions.exportNote(info.sessionId) },
         { text: "End", icon: "circle-check", disabled: info.state === "ended", choose: () => void actions.endConversation(info.sessionId).then(() => load()) },
@@ -183,7 +190,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
       return;
     }
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    const buttons = [...rows.querySelectorAll<HTMLElement>(".vs-session-open")];
+    const buttons = [...rows.querySelectorAll<HTMLElement>("button.vs-session-open")];
     const at = buttons.indexOf(root.ownerDocument.activeElement as HTMLElement);
     const to = event.key === "ArrowDown" ? at + 1 : at - 1;
     event.preventDefault();

@@ -7,7 +7,7 @@ import { drawWords } from "./named";
 import { iconButton, iconOf, type Parts, setWords, textButton } from "./part";
 import { type Card, lazyCard } from "./lazy";
 import { cardKey } from "./plans";
-import { isNames, isTable, type Names } from "./outputs";
+import { isFound, isNames, isProposed, isTable, type Names } from "./outputs";
 import type { AgentEntry, CallEntry, EndEntry, Entry, NoticeEntry, ThoughtEntry, UserEntry } from "./timeline";
 
 /** An entry as elements. */
@@ -190,12 +190,12 @@ export function callView(parts: Parts): EntryView<CallEntry> {
       const called = entry.title === entry.tool ? sentence(entry.tool.replaceAll("_", " ")) : entry.title;
       setText(title, called);
       title.title = called;
-      const words = { pending: entry.waitsFor ? "waiting for you" : "", in_progress: "", completed: "", failed: failure(entry) };
+      const words = { pending: entry.waitsFor ? "waiting for you" : "", in_progress: "", completed: isProposed(entry.output) ? "proposed" : "", failed: failure(entry) };
       setText(state, words[entry.status]);
       root.setAttribute("aria-label", `Tool: ${called}, ${entry.status.replace("_", " ")}`);
       toggle(root, "is-running", entry.status === "in_progress" || entry.status === "pending");
       toggle(root, "is-failed", entry.status === "failed");
-      const named = entry.card ? cardKey(entry.card) : isTable(entry.output) || isNames(entry.output) ? entry.output : undefined;
+      const named = entry.card ? cardKey(entry.card) : isTable(entry.output) || isNames(entry.output) || isFound(entry.output) ? entry.output : undefined;
       if (cardOf !== named) {
         cardOf = named;
         card?.end();
@@ -210,9 +210,10 @@ export function callView(parts: Parts): EntryView<CallEntry> {
 }
 
 function cardFor(parts: Parts, { card, output }: CallEntry): Card {
-  return lazyCard(parts.root, ({ drawTable, jobCard, namesCard, planCard }) => {
+  return lazyCard(parts.root, ({ drawFound, drawTable, jobCard, namesCard, planCard }) => {
     if (card) return card.kind === "plan" ? planCard(parts, card.plan) : jobCard(parts, card.job);
     if (isTable(output)) return { root: drawTable(parts.root, output), end: () => undefined };
+    if (isFound(output)) return { root: drawFound(parts.root, output), end: () => undefined };
     return namesCard(parts, output as Names);
   });
 }

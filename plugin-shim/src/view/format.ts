@@ -69,6 +69,8 @@ export function sourceName(source: string): string | null {
       return "by voice";
     case "smarthole":
       return "by SmartHole";
+    case "inline":
+      return "on a selection";
     case "cli":
       return "from the terminal";
     default:

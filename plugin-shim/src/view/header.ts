@@ -16,9 +16,10 @@ export interface HeaderActions {
   endConversation: () => void;
   remove: () => void;
   timeMachine: () => void;
+  tab: () => void;
   branches: (at: HTMLElement) => void;
   /** Hears whether a model is set up, as soon as that is known. */
-  model: (isThere: boolean) => void;
+  hasModel: (isThere: boolean) => void;
 }
 
 export interface Header {
@@ -63,7 +64,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   const take = (asking: number, answer: ModelsResult | null): void => {
     if (asking !== asked || scope.ended) return;
     models = answer;
-    if (models) actions.model(models.chain.length > 0);
+    if (models) actions.hasModel(models.chain.length > 0);
     update();
   };
 
@@ -128,7 +129,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
       { text: "End the conversation", icon: "circle-check", disabled: hasEnded || chat.isWorking, choose: actions.endConversation },
       { text: "Delete", icon: "trash", warning: true, choose: actions.remove },
     ];
-    showMenu(parts, more, "More", [{ text: "Time machine", icon: "rotate-ccw", choose: actions.timeMachine }, ...(isNew ? [] : own)]);
+    showMenu(parts, more, "More", [{ text: "New tab", icon: "message-square", choose: actions.tab }, { text: "Time machine", icon: "rotate-ccw", choose: actions.timeMachine }, ...(isNew ? [] : own)]);
   });
   scope.add(
     parts.connection.on("_vault/config_reloaded", ({ changed }) => {

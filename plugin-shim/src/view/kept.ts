@@ -3,6 +3,13 @@
 import type { Draft } from "./draft";
 import type { Pending } from "./outbox";
 
+/** A conversation that is open in a tab, and what is written in it and not sent. */
+export interface TabOf {
+  /** Null where none has begun. */
+  sessionId: string | null;
+  draft: Draft;
+}
+
 /** What a view that moves elsewhere takes along. */
 export interface Kept {
   /** The conversation; null where none has begun; left out, the one that goes on. */
@@ -12,12 +19,14 @@ export interface Kept {
   item: number | null;
   /** What was sent and the daemon may not have. */
   unsent: Pending[];
+  /** The tabs, where there are several, and which is shown. */
+  tabs?: { tabs: TabOf[]; at: number };
 }
 
 type Value = Record<string, unknown>;
 
 /** As it goes into a file. */
-export function written({ sessionId, draft, item, unsent }: Kept): Value {
+export function written({ sessionId, draft, item, unsent, tabs }: Kept): Value {
   const { text, attachments } = draft;
   const messages = unsent.map(({ id, sessionId: to, draft: { text, attachments, images }, error }) => ({
     id,
@@ -27,7 +36,8 @@ export function written({ sessionId, draft, item, unsent }: Kept): Value {
     images: images.length,
     error,
   }));
-  return { sessionId, text, attachments, item, unsent: messages };
+  const open = tabs?.tabs.map(({ sessionId: of, draft: { text, attachments } }) => ({ sessionId: of, text, attachments }));
+  return { sessionId, text, attachments, item, unsent: messages, ...(open && { tabs: open, at: tabs?.at }) };
 }
 
 /**
@@ -35,7 +45,7 @@ export function written({ sessionId, draft, item, unsent }: Kept): Value {
  * sent by nobody but the person: the file may be old, or come from another machine, whose daemon is another.
  */
 export function read(state: unknown): Kept | null {
-  const { sessionId, text, attachments, item, unsent } = (state ?? {}) as Value;
+  const { sessionId, text, attachments, item, unsent, tabs, at } = (state ?? {}) as Value;
   if (typeof text !== "string") return null;
   const isKnown = typeof sessionId === "string";
   const messages = listOf(unsent).flatMap(({ id, sessionId: to, text, attachments, images, error }): Pending[] => {
@@ -56,7 +66,16 @@ export function read(state: unknown): Kept | null {
     draft: draftOf(text, attachments),
     item: typeof item === "number" ? item : null,
     unsent: messages,
+    ...tabsOf(tabs, at),
   };
+}
+
+function tabsOf(tabs: unknown, at: unknown): Pick<Kept, "tabs"> {
+  const open = listOf(tabs).map(({ sessionId, text, attachments }) => ({
+    sessionId: typeof sessionId === "string" ? sessionId : null,
+    draft: draftOf(typeof text === "string" ? text : "", attachments),
+  }));
+  return typeof at === "number" && open[at] !== undefined ? { tabs: { tabs: open, at } } : {};
 }
 
 function draftOf(text: string, attachments: unknown): Draft {

@@ -1,4 +1,4 @@
-/** Parts whose code is loaded when the first of them is drawn. */
+/** Cards whose code is loaded when the first of them is drawn. */
 
 import type { Entry } from "./timeline";
 import type { EntryView } from "./entries";
@@ -24,6 +24,11 @@ let loaded: Cards | null = null;
 /** Loads the code of the cards. Fails where the daemon that serves it is gone. */
 export async function loadCards(): Promise<Cards> {
   return (loaded ??= await import("./cards"));
+}
+
+/** The code of the cards where it is loaded. */
+export function cardsNow(): Cards | null {
+  return loaded;
 }
 
 const FAILED = "This part could not be loaded. Reload the page.";

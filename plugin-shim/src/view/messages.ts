@@ -2,13 +2,11 @@
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
 import { box, element, setText, show, toggle } from "./dom";
-import { type Card, lazyCard, lazyEntry } from "./lazy";
+import { type Card, cardsNow, lazyCard, lazyEntry, loadCards } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
 import { counted } from "./format";
 import type { Entry } from "./timeline";
-import { notesFold } from "./notes-fold";
 import type { Happened } from "./chat";
-import type { HomeActions } from "./home";
 
 /** Pixels from the end within which it counts as in view. */
 const NEAR = 48;
@@ -35,7 +33,7 @@ export interface Messages {
   setModel(isThere: boolean): void;
 }
 
-export function messages(parts: Parts, actions: EntryActions, atHome: HomeActions): Messages {
+export function messages(parts: Parts, actions: EntryActions): Messages {
   const { chat, scope } = parts;
   const root = box(parts.root, "vs-messages");
   const scroller = element(root, "div", {
@@ -54,16 +52,12 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   empty.append(hints);
   /** The way to a first model; none where one is set up. */
   let setup: Card | null = null;
-  let hasModel = false;
-  /** What an empty conversation begins with. */
-  let home: Card | null = null;
   const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
   const workText = element(root, "span");
   work.append(dots, workText);
-  const notes = notesFold(parts);
-  const content = box(root, "vs-content", older, empty, list, notes.root, work);
+  const content = box(root, "vs-content", older, empty, list, work);
   scroller.appendChild(content);
   const jump = textButton(root, "Latest", "vs-jump");
   jump.prepend(iconOf(parts, "arrow-down"));
@@ -195,9 +189,23 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     });
   };
 
+  /** The turn at work, and when it was first seen so. */
+  let begun: { turn: string | null; at: number } | null = null;
+  let tick: (() => void) | null = null;
   const drawWork = (): void => {
-    const { kind, work: words } = chat.stands;
-    const { queued } = chat.timeline.standing;
+    const { kind, work: stands } = chat.stands;
+    const { queued, turn } = chat.timeline.standing;
+    tick?.();
+    tick = null;
+    let words = stands;
+    if (kind === "working") {
+      const now = parts.now().getTime();
+      if (begun?.turn !== turn) begun = { turn, at: now };
+      // Until its code is there the word alone does.
+      words = cardsNow()?.liveLine(chat.timeline.entries, begun.at, now, chat.usage?.used ?? 0) ?? stands;
+      if (!cardsNow()) loadCards().catch(() => undefined);
+      tick = scope.after(1_000, drawWork);
+    } else if (kind !== "waiting") begun = null;
     const queue = queued > 0 ? `${counted(queued, "message")} queued` : "";
     setText(workText, [words, queue].filter((part) => part !== "").join(" · "));
     show(work, words !== "" || queue !== "");
@@ -215,8 +223,8 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
         if (entry) views.get(key)?.update(entry);
       }
       if (timeline.order) orderAll();
+      if (timeline.standing || chat.isWorking) drawWork();
       if (timeline.standing) {
-        drawWork();
         for (const entry of chat.timeline.entries) if (entry.kind === "user" && entry.pending !== undefined) views.get(entry.key)?.update(entry);
         // Whether a question still waits is seen on it.
         const question = chat.timeline.last("agent", (entry) => entry.message === "question");
@@ -225,11 +233,9 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
       if (!loaded) chat.pages.letGo(isPinned ? "oldest" : "newest");
     }
     if (activity || loaded) drawWork();
-    if (loaded || timeline?.standing || timeline?.order) notes.update();
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
       placeSetup();
-      placeHome();
       toggle(root, "is-read-only", chat.branch !== null);
       drawJump();
     }
@@ -266,8 +272,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     scroller.focus({ preventScroll: true });
   });
   const observer = new ResizeObserver(() => {
-    // An empty conversation is read from its beginning.
-    if (isPinned && empty.hidden) scroller.scrollTop = scroller.scrollHeight;
+    if (isPinned) scroller.scrollTop = scroller.scrollHeight;
     lastTop = scroller.scrollTop;
   });
   observer.observe(content);
@@ -275,28 +280,12 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   scope.add(() => observer.disconnect());
   scope.add(() => [...views.keys()].forEach(drop));
   const setModel = (isThere: boolean): void => {
-    hasModel = isThere;
-    if (isThere === (setup === null)) {
-      placeHome();
-      return;
-    }
+    if (isThere === (setup === null)) return;
     setup?.end();
     setup?.root.remove();
     setup = isThere ? null : lazyCard(root, ({ setupCard }) => setupCard(parts));
     placeSetup();
     show(hints, isThere);
-    placeHome();
-  };
-  /** Has the home in an empty view, as it is by then. */
-  const placeHome = (): void => {
-    if (hasModel && !empty.hidden && !home) {
-      home = lazyCard(root, ({ homeCard }) => homeCard(parts, atHome));
-      empty.append(home.root);
-    } else if (home && (empty.hidden || !hasModel)) {
-      home.end();
-      home.root.remove();
-      home = null;
-    }
   };
   /** Has the way to a model in the middle of an empty view, and behind what was said elsewhere. */
   const placeSetup = (): void => {
@@ -304,10 +293,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     const place = isEmpty ? empty : content;
     if (setup && setup.root.parentElement !== place) place.insertBefore(setup.root, isEmpty ? null : work);
   };
-  scope.add(() => {
-    setup?.end();
-    home?.end();
-  });
+  scope.add(() => setModel(true));
   drawJump();
   drawWork();
   return { root, update, toEnd, setModel };

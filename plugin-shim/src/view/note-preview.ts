@@ -2,7 +2,7 @@
 
 import type { Connection } from "../connection";
 import { Answer, Painter } from "./answer";
-import { messageOf, structured } from "./agreed";
+import { messageOf, structured, textOf } from "./agreed";
 import { append, element } from "./dom";
 import { counted, folderOf, noteName, visible } from "./format";
 import { Scope } from "./scope";
@@ -23,11 +23,12 @@ export async function previewNote(page: Previewing, link: string): Promise<void>
   const { document, connection } = page;
   const answer = await connection.call("tools/call", { name: "read_file", arguments: { path: await page.pathOf(link) } });
   if (answer.isError) throw new Error(messageOf(answer));
-  const { path, content, total_lines, next_start_line } = structured(answer) as {
+  const { path, content, total_lines, next_start_line, image } = structured(answer) as {
     path: string;
     content: string;
     total_lines: number;
     next_start_line: number | null;
+    image?: object;
   };
   const scope = new Scope(() => document.defaultView as Window);
   const close = element(document, "button", { class: "vs-button", text: "Close", attributes: { type: "button", autofocus: true } });
@@ -46,7 +47,7 @@ export async function previewNote(page: Previewing, link: string): Promise<void>
   }
   append(dialog, element(dialog, "div", { class: "page-dialog-buttons" }, close));
   // Properties are not Markdown: a line below them would make a heading of the last one.
-  text.set(path.endsWith(".md") ? content.replace(/^---\n([\s\S]*?)\n---(?:\n|$)/, "```yaml\n$1\n```\n") : `\`\`\`\`\n${content}\n\`\`\`\``, true);
+  text.set(image ? textOf(answer) : path.endsWith(".md") ? content.replace(/^---\n([\s\S]*?)\n---(?:\n|$)/, "```yaml\n$1\n```\n") : `\`\`\`\`\n${content}\n\`\`\`\``, true);
   const act = (target: Element): boolean => {
     const link = target.closest<HTMLElement>("[data-linkpath], [data-url]");
     const { linkpath, url } = link?.dataset ?? {};

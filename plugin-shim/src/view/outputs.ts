@@ -26,6 +26,18 @@ export function isTable(output: unknown): output is Table {
   return Array.isArray(columns) && Array.isArray(rows);
 }
 
+/** What a call proposed in the mode Plan. */
+export interface Proposed {
+  proposed: true;
+  title: string;
+  changes: { action: string; path: string; from?: string | null; diff: string }[];
+}
+
+/** Whether a call only proposed. */
+export function isProposed(output: unknown): output is Proposed {
+  return (output as Partial<Proposed> | null | undefined)?.proposed === true;
+}
+
 /** What `suggest_names` answers. */
 export interface Names {
   files: { path: string; fits: boolean; suggestions: { name: string; to: string; reason: string; taken_by?: string | null }[] }[];
@@ -35,4 +47,26 @@ export interface Names {
 export function isNames(output: unknown): output is Names {
   const { files } = (output ?? {}) as Partial<Names>;
   return Array.isArray(files) && files.every((file) => Array.isArray(file?.suggestions));
+}
+
+/** A note that a search found. */
+export interface FoundNote {
+  path: string;
+  title: string;
+  /** `title`, `words`, `meaning`. */
+  why: string[];
+  /** Its best passages. */
+  chunks: { headings: string[]; snippet: string; link: string }[];
+}
+
+/** What `search_notes` answers. */
+export interface FoundNotes {
+  notes: FoundNote[];
+  total: number;
+}
+
+/** Whether the answer of a tool is notes that a search found. */
+export function isFound(output: unknown): output is FoundNotes {
+  const { notes } = (output ?? {}) as Partial<FoundNotes>;
+  return Array.isArray(notes) && notes.length > 0 && notes.every((note) => Array.isArray(note?.chunks) && Array.isArray(note.why));
 }

@@ -8,6 +8,7 @@ import { append, element, setText } from "./dom";
 import { Chat } from "./chat";
 import { Jobs } from "./jobs";
 import { Painter } from "./answer";
+import { loadCards } from "./lazy";
 import { Scope } from "./scope";
 import { Titles } from "./titles";
 
@@ -31,7 +32,10 @@ export function makeParts(root: HTMLElement, connection: Connection, activity: A
     chat,
     connection,
     host,
-    painter: new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host)),
+    painter: new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host), (link) => {
+      // A link that is not checked is opened all the same.
+      void loadCards().then(({ checkLink }) => checkLink(connection, host, link), () => undefined);
+    }),
     scope,
     jobs: new Jobs({ chat, host, connection, scope }),
     activity,

@@ -5,23 +5,24 @@ import { append, box, element, show, toggle } from "./dom";
 import type { Happened } from "./chat";
 import { type Draft, draftOf } from "./draft";
 import { header, titleOf } from "./header";
-import type { Kept } from "./kept";
+import type { Kept, TabOf } from "./kept";
 import { iconButton, textButton } from "./part";
 import type { Connection } from "../connection";
 import type { ConversationInfo } from "../protocol";
-import type { Entry, UserEntry } from "./timeline";
-import { type Host } from "../host";
+import type { CallEntry, Entry, UserEntry } from "./timeline";
+import type { ActiveNote, Host } from "../host";
 import { type MenuItem, showMenu } from "./menu";
 import { jobsView } from "./jobs-view";
 import { lazyPart, loadCards } from "./lazy";
 import { followLinks } from "./following";
 import { lazyList } from "./lazy-list";
 import { makeParts, unmake } from "./parts";
-import { composer } from "./composer";
+import { isProposed } from "./outputs";
+import { composer, type Place } from "./composer";
 import { messages } from "./messages";
 import { panel } from "./panel";
+import type { Tabs } from "./tabs";
 import type { Kind } from "./stands";
-import { slashCommands } from "./slash-commands";
 import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
@@ -45,6 +46,8 @@ export interface ChatHandle {
   compose(text: string, attach?: Draft["attachments"]): void;
   /** Stops the turn that is shown. */
   stop(): void;
+  /** Puts a prompt of the person's where they write. Sends nothing. */
+  prompt(name: string, about: ActiveNote | null): void;
   focus(): void;
   state(): ChatState;
   /** Hears when `state` is another. */
@@ -161,29 +164,43 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     showMenu(parts, at, "Branches", items);
   };
 
-  let machine: { close(): void } | null = null;
-  const timeMachine = async (): Promise<void> => {
-    if (host.openTimeMachine) {
-      host.openTimeMachine();
-      return;
-    }
+  let sheet: { close(): void } | null = null;
+  /** Shows a panel over the conversation. */
+  const openSheet = async (name: "timeMachine" | "promptsPanel"): Promise<void> => {
     const cards = await loadCards().catch(() => null);
-    if (scope.ended || machine) return;
-    if (!cards) host.notice("The time machine could not be loaded. Reload the page.");
-    const made = cards?.timeMachine(parts, () => {
-      machine = null;
+    if (scope.ended || sheet) return;
+    if (!cards) host.notice("It could not be loaded. Reload the page.");
+    const made = cards?.[name](parts, () => {
+      sheet = null;
       field.focus();
     });
     if (!made) return;
-    machine = made;
+    sheet = made;
     list.close();
     body.after(made.root);
-    made.root.querySelector<HTMLElement>(".vs-river")?.focus();
+    made.root.querySelector<HTMLElement>(".vs-river, .vs-prompts-body")?.focus();
   };
 
   const begin = (): void => {
     chat.begin();
     leave();
+  };
+  let tabs: Tabs | null = null;
+  /** Opens another tab, or those that were open. */
+  const openTab = async (sessionId: string | null, before?: Kept["tabs"]): Promise<void> => {
+    const { tabStrip } = await loadCards();
+    if (scope.ended || (before && tabs)) return;
+    if (!tabs) {
+      const show = ({ sessionId, draft }: TabOf): void => {
+        if (sessionId === null) chat.begin();
+        else void chat.open(sessionId).then(() => said_.toEnd());
+        field.edit(draft, null);
+      };
+      tabs = tabStrip(parts, { current: () => ({ sessionId: chat.wantedId, draft: field.kept().draft }), show }, before);
+      head.root.after(tabs.root);
+    }
+    if (!before) tabs.open(sessionId);
+    list.close();
   };
   const commands = {
     list: () => (list.isOpen ? leave() : list.open()),
@@ -197,41 +214,53 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     },
     exportNote: () => chat.sessionId !== null && void exportNote(chat.sessionId),
     endConversation: () => chat.sessionId !== null && void endConversation(chat.sessionId),
-    timeMachine: () => void timeMachine(),
+    timeMachine: () => (host.openTimeMachine ? host.openTimeMachine() : void openSheet("timeMachine")),
+    prompts: () => void openSheet("promptsPanel"),
+    tab: () => void attempt(() => openTab(null)),
+    model: () => head.chooseModel(),
   };
-  const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, model: (isThere) => said_.setModel(isThere) });
+  const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, hasModel: (isThere) => said_.setModel(isThere) });
   const list = lazyList(parts, {
-    open: (sessionId) => show_(sessionId),
+    open(sessionId) {
+      if (!tabs?.goTo(sessionId)) show_(sessionId);
+    },
+    openTab: (sessionId) => void attempt(() => openTab(sessionId)),
     closed: () => field.focus(),
     exportNote: (sessionId) => void exportNote(sessionId),
     endConversation,
     remove,
   });
-  const said_ = messages(parts, actions, {
-    compose: (text) => field.compose(text),
-    open: (sessionId) => show_(sessionId),
-    timeMachine: () => void timeMachine(),
-  });
+  const said_ = messages(parts, actions);
   const show_ = (sessionId: string): void => void chat.open(sessionId).then(() => said_.toEnd());
   const asked = lazyPart(root, () => chat.approvals.length > 0, ({ approvalsView }) => approvalsView(parts, show_));
   const field = composer(parts, {
-    send: (draft) => chat.send(draft),
-    fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => {
-      if (isDone || scope.ended) return;
-      const { draft: now } = field.kept();
-      field.edit({
-        text: [draft.text, now.text].filter((text) => text !== "").join("\n"),
-        attachments: [...draft.attachments, ...now.attachments],
-        images: [...draft.images, ...now.images],
-      }, place);
-    }),
+    send: (draft) => (draft.text.startsWith("/") ? type(draft) : chat.send(draft)),
+    fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => isDone || putBack(draft, place)),
     editLast() {
       const last = chat.timeline.last("user");
       if (last) actions.edit(last);
     },
     sent: () => said_.toEnd(),
-    commands: () => slashCommands(parts, { ...commands, model: () => head.chooseModel() }),
+    commands: async () => (await loadCards()).slashCommands(parts, commands),
   });
+  /** Has a draft that could not be sent written again, before what is written by now. */
+  const putBack = (draft: Draft, place: Place | null): void => {
+    if (scope.ended) return;
+    const { draft: now } = field.kept();
+    field.edit({
+      text: [draft.text, now.text].filter((text) => text !== "").join("\n"),
+      attachments: [...draft.attachments, ...now.attachments],
+      images: [...draft.images, ...now.images],
+    }, place);
+  };
+  /** Sends what begins with a slash: a prompt, or words after all. */
+  const type = (draft: Draft): void => {
+    const { sessionId } = chat;
+    void attempt(async () => {
+      const sent = await (await loadCards()).typedCommand(parts, commands, draft);
+      if (sent) chat.send(sent, sessionId);
+    }).then((isDone) => isDone || putBack(draft, null));
+  };
   const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
   /** Whether the field lost the focus by being taken away: what is typed goes on in it when it is back. */
   let isTyping = false;
@@ -245,7 +274,9 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     if (activeElement === null || activeElement === root.ownerDocument.body) field.focus();
   });
   const working = jobsView(parts);
-  const body = box(root, "vs-body", said_.root, waitingView(parts), working.root, asked.root, banner, field.root);
+  const isProposal = ({ output }: CallEntry): boolean => isProposed(output);
+  const proposed = lazyPart(root, () => chat.timeline.last("call", isProposal) !== undefined, ({ proposalsView }) => proposalsView(parts));
+  const body = box(root, "vs-body", said_.root, waitingView(parts), working.root, proposed.root, asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root);
 
   const drawBanner = (): void => {
@@ -288,11 +319,13 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     said_.update(happened);
     if (happened.activity || happened.loaded || happened.info) asked.update();
     if (happened.timeline) working.update();
+    if (happened.timeline || happened.loaded) proposed.update();
     if (happened.elsewhere || happened.loaded) drawBanner();
     if (happened.info || happened.loaded || happened.activity || happened.timeline?.standing || happened.timeline?.order) head.update();
     if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
     if (happened.loaded && happened.timeline?.standing) head.learn();
     if (happened.info || happened.activity) list.refresh();
+    if (happened.info || happened.activity || happened.loaded || happened.timeline?.order) tabs?.update();
     toggle(root, "is-still", chat.stands.kind === "away");
     if (happened.said) parts.announce(happened.said.isQuestion ? `Waiting for you: ${happened.said.text}` : happened.said.text);
     if (happened.problem !== undefined) host.notice(happened.problem);
@@ -310,7 +343,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     field.update();
   }));
 
-  const kept = (): Kept => ({ sessionId: chat.wantedId, ...field.kept(), unsent: chat.outbox.unsent });
+  const kept = (): Kept => ({ sessionId: chat.wantedId, ...field.kept(), unsent: chat.outbox.unsent, tabs: tabs?.kept() });
 
   asked.update();
   drawBanner();
@@ -321,6 +354,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     newConversation: begin,
     compose: (text, attach) => field.compose(text, attach),
     stop: () => chat.stop(),
+    prompt: (name, about) => void attempt(async () => (await loadCards()).usePrompt(parts, name, about, (text, attach) => field.compose(text, attach))),
     focus: () => field.focus(),
     state,
     onState(one) {
@@ -328,7 +362,8 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
       return () => heard.delete(one);
     },
     kept,
-    restore({ sessionId, draft, item, unsent }, focus = true) {
+    restore({ sessionId, draft, item, unsent, tabs: before }, focus = true) {
+      if (before) void attempt(() => openTab(null, before));
       const isBegun = connection.state.kind === "connected" || unsent.some((one) => one.isNew);
       if (sessionId) void chat.open(sessionId);
       else if (sessionId === null && isBegun) chat.begin();

@@ -26,9 +26,9 @@ pub struct Cut {
 }
 
 impl Context {
-    /// Decides what to drop; `None` if nothing can be. A call stays with its results. If the vendor
-    /// `refused` the history as too long, at most half of it stays, whatever our estimate says. The
-    /// person's last message stays until it is answered, however long it is.
+    /// Decides which messages to drop; `None` if none can be. A call stays with its results. If the
+    /// vendor `refused` the history as too long, at most half of it stays, regardless of our
+    /// estimate. The person's last message stays until it is answered, however long it is.
     pub fn cut(&self, window: u64, refused: bool) -> Option<Cut> {
         let mut room = self.room(window);
         if refused {
@@ -58,7 +58,7 @@ impl Context {
         }
         let told = &self.messages[kept..];
         let is_user = |message: &&Message| matches!(message, Message::User { .. });
-        // What the person wants now must not get lost among older messages.
+        // The person's present request must not get lost among older messages.
         let asked = match dropped.iter().rfind(is_user) {
             _ if told.iter().any(|message| is_user(&message)) => String::new(),
             Some(last) => short(&message_text(last), MESSAGE_IN_SUMMARY),

@@ -72,7 +72,7 @@ pub(super) fn weight(message: &Message) -> f64 {
 
 fn block_tokens(block: &Block) -> f64 {
     match (&block.kind, &block.native) {
-        (BlockKind::Image { .. }, _) => IMAGE_TOKENS,
+        (BlockKind::Image { .. } | BlockKind::ImageFile { .. }, _) => IMAGE_TOKENS,
         // A native item goes back unchanged, with its signature, and counts in full.
         (_, Some(native)) => tokens_of(native),
         (BlockKind::Text { text } | BlockKind::Thinking { text, .. }, None) => tokens_of(text),

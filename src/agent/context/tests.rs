@@ -66,7 +66,7 @@ fn results_come_in_the_order_of_their_calls_and_once() {
 }
 
 #[test]
-fn what_is_missing_is_filled_before_anything_follows() {
+fn missing_results_are_filled_in_first() {
     let context = Context::of([answer(vec![call("1"), call("2")]), result("2"), user("b")]);
     assert_eq!(ids(&context.messages()[1]), ["1", "2"]);
     assert!(matches!(context.messages()[2], Message::User { .. }));
@@ -88,7 +88,7 @@ fn thinking_goes_where_something_before_it_goes() {
 }
 
 #[test]
-fn a_cut_keeps_the_newest_and_what_the_user_wants() {
+fn a_cut_keeps_the_newest_messages_and_the_users_request() {
     let mut entries = vec![user("first"), user("tidy up")];
     for round in 0..40 {
         entries.push(answer(vec![call(&round.to_string()), Block::text("x".repeat(400))]));
@@ -144,7 +144,7 @@ fn what_every_request_begins_with_takes_its_part_of_the_room() {
     entries.extend(long(40));
     let mut context = Context::of(entries);
     let (all, opening) = (context.tokens(), context.opening() as u64);
-    // The opening alone takes most of what may be used.
+    // The opening alone takes most of the limit.
     let window = opening * 10 / 7;
     assert!(context.is_full(window), "{all} of {window}");
     let Cut { extract, asked, kept, .. } = context.cut(window, false).unwrap();
@@ -155,7 +155,7 @@ fn what_every_request_begins_with_takes_its_part_of_the_room() {
 }
 
 #[test]
-fn what_was_refused_as_too_long_is_cut_though_it_seemed_to_fit() {
+fn a_history_refused_as_too_long_is_cut() {
     let mut context = Context::of(long(40));
     let (window, before) = (context.tokens() * 10, context.tokens());
     assert_eq!(context.cut(window, false), None, "all of it seems to fit");
@@ -163,7 +163,7 @@ fn what_was_refused_as_too_long_is_cut_though_it_seemed_to_fit() {
     let summary = extract.chars().take(100).collect();
     context.push(Entry::Trimmed { summary, asked, kept });
     assert!(context.tokens() < before * 6 / 10, "{} of {before}", context.tokens());
-    // What the person wanted is told after another cut too.
+    // The person's request is repeated after another cut too.
     let again = context.cut(window, true).unwrap();
     assert_eq!(again.asked, "tidy up");
 }

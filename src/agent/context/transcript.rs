@@ -42,7 +42,7 @@ pub(super) fn transcript(message: &Message) -> String {
     }
 }
 
-/// A summary without a model: what was asked, and which tools were called.
+/// A summary without a model: the requests, and the tools that were called.
 pub(super) fn extract(messages: &[Message]) -> String {
     let mut lines = Vec::new();
     for message in messages {

@@ -35,9 +35,6 @@ impl Conversations {
 
     /// Ends every conversation idle for longer than the settings allow; returns how many. The next
     /// message would end them too, but this gives them their titles earlier.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn end_idle(&self) -> Result<usize> {
         let mut activity = self.activity();
         let limits = self.settings().limits();
@@ -92,9 +89,6 @@ impl Conversations {
     }
 
     /// Deletes every ended conversation; returns how many.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn clear(&self) -> Result<usize> {
         let _activity = self.activity();
         let cleared = self.rows().clear(FOREIGN)?;
@@ -103,9 +97,6 @@ impl Conversations {
 
     /// Deletes the oldest ended conversations beyond the limit, and warns of pending deletions;
     /// returns how many. CallResult at the start.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn trim(&self) -> Result<usize> {
         let _activity = self.activity();
         let gone = self.trim_locked()?;
@@ -115,9 +106,6 @@ impl Conversations {
 
     /// A warning for people if a smaller limit in the settings will delete conversations: how many,
     /// and when.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn pending_deletions(&self) -> Result<Option<String>> {
         let limit = self.limit()?;
         let beyond = match limit.effective == limit.requested {

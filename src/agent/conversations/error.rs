@@ -6,7 +6,6 @@ use crate::store::StoreError;
 /// Why a conversation method failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// The conversation does not exist.
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
     /// The item does not exist or is not a message of the person.
@@ -14,16 +13,15 @@ pub enum ConversationError {
     NoMessage { id: ConversationId, item: ItemNumber },
     #[error("conversation {id} has no branch {branch}")]
     NoBranch { id: ConversationId, branch: BranchId },
-    /// A turn is running in it.
-    #[error("a turn is at work in conversation {id}")]
+    #[error("a turn is running in conversation {id}")]
     TurnRuns { id: ConversationId },
-    /// Storing or reading failed.
+    /// The store could not be read or written; any method can return this.
     #[error("the conversations cannot be kept or read: {0}")]
     Store(#[source] StoreError),
 }
 
 impl ConversationError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NotFound { .. } => "`steward conversations list` shows what there is".to_owned(),

@@ -16,16 +16,13 @@ use crate::store::inbox::VOICE;
 /// Where a message was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrived {
-    /// The conversation that it belongs to.
     pub conversation: ConversationId,
-    /// The turn that it started.
     pub turn: TurnId,
     /// The message's item.
     pub item: ItemNumber,
     /// Whether it is the first message on its branch.
     pub began: bool,
     pub ended: Option<ConversationId>,
-    /// The question that it answers.
     pub answers: Option<Waiting>,
 }
 
@@ -44,9 +41,7 @@ pub struct TurnEnd {
     pub state: TurnState,
     /// The reason, for people; may be empty.
     pub reason: String,
-    /// The last items of the turn.
     pub items: Vec<NewItem>,
-    /// The question to the person.
     pub question: Option<String>,
     /// Why the model ends the conversation with this turn, if it does.
     pub ends: Option<String>,
@@ -78,13 +73,13 @@ impl Conversations {
         match self.take(message, source, to, None)? {
             Taken::Arrived(arrived) => Ok(arrived),
             Taken::Heard(turn) => {
-                unreachable!("what was not received was not heard before, in {turn}")
+                unreachable!("a message that was not received was delivered before, in {turn}")
             }
         }
     }
 
     /// As [`Self::arrive`], for a message from the inbox. The same commit marks it as delivered
-    /// there, so that it is delivered once, whatever fails and whoever sends it again.
+    /// there, so that it is delivered once, even after failures and repeated requests.
     ///
     /// # Errors
     /// As [`Self::arrive`].
@@ -114,7 +109,7 @@ impl Conversations {
         match self.take(notice, VOICE, Some(conversation), Some(received))? {
             Taken::Arrived(arrived) => Ok(arrived),
             Taken::Heard(turn) => {
-                unreachable!("what is gone on with may have been heard before, in {turn}")
+                unreachable!("only a resumed message may have been delivered before, in {turn}")
             }
         }
     }
@@ -231,9 +226,6 @@ impl Conversations {
 
     /// Stores the end of a turn with its last items, and with its question or the end of the
     /// conversation. Returns `false`, without a change, if the turn had already ended.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn finish_turn(
         &self,
         conversation: ConversationId,
@@ -269,18 +261,12 @@ impl Conversations {
     /// The current conversation: the last one that a person wrote in, began or resumed; `None` if
     /// that has ended or was deleted. Whether the next message still belongs to it is decided when
     /// the message arrives.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn current(&self) -> Result<Option<Conversation>> {
         Ok(self.current_locked()?.map(|open| self.for_display(open)))
     }
 
     /// Begins a conversation, which becomes the current one; the previous one stays open. Returns
     /// the source's current conversation if that is still empty.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn open_new(&self, source: &str) -> Result<Conversation> {
         let mut activity = self.activity();
         let open = self.current_of(source)?;
@@ -294,9 +280,6 @@ impl Conversations {
 
     /// Begins a conversation for one client, which works in the folder `cwd`, even if the source's
     /// current conversation is empty.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn open_apart(&self, source: &str, cwd: &str) -> Result<Conversation> {
         let new = NewConversation { source, began: self.wall(), cwd: Some(cwd) };
         self.begin(&new, &mut self.activity())
@@ -316,9 +299,6 @@ impl Conversations {
 
     /// Deletes conversations of this source that have been empty for a day: a client begins one
     /// whenever it opens.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn delete_empty(&self, source: &str) -> Result<()> {
         let order = Order { limit: SILENT, source: Some(source), ..Order::default() };
         let before = self.wall() - DAY;
@@ -331,9 +311,6 @@ impl Conversations {
     }
 
     /// Stores what a client chose for a conversation.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn choose(&self, id: ConversationId, chosen: &Chosen) -> Result<()> {
         Ok(self.rows().choose(id, chosen)?)
     }

@@ -207,7 +207,9 @@ impl Conversations {
     ) {
         match self.stored(id) {
             Ok(conversation) => self.publish(&event(conversation)),
-            Err(error) => tracing::error!(%error, "nobody could be told of a conversation"),
+            Err(error) => {
+                tracing::error!(%error, "the clients could not be informed of a conversation")
+            }
         }
     }
 }

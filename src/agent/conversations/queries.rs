@@ -75,7 +75,7 @@ impl Conversations {
         let each = self.rows().branches.each_of_history(id, Some(branch))?.into_iter();
         let readable = |item: std::result::Result<Item, StoreError>| {
             item.inspect_err(|error| {
-                tracing::error!(%error, conversation = %id, "it goes on without what is damaged");
+                tracing::error!(%error, conversation = %id, "it continues without the damaged part");
             })
             .ok()
         };
@@ -101,17 +101,11 @@ impl Conversations {
     }
 
     /// The conversations, most recent activity first.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn recent(&self, limit: u32) -> Result<Vec<Conversation>> {
         self.list(&Order { limit, ..Order::default() })
     }
 
     /// The conversations that `order` selects, most recent activity first.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn list(&self, order: &Order<'_>) -> Result<Vec<Conversation>> {
         let listed = self.rows().list(order)?;
         Ok(listed.into_iter().map(|one| self.for_display(one)).collect())
@@ -120,9 +114,6 @@ impl Conversations {
     /// At most `limit` conversations that contain all words of `text`: first those with all words
     /// in title or summary, then those with all words in one item, newest first. A phrase in double
     /// quotes matches as a whole.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn search(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let terms = terms(text);
         let mut found: Vec<(ConversationId, Vec<Excerpt>)> = Vec::new();
@@ -164,17 +155,11 @@ impl Conversations {
     }
 
     /// The opening of a conversation, if it was stored.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn context(&self, id: ConversationId) -> Result<Option<String>> {
         Ok(self.rows().context_of(id)?)
     }
 
     /// Records usage of a model in a conversation, for today.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn count_usage(&self, id: ConversationId, model: &str, used: Used) -> Result<()> {
         let day = self.0.clock.wall().format("%Y-%m-%d").to_string();
         let row = UsageRow { day, model: model.to_owned(), conversation: Some(id), used };
@@ -182,9 +167,6 @@ impl Conversations {
     }
 
     /// The usage of models in the last `days` days, including today; all of it with `None`.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
     pub fn usage(
         &self,
         days: Option<u32>,

@@ -9,7 +9,7 @@ use crate::agent::own_tools::{self, Own};
 use crate::agent::read_set;
 use crate::agent::wrap;
 use crate::calls::{Answerer, Decision};
-use crate::llm::{Block, ToolArgs, ToolCall, ToolResult};
+use crate::llm::{Block, BlockKind, ToolArgs, ToolCall, ToolResult};
 
 /// The most read-only calls running at the same time.
 const SIDE_BY_SIDE: usize = 8;
@@ -246,15 +246,22 @@ impl Turn {
             true => read_set::of_a_part(called.learnt.clone()),
             false => called.learnt.clone(),
         };
+        let image = called.image.as_ref().map(|image| {
+            let (path, revision) = (image.path.clone(), image.revision.clone());
+            Block { kind: BlockKind::ImageFile { path, revision }, native: None }
+        });
         out.push(Effect::Record(Entry::Result {
             result: ToolResult {
                 call_id: call.id,
                 name: call.name,
-                content: vec![Block::text(text)],
+                content: std::iter::once(Block::text(text)).chain(image).collect(),
                 is_error: called.is_error,
             },
             learnt,
-            data: called.refusal().or_else(|| drawn(&called)),
+            data: called
+                .refusal()
+                .or_else(|| called.proposal(MAX_DRAWN))
+                .or_else(|| drawn(&called)),
         }));
         let call = self.slots[at].name.clone();
         out.push(Effect::Show(Show::Result { call, called }));

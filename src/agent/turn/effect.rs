@@ -28,14 +28,13 @@ pub enum Event {
     },
     /// The history was compacted, or cannot be.
     Compacted {
-        /// Whether it was compacted.
         done: bool,
     },
     /// A call needs approval; nothing was done yet.
     Asks {
         /// The call's id.
         call: String,
-        /// What the call does, for people.
+        /// The call's description, for people.
         title: String,
     },
     /// A person decided about a call, or the question expired.
@@ -46,7 +45,6 @@ pub enum Event {
         /// The client that answered.
         by: Answerer,
     },
-    /// A call finished.
     Finished {
         /// The call's id.
         call: String,
@@ -78,12 +76,10 @@ pub enum Effect {
         /// Whether the model may call tools.
         tools: bool,
     },
-    /// Compact the history.
     Compact,
     /// Run a tool. Never emitted twice for the same call.
     Run {
         call: ToolCall,
-        /// The scope to call with.
         scope: Scope,
         /// Whether the call changes something. Such a call is never cut off.
         changes: bool,
@@ -122,7 +118,6 @@ pub struct End {
     pub words: String,
     /// The kind of model failure, if that ended the turn.
     pub cause: Option<llm::ErrorKind>,
-    /// What to do about it.
     pub hint: Option<String>,
     /// Messages that came too late; the next turn starts with them.
     pub unheard: Vec<UserMessage>,
@@ -145,7 +140,6 @@ pub enum Reason {
     Refused,
     /// A person cancelled the turn.
     Cancelled,
-    /// The turn failed.
     Failed,
 }
 
@@ -170,8 +164,10 @@ pub enum Show {
         /// The text to append.
         delta: String,
     },
-    /// Discard what was shown under this id.
-    Discard { id: String },
+    /// Discard the text shown under this id.
+    Discard {
+        id: String,
+    },
     /// A message is complete and stored.
     Message {
         id: String,
@@ -179,8 +175,9 @@ pub enum Show {
         text: String,
         kind: MessageKind,
     },
-    /// A tool will be called.
-    Call { call: ToolCall },
+    Call {
+        call: ToolCall,
+    },
     /// A call started.
     Running {
         /// The call's id.
@@ -190,7 +187,6 @@ pub enum Show {
     Asking {
         /// The call's id.
         call: String,
-        /// What the call does.
         title: String,
     },
     /// A call finished, and its result is stored.
@@ -199,11 +195,9 @@ pub enum Show {
         call: String,
         called: CallResult,
     },
-    /// A notice for the person.
     Notice {
         severity: Severity,
         title: String,
-        /// Details.
         text: Option<String>,
     },
 }
@@ -253,7 +247,6 @@ pub enum MessageKind {
 /// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Information.
     Info,
     /// Something is wrong.
     Warning,

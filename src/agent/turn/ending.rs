@@ -83,8 +83,8 @@ impl Turn {
         self.unheard.drain(..).collect()
     }
 
-    /// The first time, the turn has to finish by itself; the second time, whatever still runs is
-    /// cut off.
+    /// The first time, the turn has to finish by itself; the second time, running calls are
+    /// cancelled.
     pub(super) fn time_is_up(&mut self, out: &mut Vec<Effect>) {
         if !std::mem::replace(&mut self.is_late, true) {
             self.must_end.get_or_insert(LATE);

@@ -61,7 +61,7 @@ pub struct Turn {
     slots: Vec<Slot>,
     /// How many calls of this turn used each id.
     names: HashMap<String, u32>,
-    /// What to do once every call has its result.
+    /// The action once every call has its result.
     then: AfterCalls,
     rounds: u32,
     calls: u32,

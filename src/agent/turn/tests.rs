@@ -149,7 +149,7 @@ fn of_an_answer_that_is_cut_no_line_counts_as_shown() {
 }
 
 #[test]
-fn what_was_cut_off_is_never_run() {
+fn a_truncated_call_is_never_run() {
     for (stop, tools) in [(Stop::MaxTokens, Some(true)), (Stop::Refusal("no".into()), None)] {
         let mut turn = turn();
         turn.handle(began());
@@ -169,7 +169,7 @@ fn what_was_cut_off_is_never_run() {
 }
 
 #[test]
-fn a_question_to_the_person_ends_the_turn_and_what_stands_behind_it_is_not_done() {
+fn a_question_to_the_person_ends_the_turn_without_later_calls() {
     let mut turn = turn();
     turn.handle(began());
     let question = call("a", "send_message", json!({"text": "which?", "is_question": true}));
@@ -192,7 +192,7 @@ fn an_answer_that_ends_with_a_question_waits_for_its_answer() {
         let effects = turn.handle(answer(vec![Block::text(said)], Stop::EndTurn));
         assert_eq!(end(&effects).unwrap().reason, reason, "{said}");
     }
-    // Who goes on with a tool does not wait, and what is said meanwhile is heard first.
+    // A message during a tool call does not delay it, and the model gets the message in the next round.
     let mut turn = turn();
     turn.handle(began());
     let content = vec![Block::text("Which one?"), call("a", "read", json!({}))];
@@ -228,7 +228,7 @@ fn a_call_that_fails_again_and_again_ends_the_turn() {
 }
 
 #[test]
-fn what_is_said_meanwhile_is_heard_at_the_next_round() {
+fn a_message_during_a_round_is_delivered_in_the_next() {
     let mut turn = turn();
     turn.handle(began());
     assert!(turn.handle(said("wait")).is_empty());
@@ -243,7 +243,7 @@ fn what_is_said_meanwhile_is_heard_at_the_next_round() {
 }
 
 #[test]
-fn a_cancelled_turn_lets_a_change_come_to_its_end() {
+fn a_cancelled_turn_completes_its_change() {
     let mut turn = turn();
     turn.handle(began());
     let calls = vec![call("a", "edit", json!({})), call("b", "edit", json!({"n": 2}))];
@@ -288,7 +288,7 @@ fn a_full_window_is_emptied_once() {
 }
 
 #[test]
-fn a_person_is_asked_before_a_call_goes_on() {
+fn a_person_is_asked_before_a_call_runs() {
     let mut turn = turn();
     turn.handle(began());
     turn.handle(answer(vec![call("a", "delete", json!({}))], Stop::ToolUse));
@@ -300,7 +300,7 @@ fn a_person_is_asked_before_a_call_goes_on() {
     assert!(turn.handle(decided(Decision::Once)).is_empty(), "an answer counts once");
 }
 
-/// What a random world does to a turn.
+/// The outcome of an effect in a random world.
 #[derive(Debug, Clone)]
 enum Fate {
     Say,
@@ -458,7 +458,7 @@ fn the_most_tokens_of_a_turn_bring_it_to_its_end() {
         turn.handle(answer(vec![call(&id, "read", json!({"n": round}))], Stop::ToolUse));
         assert_eq!(asks(&turn.handle(done(&id))), Some(tools), "after round {round}");
     }
-    // Who speaks to it gives it new work.
+    // A message starts new work.
     turn.handle(said("go on"));
     let effects = turn.handle(answer(vec![call("3", "read", json!({}))], Stop::ToolUse));
     assert!(end(&effects).is_some(), "the last step has no tools: {effects:?}");
@@ -487,7 +487,7 @@ fn what_takes_too_long_is_cut_off_the_second_time() {
 }
 
 #[test]
-fn a_change_that_is_at_work_when_time_is_up_comes_to_its_own_end() {
+fn a_running_change_is_completed_after_the_time_limit() {
     let mut turn = turn();
     turn.handle(began());
     let calls = vec![call("1", "edit", json!({})), call("2", "edit", json!({"n": 2}))];

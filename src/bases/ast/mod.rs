@@ -10,7 +10,6 @@ use super::value::{Pattern, Text};
 /// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct Expression {
-    /// The source text.
     pub source: Arc<str>,
     pub root: Expr,
     /// The distinct properties that the expression reads, so that a source resolves each once and not for every row.

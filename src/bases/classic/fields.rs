@@ -81,7 +81,6 @@ pub(super) const MEDIA_TYPES: [(&str, &str); 57] = [
     ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
 ];
 
-/// A field of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Name,

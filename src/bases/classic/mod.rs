@@ -1,4 +1,4 @@
-//! The classic dialect: the rule language that came before Bases, read into the same tree.
+//! The classic dialect: the rule language before Bases, parsed into the same tree.
 //!
 //! ```text
 //! or      = and { ("OR"|"||") and }          and = not { ("AND"|"&&") not }
@@ -223,7 +223,7 @@ impl<'s> Parser<'s> {
         match nearest(word, FUNCTIONS.into_iter()) {
             Some("vector_similarity") => error.hint("write `vector_similarity(\"…\")`"),
             Some(function) => error.hint(format!("write `file.name.{function}(\"…\")`")),
-            None => error.hint("fields begin with `file.`, and texts stand in quotes"),
+            None => error.hint("fields begin with `file.`, and texts need quotes"),
         }
     }
 
@@ -446,7 +446,7 @@ impl<'s> Parser<'s> {
                     .hint("sizes and times are never below zero"));
             }
             Some('[') => {
-                return Err(self.scan.fault(self.scan.here(), "a list stands only behind `IN`"));
+                return Err(self.scan.fault(self.scan.here(), "a list is only allowed after `IN`"));
             }
             None => return Err(self.scan.fault(self.scan.here(), "a value is missing here")),
             _ if word.eq_ignore_ascii_case("true") => Node::Bool(true),

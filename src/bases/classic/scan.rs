@@ -21,7 +21,6 @@ impl<'s> Scanner<'s> {
         &self.source[self.at..]
     }
 
-    /// Skips blanks.
     pub(super) fn blanks(&mut self) {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }

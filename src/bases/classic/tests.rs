@@ -1,4 +1,4 @@
-//! Tables of what the classic dialect reads, and of what it refuses.
+//! Tables of valid and invalid conditions of the classic dialect.
 
 use crate::bases::diagnostic::Kind;
 use proptest::prelude::*;
@@ -97,7 +97,7 @@ fn escapes_that_are_not_known_keep_their_backslash() {
 }
 
 #[test]
-fn what_is_refused_is_told_where_it_stands() {
+fn refused_parts_are_reported_at_their_place() {
     fails("", 1, "empty", "");
     fails("file.name = 'a'", 11, "`=`", "`==`");
     fails("true & false", 6, "`&`", "`&&`");

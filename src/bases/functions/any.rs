@@ -2,27 +2,14 @@
 
 use super::super::context::Context;
 use super::super::value::{Outcome, Value};
-use super::{Code, Function, Type, one, text_of};
+use super::{Type, one, text_of};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::method(
-        Type::Any,
-        "isTruthy",
-        &[],
-        Type::Bool,
-        "Whether it counts as true.",
-        Code::Plain(is_truthy),
-    ),
-    Function::method(
-        Type::Any,
-        "isType",
-        &[one("type", &[Type::Text])],
-        Type::Bool,
-        "Whether it is of a type: \"string\", \"number\", \"boolean\", \"date\", \"duration\", \"list\", \"object\", \"link\", \"file\", \"regexp\", \"null\".",
-        Code::Plain(is_type),
-    ),
-    Function::method(Type::Any, "toString", &[], Type::Text, "Its text.", Code::Plain(to_string)),
-];
+functions! { FUNCTIONS of Any:
+    "isTruthy"() -> Bool, Plain(is_truthy): "Whether it counts as true.";
+    "isType"(one("type", &[Type::Text])) -> Bool, Plain(is_type):
+        "Whether it is of a type: \"string\", \"number\", \"boolean\", \"date\", \"duration\", \"list\", \"object\", \"link\", \"file\", \"regexp\", \"null\".";
+    "toString"() -> Text, Plain(to_string): "Its text.";
+}
 
 fn is_truthy(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     Ok(Value::Bool(value.is_true()))

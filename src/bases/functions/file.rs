@@ -6,103 +6,44 @@ use crate::note::markdown;
 
 use super::super::context::{Context, moment};
 use super::super::value::{FileId, Link, Outcome, Value};
-use super::{Code, Function, Param, Type, one, optional, repeated, text_of};
+use super::{Type, one, optional, repeated, text_of};
 
 const TEXT: &[Type] = &[Type::Text];
 /// Null leads nowhere: `this` without a file.
 const LINKED: &[Type] = &[Type::File, Type::Link, Type::Text, Type::Null];
 
-const fn field(
-    name: &'static str,
-    gives: Type,
-    help: &'static str,
-    code: fn(&mut Context<'_>, &Value, &[Value]) -> Outcome,
-) -> Function {
-    Function::field(Type::File, name, gives, help, code)
+functions! { FUNCTIONS of File:
+    "name" -> Text, Plain(name):
+        "Its name: of a note without .md, of another file with its extension.";
+    "basename" -> Text, Plain(basename): "Its name without the extension.";
+    "path" -> Text, Plain(path): "Its path from the top of the vault.";
+    "folder" -> Text, Plain(folder): "The path of its folder; / at the top.";
+    "ext" -> Text, Plain(ext): "Its extension, without the point.";
+    "size" -> Number, Plain(size): "Its size in bytes.";
+    "ctime" -> Date, Plain(ctime): "When it was made.";
+    "mtime" -> Date, Plain(mtime): "When it was last changed.";
+    "properties" -> Object, Plain(properties): "All properties of the note.";
+    "tags" -> List, Plain(tags): "The tags of text and properties, without #.";
+    "links" -> List, Plain(links):
+        "The links of properties and text, embeds and links to its own headings among them.";
+    "embeds" -> List, Plain(embeds): "The embeds of the text.";
+    "backlinks" -> List, Plain(backlinks): "Links to the files that link to it, each once.";
+    "file" -> File, Plain(itself): "The file itself.";
+    "words" -> Number, Plain(words) extension: "How many words the note has.";
+    "text" -> Text, Plain(text) extension: "The note's text, behind its properties.";
+    "headings" -> List, Plain(headings) extension: "The headings of the note, as texts.";
+    "asLink"(optional("display", &[Type::Any])) -> Link, Plain(as_link):
+        "A link to it, with another text to show.";
+    "hasLink"(one("otherFile", LINKED)) -> Bool, Plain(has_link): "Whether it links to a file.";
+    "hasProperty"(one("name", TEXT)) -> Bool, Plain(has_property):
+        "Whether the note has a property.";
+    "hasTag"(repeated("values", TEXT)) -> Bool, Plain(has_tag):
+        "Whether it has one of the tags, or a tag nested below one of them.";
+    "inFolder"(one("folder", TEXT)) -> Bool, Plain(in_folder):
+        "Whether it lies in a folder, or in one below it.";
+    "similarity"(one("text", TEXT)) -> Number, Plain(similarity) extension:
+        "How near its meaning is to a text, from 0 to 1.";
 }
-
-const fn method(
-    name: &'static str,
-    params: &'static [Param],
-    gives: Type,
-    help: &'static str,
-    code: Code,
-) -> Function {
-    Function::method(Type::File, name, params, gives, help, code)
-}
-
-pub(super) const FUNCTIONS: &[Function] = &[
-    field(
-        "name",
-        Type::Text,
-        "Its name: of a note without .md, of another file with its extension.",
-        name,
-    ),
-    field("basename", Type::Text, "Its name without the extension.", basename),
-    field("path", Type::Text, "Its path from the top of the vault.", path),
-    field("folder", Type::Text, "The path of its folder; / at the top.", folder),
-    field("ext", Type::Text, "Its extension, without the point.", ext),
-    field("size", Type::Number, "Its size in bytes.", size),
-    field("ctime", Type::Date, "When it was made.", ctime),
-    field("mtime", Type::Date, "When it was last changed.", mtime),
-    field("properties", Type::Object, "All properties of the note.", properties),
-    field("tags", Type::List, "The tags of text and properties, without #.", tags),
-    field(
-        "links",
-        Type::List,
-        "The links of properties and text, embeds and links to its own headings among them.",
-        links,
-    ),
-    field("embeds", Type::List, "The embeds of the text.", embeds),
-    field("backlinks", Type::List, "Links to the files that link to it, each once.", backlinks),
-    field("file", Type::File, "The file itself.", itself),
-    field("words", Type::Number, "How many words the note has.", words).extension(),
-    field("text", Type::Text, "The note's text, behind its properties.", text).extension(),
-    field("headings", Type::List, "The headings of the note, as texts.", headings).extension(),
-    method(
-        "asLink",
-        &[optional("display", &[Type::Any])],
-        Type::Link,
-        "A link to it, with another text to show.",
-        Code::Plain(as_link),
-    ),
-    method(
-        "hasLink",
-        &[one("otherFile", LINKED)],
-        Type::Bool,
-        "Whether it links to a file.",
-        Code::Plain(has_link),
-    ),
-    method(
-        "hasProperty",
-        &[one("name", TEXT)],
-        Type::Bool,
-        "Whether the note has a property.",
-        Code::Plain(has_property),
-    ),
-    method(
-        "hasTag",
-        &[repeated("values", TEXT)],
-        Type::Bool,
-        "Whether it has one of the tags, or a tag nested below one of them.",
-        Code::Plain(has_tag),
-    ),
-    method(
-        "inFolder",
-        &[one("folder", TEXT)],
-        Type::Bool,
-        "Whether it lies in a folder, or in one below it.",
-        Code::Plain(in_folder),
-    ),
-    method(
-        "similarity",
-        &[one("text", TEXT)],
-        Type::Number,
-        "How near its meaning is to a text, from 0 to 1.",
-        Code::Plain(similarity),
-    )
-    .extension(),
-];
 
 fn of(value: &Value) -> FileId {
     match value {
@@ -111,7 +52,6 @@ fn of(value: &Value) -> FileId {
     }
 }
 
-/// The last component of a path.
 fn last(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }

@@ -4,117 +4,44 @@ use std::sync::Arc;
 
 use super::super::ast::Expr;
 use super::super::compare::as_text;
-
 use super::super::context::{Context, Walk, moment};
 use super::super::number_text;
 use super::super::value::{Date, Duration, Link, Outcome, Value};
-use super::{Code, Function, Type, number_of, one, optional, repeated, text_of};
+use super::{Type, number_of, one, optional, repeated, text_of};
 
 const ANY: &[Type] = &[Type::Any];
 const TEXT: &[Type] = &[Type::Text, Type::Null];
+const PATH: &[Type] = &[Type::Text, Type::File, Type::Link, Type::Null];
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::global(
-        "date",
-        &[one("date", &[Type::Text, Type::Date, Type::Null])],
-        Type::Date,
-        "The date that a text writes: \"2026-05-27\" or \"2026-05-27 12:00:00\".",
-        Code::Plain(date),
-    ),
-    Function::global(
-        "duration",
-        &[one("value", &[Type::Text, Type::Duration, Type::Null])],
-        Type::Duration,
-        "The duration that a text writes: \"1d\", \"2 hours\", \"1M 3d\".",
-        Code::Plain(duration),
-    ),
-    Function::global(
-        "escapeHTML",
-        &[one("html", TEXT)],
-        Type::Text,
-        "The text with <, >, &, \" and ' escaped for HTML.",
-        Code::Plain(escape_html),
-    ),
-    Function::global(
-        "file",
-        &[one("path", &[Type::Text, Type::File, Type::Link, Type::Null])],
-        Type::File,
-        "The file that a path, name or link leads to; null where there is none.",
-        Code::Plain(file),
-    ),
-    Function::global(
-        "html",
-        &[one("html", TEXT)],
-        Type::Text,
-        "A text that a view draws as HTML.",
-        Code::Plain(html),
-    ),
-    Function::global(
-        "icon",
-        &[one("name", TEXT)],
-        Type::Text,
-        "The icon of that name, of Lucide's.",
-        Code::Plain(icon),
-    ),
-    Function::global(
-        "if",
-        &[one("condition", ANY), one("trueResult", ANY), optional("falseResult", ANY)],
-        Type::Any,
-        "One value if the condition holds, else another, or null.",
-        Code::Lazy(either),
-    ),
-    Function::global(
-        "image",
-        &[one("path", &[Type::Text, Type::File, Type::Link, Type::Null])],
-        Type::Text,
-        "A picture of the vault or of the web.",
-        Code::Plain(image),
-    ),
-    Function::global(
-        "link",
-        &[one("path", &[Type::Text, Type::File, Type::Link, Type::Null]), optional("display", ANY)],
-        Type::Link,
-        "A link to a path, name, file or web address, with another text to show.",
-        Code::Plain(link),
-    ),
-    Function::global(
-        "list",
-        &[one("element", ANY)],
-        Type::List,
-        "A list as it is, anything else as a list of one.",
-        Code::Plain(list),
-    ),
-    Function::global(
-        "max",
-        &[repeated("values", &[Type::Number])],
-        Type::Number,
-        "The largest of the numbers.",
-        Code::Plain(max),
-    ),
-    Function::global(
-        "min",
-        &[repeated("values", &[Type::Number])],
-        Type::Number,
-        "The smallest of the numbers.",
-        Code::Plain(min),
-    ),
-    Function::global("now", &[], Type::Date, "This moment.", Code::Plain(now)),
-    Function::global(
-        "number",
-        &[one("input", ANY)],
-        Type::Number,
-        "The number that a text writes; of a date its milliseconds since 1970, of true 1, of false 0.",
-        Code::Plain(number),
-    ),
-    Function::global(
-        "random",
-        &[],
-        Type::Number,
-        "A number from 0 up to 1, another for each note.",
-        Code::Plain(random),
-    ),
-    Function::global("today", &[], Type::Date, "Today, without a time.", Code::Plain(today)),
-];
+functions! { FUNCTIONS of Globals:
+    "date"(one("date", &[Type::Text, Type::Date, Type::Null])) -> Date, Plain(date):
+        "The date that a text writes: \"2026-05-27\" or \"2026-05-27 12:00:00\".";
+    "duration"(one("value", &[Type::Text, Type::Duration, Type::Null])) -> Duration, Plain(duration):
+        "The duration that a text writes: \"1d\", \"2 hours\", \"1M 3d\".";
+    "escapeHTML"(one("html", TEXT)) -> Text, Plain(escape_html):
+        "The text with <, >, &, \" and ' escaped for HTML.";
+    "file"(one("path", PATH)) -> File, Plain(file):
+        "The file that a path, name or link leads to; null where there is none.";
+    "html"(one("html", TEXT)) -> Text, Plain(html): "A text that a view draws as HTML.";
+    "icon"(one("name", TEXT)) -> Text, Plain(icon): "The icon of that name, of Lucide's.";
+    "if"(one("condition", ANY), one("trueResult", ANY), optional("falseResult", ANY))
+        -> Any, Lazy(either):
+        "One value if the condition holds, else another, or null.";
+    "image"(one("path", PATH)) -> Text, Plain(image):
+        "A picture of the vault or of the web.";
+    "link"(one("path", PATH), optional("display", ANY)) -> Link, Plain(link):
+        "A link to a path, name, file or web address, with another text to show.";
+    "list"(one("element", ANY)) -> List, Plain(list):
+        "A list as it is, anything else as a list of one.";
+    "max"(repeated("values", &[Type::Number])) -> Number, Plain(max): "The largest of the numbers.";
+    "min"(repeated("values", &[Type::Number])) -> Number, Plain(min):
+        "The smallest of the numbers.";
+    "now"() -> Date, Plain(now): "This moment.";
+    "number"(one("input", ANY)) -> Number, Plain(number):
+        "The number that a text writes; of a date its milliseconds since 1970, of true 1, of false 0.";
+    "random"() -> Number, Plain(random): "A number from 0 up to 1, another for each note.";
+    "today"() -> Date, Plain(today): "Today, without a time.";
+}
 
 /// The argument of a function of one; null where it is missing.
 fn first(args: &[Value]) -> &Value {
@@ -144,7 +71,6 @@ fn duration(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     }
 }
 
-/// Shortens a text for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(100).collect()
 }

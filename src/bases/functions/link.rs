@@ -2,26 +2,13 @@
 
 use super::super::context::Context;
 use super::super::value::{Outcome, Value};
-use super::{Code, Function, Type, file::has_link_to as has_link, one};
+use super::{Type, file::has_link_to as has_link, one};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::method(
-        Type::Link,
-        "asFile",
-        &[],
-        Type::File,
-        "The file that it leads to; null where it leads to none.",
-        Code::Plain(as_file),
-    ),
-    Function::method(
-        Type::Link,
-        "linksTo",
-        &[one("file", &[Type::File, Type::Link, Type::Text, Type::Null])],
-        Type::Bool,
-        "Whether the file that it leads to links to another.",
-        Code::Plain(links_to),
-    ),
-];
+functions! { FUNCTIONS of Link:
+    "asFile"() -> File, Plain(as_file): "The file that it leads to; null where it leads to none.";
+    "linksTo"(one("file", &[Type::File, Type::Link, Type::Text, Type::Null])) -> Bool, Plain(links_to):
+        "Whether the file that it leads to links to another.";
+}
 
 fn as_file(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     let Value::Link(link) = value else { return Ok(Value::Null) };

@@ -5,112 +5,36 @@ use std::collections::HashSet;
 use super::super::ast::Expr;
 use super::super::context::{Context, Walk};
 use super::super::value::{Outcome, Value};
-use super::{Code, Function, Param, Type, number_of, one, optional, repeated, span, text_of};
+use super::{Type, number_of, one, optional, repeated, span, text_of};
 
 const ANY: &[Type] = &[Type::Any];
 const NUMBER: &[Type] = &[Type::Number];
 const PER_ELEMENT: &[Type] = &[Type::PerElement];
 
-const fn method(
-    name: &'static str,
-    params: &'static [Param],
-    gives: Type,
-    help: &'static str,
-    code: Code,
-) -> Function {
-    Function::method(Type::List, name, params, gives, help, code)
+functions! { FUNCTIONS of List:
+    "length" -> Number, Plain(length): "How many elements it has.";
+    "contains"(one("value", ANY)) -> Bool, Plain(contains): "Whether an element equals the value.";
+    "containsAll"(repeated("values", ANY)) -> Bool, Plain(contains_all):
+        "Whether it has all of the values.";
+    "containsAny"(repeated("values", ANY)) -> Bool, Plain(contains_any):
+        "Whether it has one of the values.";
+    "filter"(one("condition", PER_ELEMENT)) -> List, Lazy(filter):
+        "The elements for which the condition over value and index holds.";
+    "flat"() -> List, Plain(flat): "The elements of the lists in it put in their place.";
+    "isEmpty"() -> Bool, Plain(is_empty): "Whether it has no elements, or is not there.";
+    "join"(optional("separator", &[Type::Text])) -> Text, Plain(join): "Its elements as one text.";
+    "map"(one("expression", PER_ELEMENT)) -> List, Lazy(map):
+        "What the expression over value and index gives for each element.";
+    "mean"() -> Number, Plain(mean): "The mean of the numbers in it.";
+    "reduce"(one("expression", PER_ELEMENT), optional("acc", ANY)) -> Any, Lazy(reduce):
+        "One value: the expression over value, index and acc gives the next acc.";
+    "reverse"() -> List, Plain(reverse): "Its elements from the last to the first.";
+    "slice"(one("start", NUMBER), optional("end", NUMBER)) -> List, Plain(slice):
+        "From the element at start, counted from 0, up to end; below 0 from the end.";
+    "sort"() -> List, Plain(sort): "Its elements from the smallest to the largest.";
+    "sum"() -> Number, Plain(sum): "The sum of the numbers in it.";
+    "unique"() -> List, Plain(unique): "Each element once.";
 }
-
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::field(Type::List, "length", Type::Number, "How many elements it has.", length),
-    method(
-        "contains",
-        &[one("value", ANY)],
-        Type::Bool,
-        "Whether an element equals the value.",
-        Code::Plain(contains),
-    ),
-    method(
-        "containsAll",
-        &[repeated("values", ANY)],
-        Type::Bool,
-        "Whether it has all of the values.",
-        Code::Plain(contains_all),
-    ),
-    method(
-        "containsAny",
-        &[repeated("values", ANY)],
-        Type::Bool,
-        "Whether it has one of the values.",
-        Code::Plain(contains_any),
-    ),
-    method(
-        "filter",
-        &[one("condition", PER_ELEMENT)],
-        Type::List,
-        "The elements for which the condition over value and index holds.",
-        Code::Lazy(filter),
-    ),
-    method(
-        "flat",
-        &[],
-        Type::List,
-        "The elements of the lists in it put in their place.",
-        Code::Plain(flat),
-    ),
-    method(
-        "isEmpty",
-        &[],
-        Type::Bool,
-        "Whether it has no elements, or is not there.",
-        Code::Plain(is_empty),
-    ),
-    method(
-        "join",
-        &[optional("separator", &[Type::Text])],
-        Type::Text,
-        "Its elements as one text.",
-        Code::Plain(join),
-    ),
-    method(
-        "map",
-        &[one("expression", PER_ELEMENT)],
-        Type::List,
-        "What the expression over value and index gives for each element.",
-        Code::Lazy(map),
-    ),
-    method("mean", &[], Type::Number, "The mean of the numbers in it.", Code::Plain(mean)),
-    method(
-        "reduce",
-        &[one("expression", PER_ELEMENT), optional("acc", ANY)],
-        Type::Any,
-        "One value: the expression over value, index and acc gives the next acc.",
-        Code::Lazy(reduce),
-    ),
-    method(
-        "reverse",
-        &[],
-        Type::List,
-        "Its elements from the last to the first.",
-        Code::Plain(reverse),
-    ),
-    method(
-        "slice",
-        &[one("start", NUMBER), optional("end", NUMBER)],
-        Type::List,
-        "From the element at start, counted from 0, up to end; below 0 from the end.",
-        Code::Plain(slice),
-    ),
-    method(
-        "sort",
-        &[],
-        Type::List,
-        "Its elements from the smallest to the largest.",
-        Code::Plain(sort),
-    ),
-    method("sum", &[], Type::Number, "The sum of the numbers in it.", Code::Plain(sum)),
-    method("unique", &[], Type::List, "Each element once.", Code::Plain(unique)),
-];
 
 fn elements(value: &Value) -> &[Value] {
     match value {

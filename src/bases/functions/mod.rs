@@ -1,6 +1,28 @@
 //! The table of all functions and fields, used by the evaluator, the checker, completion, the manual and the grammar
 //! card for models.
 
+/// Defines the table of a receiver's functions, or of the global ones (`Globals`): name, parameters (none for a field),
+/// type of the result, implementation, and the line of help.
+macro_rules! functions {
+    ($table:ident of $of:ident: $(
+        $name:literal $(($($param:expr),*))? -> $gives:ident, $kind:ident($code:expr) $($extension:ident)?: $help:literal;
+    )*) => {
+        pub(super) const $table: &[super::Function] = &[$(super::Function {
+            of: functions!(@of $of),
+            name: $name,
+            params: functions!(@params $(($($param),*))?),
+            gives: super::Type::$gives,
+            help: $help,
+            is_extension: !stringify!($($extension)?).is_empty(),
+            code: super::Code::$kind($code),
+        }),*];
+    };
+    (@of Globals) => { None };
+    (@of $of:ident) => { Some(super::Type::$of) };
+    (@params) => { None };
+    (@params ($($param:expr),*)) => { Some(&[$($param),*]) };
+}
+
 mod any;
 mod date;
 mod file;
@@ -65,43 +87,6 @@ impl Function {
     /// Whether it has parentheses.
     pub fn is_call(&self) -> bool {
         self.params.is_some()
-    }
-
-    const fn global(
-        name: &'static str,
-        params: &'static [Param],
-        gives: Type,
-        help: &'static str,
-        code: Code,
-    ) -> Self {
-        Self { of: None, name, params: Some(params), gives, help, is_extension: false, code }
-    }
-
-    const fn method(
-        of: Type,
-        name: &'static str,
-        params: &'static [Param],
-        gives: Type,
-        help: &'static str,
-        code: Code,
-    ) -> Self {
-        Self { of: Some(of), name, params: Some(params), gives, help, is_extension: false, code }
-    }
-
-    const fn field(
-        of: Type,
-        name: &'static str,
-        gives: Type,
-        help: &'static str,
-        code: fn(&mut Context<'_>, &Value, &[Value]) -> Outcome,
-    ) -> Self {
-        let code = Code::Plain(code);
-        Self { of: Some(of), name, params: None, gives, help, is_extension: false, code }
-    }
-
-    const fn extension(mut self) -> Self {
-        self.is_extension = true;
-        self
     }
 }
 
@@ -237,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// What Obsidian's manual lists, counted by receiver, and what is ours.
+    /// The number of functions in Obsidian's manual and of our own, by receiver.
     #[test]
     fn the_table_has_all_of_the_manual() {
         let mut counted: BTreeMap<String, (usize, usize)> = BTreeMap::new();

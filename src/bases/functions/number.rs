@@ -3,39 +3,20 @@
 use super::super::context::Context;
 use super::super::number_text;
 use super::super::value::{Outcome, Value};
-use super::{Code, Function, Type, number_of, one, optional};
+use super::{Type, number_of, one, optional};
 
 const NUMBER: &[Type] = &[Type::Number];
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::method(Type::Number, "abs", &[], Type::Number, "Without its sign.", Code::Plain(abs)),
-    Function::method(Type::Number, "ceil", &[], Type::Number, "Rounded up.", Code::Plain(ceil)),
-    Function::method(Type::Number, "floor", &[], Type::Number, "Rounded down.", Code::Plain(floor)),
-    Function::method(
-        Type::Number,
-        "isEmpty",
-        &[],
-        Type::Bool,
-        "Whether it is not there.",
-        Code::Plain(is_empty),
-    ),
-    Function::method(
-        Type::Number,
-        "round",
-        &[optional("digits", NUMBER)],
-        Type::Number,
-        "Rounded to whole numbers, or to as many decimal places as digits says; halves go up.",
-        Code::Plain(round),
-    ),
-    Function::method(
-        Type::Number,
-        "toFixed",
-        &[one("precision", NUMBER)],
-        Type::Text,
-        "As text with exactly as many decimal places as precision says.",
-        Code::Plain(to_fixed),
-    ),
-];
+functions! { FUNCTIONS of Number:
+    "abs"() -> Number, Plain(abs): "Without its sign.";
+    "ceil"() -> Number, Plain(ceil): "Rounded up.";
+    "floor"() -> Number, Plain(floor): "Rounded down.";
+    "isEmpty"() -> Bool, Plain(is_empty): "Whether it is not there.";
+    "round"(optional("digits", NUMBER)) -> Number, Plain(round):
+        "Rounded to whole numbers, or to as many decimal places as digits says; halves go up.";
+    "toFixed"(one("precision", NUMBER)) -> Text, Plain(to_fixed):
+        "As text with exactly as many decimal places as precision says.";
+}
 
 fn of(value: &Value) -> f64 {
     match value {

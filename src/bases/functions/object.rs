@@ -2,27 +2,12 @@
 
 use super::super::context::Context;
 use super::super::value::{Outcome, Text, Value};
-use super::{Code, Function, Type};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::method(
-        Type::Object,
-        "isEmpty",
-        &[],
-        Type::Bool,
-        "Whether it has no keys.",
-        Code::Plain(is_empty),
-    ),
-    Function::method(Type::Object, "keys", &[], Type::List, "Its keys.", Code::Plain(keys)),
-    Function::method(
-        Type::Object,
-        "values",
-        &[],
-        Type::List,
-        "The values of its keys.",
-        Code::Plain(values),
-    ),
-];
+functions! { FUNCTIONS of Object:
+    "isEmpty"() -> Bool, Plain(is_empty): "Whether it has no keys.";
+    "keys"() -> List, Plain(keys): "Its keys.";
+    "values"() -> List, Plain(values): "The values of its keys.";
+}
 
 fn entries(value: &Value) -> &[(Text, Value)] {
     match value {

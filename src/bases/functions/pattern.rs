@@ -2,16 +2,12 @@
 
 use super::super::context::Context;
 use super::super::value::{Outcome, Value};
-use super::{Code, Function, Type, one, text_of};
+use super::{Type, one, text_of};
 
-pub(super) const FUNCTIONS: &[Function] = &[Function::method(
-    Type::Pattern,
-    "matches",
-    &[one("value", &[Type::Text])],
-    Type::Bool,
-    "Whether it matches somewhere in a text.",
-    Code::Plain(matches),
-)];
+functions! { FUNCTIONS of Pattern:
+    "matches"(one("value", &[Type::Text])) -> Bool, Plain(matches):
+        "Whether it matches somewhere in a text.";
+}
 
 fn matches(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
     let Value::Pattern(pattern) = value else { return Ok(Value::Null) };

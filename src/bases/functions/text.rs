@@ -4,111 +4,36 @@ use super::super::compare::as_text;
 use super::super::compare::show::{LONGEST_TEXT, TooLong};
 use super::super::context::Context;
 use super::super::value::{Outcome, Value};
-use super::{Code, Function, Type, number_of, one, optional, repeated, replacement, span, text_of};
+use super::{Type, number_of, one, optional, repeated, replacement, span, text_of};
 
 const TEXT: &[Type] = &[Type::Text];
 const NUMBER: &[Type] = &[Type::Number];
 const TEXT_OR_PATTERN: &[Type] = &[Type::Text, Type::Pattern];
 
-const fn method(
-    name: &'static str,
-    params: &'static [super::Param],
-    gives: Type,
-    help: &'static str,
-    code: Code,
-) -> Function {
-    Function::method(Type::Text, name, params, gives, help, code)
+functions! { FUNCTIONS of Text:
+    "length" -> Number, Plain(length): "How many characters it has.";
+    "contains"(one("value", TEXT)) -> Bool, Plain(contains):
+        "Whether it has the value in it; case counts.";
+    "containsAll"(repeated("values", TEXT)) -> Bool, Plain(contains_all):
+        "Whether it has all of the values in it.";
+    "containsAny"(repeated("values", TEXT)) -> Bool, Plain(contains_any):
+        "Whether it has one of the values in it.";
+    "endsWith"(one("query", TEXT)) -> Bool, Plain(ends_with): "Whether it ends with the query.";
+    "isEmpty"() -> Bool, Plain(is_empty): "Whether it has no characters, or is not there.";
+    "lower"() -> Text, Plain(lower): "In lower case.";
+    "repeat"(one("count", NUMBER)) -> Text, Plain(repeat): "As many times as count says.";
+    "replace"(one("pattern", TEXT_OR_PATTERN), one("replacement", TEXT)) -> Text, Plain(replace):
+        "All places of a text, or the first of a pattern (all with flag g), replaced; $1 is a pattern's first group.";
+    "reverse"() -> Text, Plain(reverse): "Its characters from the last to the first.";
+    "slice"(one("start", NUMBER), optional("end", NUMBER)) -> Text, Plain(slice):
+        "From the character at start, counted from 0, up to end; below 0 from the end.";
+    "split"(one("separator", TEXT_OR_PATTERN), optional("n", NUMBER)) -> List, Plain(split):
+        "The texts between the separators, the first n of them.";
+    "startsWith"(one("query", TEXT)) -> Bool, Plain(starts_with):
+        "Whether it begins with the query.";
+    "title"() -> Text, Plain(title): "The first letter of each word as a capital.";
+    "trim"() -> Text, Plain(trim): "Without the white space at both ends.";
 }
-
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::field(Type::Text, "length", Type::Number, "How many characters it has.", length),
-    method(
-        "contains",
-        &[one("value", TEXT)],
-        Type::Bool,
-        "Whether it has the value in it; case counts.",
-        Code::Plain(contains),
-    ),
-    method(
-        "containsAll",
-        &[repeated("values", TEXT)],
-        Type::Bool,
-        "Whether it has all of the values in it.",
-        Code::Plain(contains_all),
-    ),
-    method(
-        "containsAny",
-        &[repeated("values", TEXT)],
-        Type::Bool,
-        "Whether it has one of the values in it.",
-        Code::Plain(contains_any),
-    ),
-    method(
-        "endsWith",
-        &[one("query", TEXT)],
-        Type::Bool,
-        "Whether it ends with the query.",
-        Code::Plain(ends_with),
-    ),
-    method(
-        "isEmpty",
-        &[],
-        Type::Bool,
-        "Whether it has no characters, or is not there.",
-        Code::Plain(is_empty),
-    ),
-    method("lower", &[], Type::Text, "In lower case.", Code::Plain(lower)),
-    method(
-        "repeat",
-        &[one("count", NUMBER)],
-        Type::Text,
-        "As many times as count says.",
-        Code::Plain(repeat),
-    ),
-    method(
-        "replace",
-        &[one("pattern", TEXT_OR_PATTERN), one("replacement", TEXT)],
-        Type::Text,
-        "All places of a text, or the first of a pattern (all with flag g), replaced; $1 is a pattern's first group.",
-        Code::Plain(replace),
-    ),
-    method(
-        "reverse",
-        &[],
-        Type::Text,
-        "Its characters from the last to the first.",
-        Code::Plain(reverse),
-    ),
-    method(
-        "slice",
-        &[one("start", NUMBER), optional("end", NUMBER)],
-        Type::Text,
-        "From the character at start, counted from 0, up to end; below 0 from the end.",
-        Code::Plain(slice),
-    ),
-    method(
-        "split",
-        &[one("separator", TEXT_OR_PATTERN), optional("n", NUMBER)],
-        Type::List,
-        "The texts between the separators, the first n of them.",
-        Code::Plain(split),
-    ),
-    method(
-        "startsWith",
-        &[one("query", TEXT)],
-        Type::Bool,
-        "Whether it begins with the query.",
-        Code::Plain(starts_with),
-    ),
-    method(
-        "title",
-        &[],
-        Type::Text,
-        "The first letter of each word as a capital.",
-        Code::Plain(title),
-    ),
-    method("trim", &[], Type::Text, "Without the white space at both ends.", Code::Plain(trim)),
-];
 
 /// The text; of a link its target.
 fn own(value: &Value) -> &str {

@@ -1,4 +1,4 @@
-//! What conditions of the classic dialect give.
+//! Values of conditions of the classic dialect.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Each function of Obsidian's manual, page Functions, with its example; and what the manual leaves open.
+//! Each function of Obsidian's manual, page Functions, with its example; and cases that the manual does not define.
 
 use serde_json::json;
 

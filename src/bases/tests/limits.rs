@@ -52,7 +52,7 @@ fn formulas_are_remembered_and_circles_named() {
 }
 
 #[test]
-fn what_is_nested_deep_has_a_value_or_an_error() {
+fn deep_nesting_gives_a_value_or_an_error() {
     let source = sample();
     let nested = |with: &str, levels: usize| {
         format!("{}{with}{}", "[1].map(".repeat(levels), ")".repeat(levels))

@@ -9,7 +9,7 @@ use super::super::date::Times;
 use super::super::source::{Column, Hint, Source};
 use super::super::value::{FileId, Link, Object, Text, Value, linkpath};
 
-/// What a note is made of. A path that does not end in `.md` is an attachment.
+/// A note's content. A path that does not end in `.md` is an attachment.
 #[derive(Debug, Clone)]
 pub struct Note<'a> {
     pub path: &'a str,

@@ -30,7 +30,7 @@ pub(crate) fn scope(source: &Memory) -> Scope<'_> {
     Scope { source, now: NOW, zone: &chrono::Utc, this: None, seed: 1, formulas: &[] }
 }
 
-/// What an expression gives for the first note of a vault.
+/// The value of an expression for the first note of a vault.
 fn value(source: &Memory, text: &str) -> Value {
     let mut evaluator = Evaluator::new(scope(source));
     evaluator.begin(Some(FileId(0)));

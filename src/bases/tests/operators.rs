@@ -1,4 +1,4 @@
-//! Operators, and what null and errors do to them.
+//! Operators, also with null and errors as operands.
 
 use serde_json::json;
 

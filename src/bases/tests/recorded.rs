@@ -1,4 +1,4 @@
-//! What a running Obsidian gave for 281 expressions: see `fixtures/bases/` for whose recording it is.
+//! The results of 281 expressions in a running Obsidian; `fixtures/bases/` names the source of the recording.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl Zone for Melbourne {
     fn offset(&self, seconds: i64) -> i32 {
         let month =
             chrono::Datelike::month(&DateTime::from_timestamp(seconds, 0).unwrap_or_default());
-        // Of 1970 the recording has a date, when there was no summer time.
+        // One date of the recording is in 1970, when there was no summer time.
         if (4..10).contains(&month) || seconds < 50_000_000 { 36_000 } else { 39_600 }
     }
 }

@@ -58,7 +58,7 @@ fn without_an_order_rows_come_by_name() {
 }
 
 #[test]
-fn sorted_with_what_is_empty_last_in_either_direction() {
+fn empty_values_are_last_in_either_direction() {
     let memory = vault();
     let sort = |is_descending| Query {
         filter: Some(is("file.ext == \"md\"")),
@@ -252,7 +252,7 @@ proptest! {
         prop_assert_eq!(files(Page { first, rows }), expected);
     }
 
-    /// An index never changes an answer, nor what is counted as an error.
+    /// An index changes neither the answer nor the number of errors.
     #[test]
     fn a_narrowed_view_is_the_whole_view(filter in filter()) {
         let query = Query { filter: Some(filter.clone()), ..Query::default() };

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_is_said_in_a_line() {
+    fn usage_is_one_line() {
         let used = UsageInfo {
             requests: 3,
             input: 1000,

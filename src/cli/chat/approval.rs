@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_is_shown_and_only_a_clear_yes_agrees() {
+    fn a_question_is_shown_and_only_a_clear_yes_approves() {
         let look = Look { styled: false, live: false };
         assert_eq!(
             shown(&asked(false), look),

@@ -18,9 +18,6 @@ pub struct Asking {
 
 impl Asking {
     /// Starts reading a line. Discards input typed before the question was visible.
-    ///
-    /// # Errors
-    /// No thread can be started.
     pub fn start() -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (tell, answer) = oneshot::channel();

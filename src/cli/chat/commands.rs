@@ -16,7 +16,6 @@ pub enum Command {
     Tools(Option<usize>),
     /// List conversations, or continue one.
     Conversations(Option<String>),
-    /// Show the usage.
     Usage,
     /// List the trash.
     Trash,
@@ -35,14 +34,8 @@ pub enum Command {
 /// A line that looks like a command but is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// No command has this name.
     #[error("there is no command `/{name}`{}", near(near_names))]
-    Unknown {
-        name: String,
-        /// Similar names.
-        near_names: Vec<&'static str>,
-    },
-    /// Its argument is wrong.
+    Unknown { name: String, near_names: Vec<&'static str> },
     #[error("`/{name}` {takes}")]
     Wrong { name: &'static str, takes: &'static str },
 }
@@ -67,7 +60,7 @@ pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("trash", "", "list the trash; `steward restore` restores from it"),
     ("yes", "", "allow what you are asked, once"),
     ("always", "", "always allow it, where that is offered"),
-    ("no", "[WHY NOT]", "refuse it; the agent is told why"),
+    ("no", "[WHY NOT]", "refuse it, with a reason for the agent"),
     ("quit", "", "leave; also `exit`, Ctrl-D, or Ctrl-C twice"),
     ("help", "", "show this help"),
 ];
@@ -86,6 +79,16 @@ pub fn read(line: &str) -> Option<Result<Command, CommandError>> {
     }
     let argument = Some(argument.trim()).filter(|argument| !argument.is_empty());
     Some(command(name, argument))
+}
+
+/// The name of a prompt and what follows it, in a line that could be one: no command of ours has that name.
+pub fn prompt(line: &str) -> Option<(&str, &str)> {
+    let rest = line.trim().strip_prefix('/')?;
+    let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
+    let is_ours = name.eq_ignore_ascii_case("exit")
+        || COMMANDS.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name));
+    (is_name && !is_ours).then_some((name, arguments.trim()))
 }
 
 fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> {
@@ -141,7 +144,7 @@ pub fn help() -> String {
         heads.iter().zip(COMMANDS).map(|(head, (.., does))| format!("{head:width$}  {does}"));
     let lines: Vec<String> = lines.collect();
     format!(
-        "{}\nAnything else is a message. End a line with \\ to continue it; Tab completes commands \
+        "{}\nYour own prompts are commands, too: `steward prompts` lists them.\nAnything else is a message. End a line with \\ to continue it; Tab completes commands \
          and, after [[, the names of notes.",
         lines.join("\n")
     )
@@ -152,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_messages() {
+    fn commands_are_distinguished_from_messages() {
         for line in ["exit", " quit\n", "/exit", "/quit"] {
             assert_eq!(read(line), Some(Ok(Command::Quit)), "{line:?}");
         }
@@ -172,7 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn every_command_stands_in_the_reference() {
+    fn a_prompt_has_a_name_that_no_command_has() {
+        assert_eq!(prompt(" /weekly-review  last week "), Some(("weekly-review", "last week")));
+        assert_eq!(prompt("/übersetzen"), Some(("übersetzen", "")));
+        for line in ["/new", "/Trash x", "/exit", "/home/ana", "/", "/ x", "summarize", "/a_b"] {
+            assert_eq!(prompt(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_reference_has_every_command() {
         let reference = include_str!("../../../docs/cli.md");
         for (name, ..) in COMMANDS {
             assert!(reference.contains(&format!("`/{name}`")), "{name}");
@@ -180,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_told_what_is_near() {
+    fn a_misspelt_command_gets_a_suggestion() {
         for (typed, says) in [
             ("/udno", "there is no command `/udno`; did you mean `/undo`?"),
             ("/conv", "there is no command `/conv`; did you mean `/conversations`?"),

@@ -1,7 +1,7 @@
 //! A chat with a person: sends what they type and shows what happens, until they leave.
 //!
-//! One loop that does one thing at a time: a line is being typed, a question is being answered, or
-//! a turn is running. Events of the conversation are shown meanwhile, whoever caused them.
+//! One loop with one state at a time: the person types a line or answers a question, or a turn
+//! runs. It shows the conversation's events in every state, also those of other clients.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use super::interrupts::Interrupts;
 use super::link::Back;
 use super::markdown::style::Style;
 use super::talk::Talk;
-use super::words;
+use super::{prompts, words};
 use crate::protocol::session::PromptContent;
 
 /// The time within which a second Ctrl-C leaves.
@@ -25,9 +25,8 @@ const TWICE: Duration = Duration::from_secs(2);
 /// Whether the loop continues.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// The chat goes on.
+    /// The chat continues.
     GoOn,
-    /// It is over.
     Leave,
 }
 
@@ -48,6 +47,7 @@ pub async fn run(
 ) -> Result<ExitCode, Failure> {
     talk.open().await?;
     if let Some(message) = message {
+        let message = prompts::expanded(&talk.prompts, &mut talk.link, message).await?;
         talk.say(message).await?;
     }
     let done = match Interrupts::new() {
@@ -125,6 +125,13 @@ impl EventLoop<'_, '_> {
         self.talk.view.transcript.typed();
         match typed {
             Typed::Line(line) => match commands::read(&line) {
+                None | Some(Err(_)) if commands::prompt(&line).is_some() => {
+                    match self.talk.say_prompt(&line).await {
+                        Ok(true) => {}
+                        Ok(false) => self.no_prompt(&line).await?,
+                        Err(failure) => self.talk.view.fail(&failure)?,
+                    }
+                }
                 None if line.trim().is_empty() => {}
                 None => self.talk.say(vec![words(line.trim())]).await?,
                 Some(Ok(Command::Quit)) => return Ok(Next::Leave),
@@ -142,6 +149,14 @@ impl EventLoop<'_, '_> {
             Typed::End => return Ok(Next::Leave),
         }
         Ok(Next::GoOn)
+    }
+
+    /// Handles a line that could have been a prompt and is none.
+    async fn no_prompt(&mut self, line: &str) -> Result<(), Failure> {
+        match commands::read(line) {
+            Some(Err(error)) => self.talk.view.tell(Style::RED, &error.to_string()),
+            _ => self.talk.say(vec![words(line.trim())]).await,
+        }
     }
 
     /// Handles Ctrl-C at the prompt; if there is text, only clears it.

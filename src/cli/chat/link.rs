@@ -41,9 +41,7 @@ const ATTEMPTS: usize = 16;
 /// An event received from the daemon.
 #[derive(Debug)]
 pub enum Heard {
-    /// An update of a conversation.
     Update(SessionUpdateParams),
-    /// A complete message.
     Message(MessageParams),
     /// The state of a conversation changed.
     State(StateParams),
@@ -208,17 +206,11 @@ impl<'a> Link<'a> {
     }
 
     /// Stops the turn of a conversation.
-    ///
-    /// # Errors
-    /// The connection was lost.
     pub async fn cancel(&mut self, conversation: &str) -> Result<(), ClientError> {
         self.client.tell("session/cancel", json!({ "sessionId": conversation })).await
     }
 
     /// Answers question `id`, with the person's comment.
-    ///
-    /// # Errors
-    /// The connection was lost.
     pub async fn decide(
         &mut self,
         id: &Value,

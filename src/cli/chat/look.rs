@@ -10,7 +10,7 @@ use super::safe::Safe;
 /// The widest column to which text is wrapped: longer lines are hard to read.
 const WIDEST: usize = 100;
 
-/// The narrowest width, whatever the terminal reports.
+/// The minimum width, even if the terminal reports less.
 const NARROWEST: usize = 20;
 
 /// The width of a terminal that does not report one.

@@ -8,7 +8,7 @@
 //! keyboard at a time ([`event_loop`]).
 //!
 //! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
-//! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`editor`],
+//! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`prompts`], [`editor`],
 //! [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`screen`], [`view`] (the output),
 //! [`questions`], [`talk`] (one chat), [`actions`] (of the commands), [`event_loop`]; [`scripted`].
 
@@ -24,6 +24,7 @@ mod link;
 pub(super) mod look;
 mod markdown;
 mod names;
+mod prompts;
 mod questions;
 pub(super) mod safe;
 mod screen;
@@ -105,17 +106,18 @@ pub fn run(
     runtime.block_on(async {
         // Connects first: without a daemon, the terminal stays untouched.
         let link = Link::open(session, root.clone(), person).await?;
-        let names = Names::default();
+        let (names, prompts) = (Names::default(), Names::default());
         let editor = match person {
             true => {
                 let history = session.folders.prepare(&root)?.join(HISTORY);
-                Some(Editor::start(history, Names::clone(&names), look.styled)?)
+                let (names, prompts) = (Names::clone(&names), Names::clone(&prompts));
+                Some(Editor::start(history, names, prompts, look.styled)?)
             }
             false => None,
         };
         let (stays, usage) = (message.is_none(), arguments.usage);
-        let talk =
-            Talk::new(session, link, editor, names, Choices { conversation, stays, usage, look });
+        let choices = Choices { conversation, stays, usage, look };
+        let talk = Talk::new(session, link, editor, names, prompts, choices);
         event_loop::run(talk, message, output).await
     })
 }

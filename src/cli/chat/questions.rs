@@ -13,7 +13,6 @@ use super::transcript::Shown;
 use super::view::View;
 use crate::protocol::permission::RequestPermissionParams;
 
-/// An open question.
 struct Question {
     id: Value,
     asked: Box<RequestPermissionParams>,
@@ -129,7 +128,6 @@ impl Questions {
         *self = Self::default();
     }
 
-    /// Shows the first question.
     fn show(&self, view: &mut View) -> Result<(), Failure> {
         let Some(question) = self.waiting.front() else { return Ok(()) };
         let mut text = approval::shown(&question.asked, view.look);

@@ -35,9 +35,6 @@ impl Screen {
     }
 
     /// Shows all parts in order.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
     pub fn show(&mut self, shown: Vec<Shown>, editor: Option<&Editor>) -> io::Result<()> {
         for one in shown {
             match one {
@@ -55,9 +52,6 @@ impl Screen {
     }
 
     /// Writes `text`; above a line that is being typed, only whole lines.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
     pub fn write(&mut self, text: &str, editor: Option<&Editor>) -> io::Result<()> {
         if let Some(editor) = editor.filter(|editor| editor.is_reading()) {
             self.held.push_str(text);
@@ -76,9 +70,6 @@ impl Screen {
 
     /// Shows what the agent is doing until something else is shown; only on a terminal, and never
     /// after unfinished text.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
     pub fn status(&mut self, doing: Option<String>) -> io::Result<()> {
         if !self.look.live || self.open || self.status == doing {
             return Ok(());

@@ -9,7 +9,8 @@ use super::super::failure::{self, Failure};
 use super::super::output::Output;
 use super::interrupts::Interrupts;
 use super::link::{Heard, Link};
-use super::safe;
+use super::names::Names;
+use super::{prompts, safe};
 use crate::protocol::session::{PromptContent, SessionUpdate, StopReason};
 
 /// Sends `message` and prints each event of its conversation as `{"event", "params"}`, named as in
@@ -23,6 +24,7 @@ pub async fn run(
     message: Vec<PromptContent>,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    let message = prompts::expanded(&Names::default(), &mut link, message).await?;
     let name = link.say(message, conversation).await?;
     let mut shown: Option<String> = None;
     let mut stop = Interrupts::new()?;

@@ -10,6 +10,7 @@ use super::link::{Heard, Link};
 use super::look::Look;
 use super::markdown::style::Style;
 use super::names::{self, Names};
+use super::prompts;
 use super::questions::Questions;
 use super::safe;
 use super::screen::Screen;
@@ -46,11 +47,11 @@ pub struct Talk<'a> {
     /// The context of this run.
     pub session: &'a Session,
     pub link: Link<'a>,
-    /// The output.
     pub view: View,
-    /// The open questions.
     pub questions: Questions,
     names: Names,
+    /// The names of the person's own prompts.
+    pub prompts: Names,
     /// Whether the chat continues until the person leaves.
     pub stays: bool,
     usage: bool,
@@ -59,7 +60,6 @@ pub struct Talk<'a> {
     /// A conversation begun here without a message yet: the first message goes to it, even if
     /// others become current meanwhile.
     pub begun: Option<String>,
-    /// The conversation that is shown.
     pub conversation: Option<String>,
     /// Whether a turn is running in it.
     pub running: bool,
@@ -80,6 +80,7 @@ impl<'a> Talk<'a> {
         link: Link<'a>,
         editor: Option<Editor>,
         names: Names,
+        prompts: Names,
         choices: Choices,
     ) -> Self {
         let Choices { conversation, stays, usage, look } = choices;
@@ -93,6 +94,7 @@ impl<'a> Talk<'a> {
             view: View { look, transcript, screen, editor },
             questions: Questions::default(),
             names,
+            prompts,
             stays,
             usage,
             pinned: conversation,
@@ -123,6 +125,7 @@ impl<'a> Talk<'a> {
         }
         if self.view.editor.is_some() {
             names::load(&self.names, &mut self.link).await;
+            prompts::load(&self.prompts, &mut self.link).await;
         }
         if self.stays {
             let words = "/help says what can be typed, Ctrl-C stops the agent, Ctrl-D leaves";
@@ -203,6 +206,17 @@ impl<'a> Talk<'a> {
         self.waiting = false;
         self.running = true;
         Ok(())
+    }
+
+    /// Sends one of the person's prompts, typed as `/name`, and shows what is sent; false where there is none.
+    pub async fn say_prompt(&mut self, line: &str) -> Result<bool, Failure> {
+        let found = prompts::filled(&self.prompts, &mut self.link, line).await?;
+        let Some(message) = found else { return Ok(false) };
+        if let Some(PromptContent::Text { text }) = message.first() {
+            self.view.tell(Style::DIM, &safe::lines(text))?;
+        }
+        self.say(message).await?;
+        Ok(true)
     }
 
     /// Stops the running turn.

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_of_a_message_is_shown_and_nothing_twice() {
+    fn missed_text_is_shown_and_nothing_twice() {
         let mut transcript = transcript();
         assert_eq!(told(&mut transcript, piece("Hel")), "Hel");
         assert_eq!(told(&mut transcript, piece("lo")), "lo");
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_not_heard_is_shown_once_it_is_told() {
+    fn a_missed_answer_is_shown_when_complete() {
         let mut transcript = transcript();
         let said = |turn: &str, text: &str| {
             let mut message = message("answer", text);
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(text(transcript.answer("8", "Done.")), "Done.\n", "that of another turn");
         assert_eq!(text(transcript.answer("8", "Done.")), "");
         assert_eq!(text(transcript.answer("9", "")), "");
-        // The beginning was heard, the end not.
+        // The client got the beginning, but not the end.
         transcript.begin();
         told(&mut transcript, piece("I lo"));
         assert_eq!(text(transcript.answer("10", "I looked.")), "\n\nI looked.\n");
@@ -412,14 +412,14 @@ mod tests {
         told(&mut transcript, piece("three"));
         let shown = text(transcript.message(&message("answer", "one two three")));
         assert_eq!(shown, "\n\nsome of that was missed; here it is whole:\n\none two three\n");
-        // What was only cut off at its end is not.
+        // An answer that was only cut off at its end is not.
         transcript.begin();
         told(&mut transcript, piece("stopped \n"));
         assert_eq!(text(transcript.message(&message("part", "stopped"))).trim(), "");
     }
 
     #[test]
-    fn a_message_that_broke_off_is_told_so() {
+    fn an_interrupted_message_is_marked() {
         let mut transcript = transcript();
         told(&mut transcript, piece("Hel"));
         let shown = text(transcript.message(&message("void", "")));
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_notices_and_others_words_stand_on_lines_of_their_own() {
+    fn calls_notices_and_other_messages_have_their_own_lines() {
         let mut transcript = transcript();
         told(&mut transcript, piece("I look"));
         assert_eq!(transcript.doing(), None);

@@ -9,14 +9,12 @@ pub enum Outcome {
     Ok,
     /// Works, with a limitation.
     Warn,
-    /// Does not work.
     Fail,
 }
 
 /// One check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// The subject of the check.
     pub what: &'static str,
     pub outcome: Outcome,
     /// The finding, for a person.

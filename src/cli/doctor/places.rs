@@ -102,7 +102,6 @@ pub(super) fn daemon(
     }
 }
 
-/// Checks the confinement of the daemon.
 pub(super) fn confinement(config: &Config, served: Option<&StatusResult>, checks: &mut Checks) {
     let confinement = match served {
         Some(status) => status.confinement.clone(),

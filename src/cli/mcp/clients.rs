@@ -81,9 +81,6 @@ pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value
 }
 
 /// Prints the entry, and on stderr where it belongs.
-///
-/// # Errors
-/// stdout cannot be written.
 pub fn print(client: McpClient, server: Value, output: &Output) -> Result<(), Failure> {
     let entry = json!({ (client.section()): { (NAME): server } });
     output.notice(&format!("add this to {}, or say `--write`", client.place()));

@@ -16,7 +16,7 @@ use crate::tools::{Tool as _, WriteFile};
 /// The arguments of `organize draft`.
 #[derive(Debug, Clone, Args)]
 pub struct DraftArguments {
-    /// What the rules are to do: "old meeting notes into the archive, by year"
+    /// The purpose of the rules: "old meeting notes into the archive, by year"
     pub text: String,
     /// A rule file that is to be changed so
     #[arg(long, value_name = "FILE")]
@@ -26,7 +26,7 @@ pub struct DraftArguments {
     pub save: Option<String>,
 }
 
-/// Has a model draft rules, and shows them with what they mean and whom they take.
+/// Has a model draft rules, and shows them with their descriptions and the files that they select.
 ///
 /// # Errors
 /// No daemon or no model; rules that cannot be read; as `write_file` says.

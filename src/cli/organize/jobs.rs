@@ -81,9 +81,6 @@ pub struct UndoJobArguments {
 }
 
 /// Shows a plan, asks, and applies it.
-///
-/// # Errors
-/// As the tools say; nobody can be asked.
 pub fn apply(
     session: &Session,
     arguments: &ApplyArguments,
@@ -113,7 +110,7 @@ pub fn apply(
     done(session, given, output)
 }
 
-/// Stops a running job, whoever began it.
+/// Stops a running job of any caller.
 ///
 /// # Errors
 /// No daemon runs; there is no such job, or it does not run.
@@ -126,7 +123,7 @@ pub fn stop(
     let job = arguments.job;
     let Some(stopped) = reach::ask(session, &root, &OrganizeStopParams { job })? else {
         let message = "no daemon runs for this vault, so that no other program's job does";
-        let hint = "`steward organize jobs` lists the jobs, and where each stands";
+        let hint = "`steward organize jobs` lists the jobs with their states";
         return Err(Failure::other("no_daemon", message, hint));
     };
     let done = format!("{} of {} items are done", stopped.done, stopped.total);
@@ -143,9 +140,6 @@ pub fn stop(
 }
 
 /// Goes on with a job.
-///
-/// # Errors
-/// As the tools say; nobody can be asked.
 pub fn resume(
     session: &Session,
     arguments: &ResumeArguments,
@@ -202,9 +196,6 @@ fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Fa
 }
 
 /// Prints jobs, or one with its items.
-///
-/// # Errors
-/// The tool's error.
 pub fn list(
     session: &Session,
     arguments: &JobsArguments,
@@ -223,9 +214,6 @@ pub fn list(
 }
 
 /// Takes a job back.
-///
-/// # Errors
-/// The tool's error.
 pub fn undo(
     session: &Session,
     arguments: &UndoJobArguments,

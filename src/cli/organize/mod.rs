@@ -41,7 +41,7 @@ pub enum OrganizeAction {
     Draft(draft::DraftArguments),
     /// List jobs: plans that were applied
     Jobs(JobsArguments),
-    /// Stop a running job, whoever began it; what is done stays
+    /// Stop a running job of any caller; applied pieces stay
     Stop(StopArguments),
     /// Go on with a job that was interrupted
     Resume(ResumeArguments),
@@ -52,9 +52,6 @@ pub enum OrganizeAction {
 }
 
 /// Makes, shows and applies plans; lists and undoes jobs.
-///
-/// # Errors
-/// The tool's error.
 pub fn run(
     session: &Session,
     arguments: &OrganizeArguments,
@@ -75,7 +72,7 @@ pub fn run(
     }
 }
 
-/// Whether the person agrees: beforehand by `yes`, or now, on the terminal, to what `shown` says.
+/// Whether the person agrees to the changes in `shown`: beforehand by `yes`, or now on the terminal.
 ///
 /// # Errors
 /// Nobody can be asked.

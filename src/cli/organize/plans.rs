@@ -44,7 +44,7 @@ pub struct ShowArguments {
     /// How it is printed
     #[arg(long, short, value_enum, default_value = "tree")]
     pub format: PlanFormat,
-    /// What items are grouped by
+    /// The grouping of items
     #[arg(long, value_enum, default_value = "action", value_name = "WHAT")]
     pub by: PlanGroup,
     /// Also show the files to which nothing happens
@@ -70,10 +70,10 @@ pub enum PlanFormat {
     Html,
 }
 
-/// What items are grouped by.
+/// The grouping of items.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum PlanGroup {
-    /// What happens
+    /// By change
     Action,
     /// The rules that took them
     Rule,
@@ -89,7 +89,7 @@ pub struct WhyArguments {
     /// The note
     #[arg(add = completions::notes())]
     pub note: String,
-    /// What a plan would do to it [default: what rules did to it, and say of it now]
+    /// The plan whose effect to explain [default: past changes by rules, and the rules of now]
     #[arg(long, value_name = "PLAN")]
     pub plan: Option<u64>,
     /// Also print the rules as they were enabled
@@ -121,7 +121,7 @@ pub fn plan(
 ) -> Result<ExitCode, Failure> {
     let mut given = json!({});
     if let Some(rules) = &arguments.rules {
-        // What is not a file here is one in the vault.
+        // A path that is no file here is one in the vault.
         given["rules"] = json!(match rules == "-" || Path::new(rules).is_file() {
             true => text(rules)?,
             false => rules.clone(),
@@ -205,9 +205,6 @@ pub(super) fn without_identity(text: &str) -> String {
 }
 
 /// Prints a plan.
-///
-/// # Errors
-/// The tool's error.
 pub fn show(
     session: &Session,
     arguments: &ShowArguments,
@@ -228,9 +225,6 @@ pub fn show(
 }
 
 /// Prints which rules took a note.
-///
-/// # Errors
-/// The tool's error.
 pub fn why(
     session: &Session,
     arguments: &WhyArguments,
@@ -244,7 +238,7 @@ pub fn why(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what rules did to a note, and what they say of it now.
+/// Prints the past changes of a note by rules, and the present result of each rule.
 fn why_now(
     session: &Session,
     arguments: &WhyArguments,
@@ -271,7 +265,7 @@ fn why_now(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What rules did to a note in one job.
+/// The changes of a note by rules in one job.
 fn told(done: &Done, with_rules: bool) -> Vec<String> {
     let rules = done.item.rules.join(", ");
     let time = local(done.time, "%Y-%m-%d %H:%M:%S");

@@ -27,7 +27,7 @@ use crate::protocol::organize::{
 };
 use crate::tools::rules::{CheckedRules, Given, check};
 
-/// Who enables rules where no daemon runs.
+/// The program name recorded for rules that are enabled without a daemon.
 const PROGRAM: &str = "steward";
 
 /// The arguments of `organize rules`.
@@ -41,14 +41,14 @@ pub struct RulesArguments {
 /// Actions on rules.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RulesAction {
-    /// Say what rules do and what is probably not meant, without running them
+    /// Describe rules and list probable mistakes, without running them
     #[command(after_help = "Exits with 1 where anything is found.")]
     Check {
         /// A rule file, or a note with a block `rules`; in the vault or outside, `-` is stdin [default: the files of
         /// `organize.rules`]
         files: Vec<PathBuf>,
     },
-    /// List the rules that run by themselves, and how they stand
+    /// List the enabled rules with their states
     List,
     /// Have rules run by themselves (shows them, and asks)
     Enable {
@@ -167,7 +167,7 @@ fn check_files(
     Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What is not a file here is one in the vault, or the name of a rule.
+/// A name that is no file here is a file in the vault, or a rule.
 fn absolute(file: &str) -> String {
     let here = dunce::canonicalize(file).ok().filter(|path| path.is_file());
     here.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| file.to_owned())
@@ -188,7 +188,6 @@ fn list(session: &Session, root: &Path, output: &Output) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// A rule as it is listed.
 fn described(rule: &EnabledRuleInfo) -> String {
     let mut text = format!("{}  {}  {}\n  {}", rule.name, rule.state, rule.source, rule.does);
     let trash = match (rule.actions.iter().any(|one| one == "trash"), rule.with_trash) {

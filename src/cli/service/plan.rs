@@ -26,7 +26,6 @@ pub struct Service {
 pub struct Plan {
     /// The service's name in the system.
     pub name: String,
-    /// The definition file.
     pub file: PathBuf,
     pub text: String,
     /// Commands to run after the file is written.

@@ -64,7 +64,7 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoHome => format!("set {}", customs::VARIABLES),
@@ -205,9 +205,6 @@ impl Folders {
 }
 
 /// Checks that a state folder is writable and has some space.
-///
-/// # Errors
-/// The system's error.
 pub fn probe(state: &Path) -> io::Result<()> {
     let probe = state.join(format!(".probe-{}", std::process::id()));
     let written = std::fs::write(&probe, [0; 16 << 10]);
@@ -241,9 +238,6 @@ pub fn has_been_seen(state: &Path) -> bool {
 }
 
 /// Records that this vault has Obsidian's settings in it.
-///
-/// # Errors
-/// The system's error.
 pub fn remember_seen(state: &Path) -> io::Result<()> {
     std::fs::write(seen_file(state), "This vault has had Obsidian's settings in it.\n")
 }
@@ -275,9 +269,6 @@ pub fn vault_id(root: &Path) -> String {
 }
 
 /// Creates the folder of the settings file if it is missing.
-///
-/// # Errors
-/// The system's error.
 pub fn prepare_for(settings: &Path) -> io::Result<()> {
     settings.parent().map_or(Ok(()), std::fs::create_dir_all)
 }

@@ -79,7 +79,7 @@ fn object(key: &str, value: Value) -> Value {
 fn only<'a>(members: &'a [Member], name: &str) -> Result<Option<&'a Member>, String> {
     let mut found = members.iter().filter(|member| member.name == name);
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(format!("`{name}` stands in it twice")),
+        (_, Some(_)) => Err(format!("it has `{name}` twice")),
         (found, None) => Ok(found),
     }
 }
@@ -176,7 +176,6 @@ fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// A value and its position.
 struct Node {
     span: Range<usize>,
     /// Only for objects.

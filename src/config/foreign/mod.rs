@@ -45,7 +45,7 @@ pub enum ForeignError {
 }
 
 impl ForeignError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Unusual { .. } => "mend it with an editor, or paste the entry there yourself",

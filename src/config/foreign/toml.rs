@@ -39,7 +39,6 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
     }
 }
 
-/// Appends the table to the text.
 fn appended(text: &str, section: &str, name: &str, entry: &toml::Value) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut text = text.to_owned();

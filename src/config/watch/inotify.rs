@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_change_is_told_and_reading_is_not() {
+    fn every_kind_of_change_is_reported_and_reading_is_not() {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
         let file = at("later/config.toml");

@@ -94,7 +94,7 @@ async fn settled<S: PartialEq, F: Future<Output = S>>(first: S, look: impl Fn() 
 mod tests {
     use super::*;
 
-    /// The clock of these tests stands still until everybody waits for it, and then jumps.
+    /// The clock of these tests stops until all tasks wait for it, and then jumps.
     #[tokio::test(start_paused = true)]
     async fn a_file_is_read_when_it_has_been_quiet() {
         let begun = Instant::now();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_never_rests_is_read_all_the_same() {
+    async fn a_constantly_changing_file_is_read() {
         let begun = Instant::now();
         settled(0, || async { begun.elapsed().as_millis() }).await;
         assert_eq!(begun.elapsed(), PATIENCE);

@@ -1,9 +1,9 @@
 //! The daemon's sandbox: a fault in it or in a crate ends in "permission denied" instead of changing
 //! other files or reaching other servers.
 //!
-//! On Linux it uses Landlock before there is a second thread; all later threads and programs inherit
-//! it. Best effort: an older kernel enforces less, and [`Confinement`] says what is missing. On other
-//! systems a program cannot sandbox itself without special packaging.
+//! On Linux it uses Landlock before there is a second thread; all later threads and programs inherit it. Best effort:
+//! an older kernel enforces less, and [`Confinement`] lists the missing restrictions. On other systems a program cannot
+//! sandbox itself without special packaging.
 
 #[cfg(target_os = "linux")]
 #[path = "landlock.rs"]

@@ -25,11 +25,9 @@ const ONE_ERROR: usize = 4;
 /// Weights of words with one and two typing errors.
 const WITH_ERRORS: [f64; 2] = [0.8, 0.5];
 
-/// A word and its postings.
 #[derive(Debug, Default)]
 pub(super) struct Word {
     pub text: Box<str>,
-    /// The number of its trigrams.
     groups: u8,
     /// Postings by note; `table` describes the format.
     pub places: Vec<u8>,
@@ -37,7 +35,6 @@ pub(super) struct Word {
     pub last: u32,
 }
 
-/// All words, by number.
 #[derive(Default)]
 pub(super) struct Dictionary {
     words: Vec<Word>,

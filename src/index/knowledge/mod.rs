@@ -25,8 +25,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::changes::Feed;
-use super::fresh::{Keeper as _, Withdrawn};
-use super::lasting::Lasting;
+use super::persistent::Persistent;
+use super::synced::{Cancelled, RecordTable as _};
 use crate::note::path::VaultPath;
 use crate::note::search_query::{Filter, SearchedFile};
 use crate::note::text::Text;
@@ -51,7 +51,7 @@ const CHUNKS: usize = 3;
 pub struct Query {
     /// Words to rank by, in any spelling ([`words::of`]).
     pub words: Vec<String>,
-    /// The condition for a note, whatever its words.
+    /// The condition for a note, independent of the words.
     pub filter: Filter,
     /// Whether a note must have at least one of the words or a similar one.
     pub needs_word: bool,
@@ -101,23 +101,23 @@ pub struct FoundNote {
 
 /// The word index of a vault. Clones share it.
 #[derive(Clone)]
-pub struct Knowledge(Arc<Lasting<Table>>);
+pub struct Knowledge(Arc<Persistent<Table>>);
 
 impl Knowledge {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Lasting::new(vault, feed)))
+        Self(Arc::new(Persistent::new(vault, feed)))
     }
 
     /// Loads the index that an earlier run saved in `state`, the steward's folder for the vault.
-    pub fn remember(&self, state: &Path) {
-        self.0.remember(state);
+    pub fn load_saved(&self, state: &Path) {
+        self.0.set_folder(state);
     }
 
     /// Loads a saved index; without one, builds and saves it on a background thread at the first search.
     pub fn start(&self, state: &Path) {
-        if !self.0.remember(state) {
-            self.0.read_beside(None);
+        if !self.0.set_folder(state) {
+            self.0.read_in_background(None);
         }
     }
 
@@ -129,18 +129,18 @@ impl Knowledge {
     /// Updates the index and runs a search.
     ///
     /// # Errors
-    /// [`Withdrawn`]: the caller cancelled. Notes read by then stay in the index.
-    pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<Found, Withdrawn> {
+    /// [`Cancelled`]: the caller cancelled. Notes read by then stay in the index.
+    pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<Found, Cancelled> {
         let is_whole = !self.0.is_first(PATIENCE);
         if is_whole {
             self.0.refresh(asking.cancel)?;
         }
-        let vault = &self.0.fresh.vault;
+        let vault = &self.0.synced.vault;
         let mut passing = HashSet::new();
         if !query.filter.is_empty() {
             // The files are read without the lock: other searches need not wait for a slow disk.
             let candidates = RefCell::new(Vec::new());
-            answer(&self.0.fresh.kept(), query, asking, |path| {
+            answer(&self.0.synced.table(), query, asking, |path| {
                 candidates.borrow_mut().push(path.clone());
                 false
             });
@@ -149,10 +149,10 @@ impl Knowledge {
             };
             passing.extend(candidates.into_inner().into_iter().filter(is_wanted));
             if asking.cancel.is_cancelled() {
-                return Err(Withdrawn);
+                return Err(Cancelled);
             }
         }
-        let table = self.0.fresh.kept();
+        let table = self.0.synced.table();
         let mut found = answer(&table, query, asking, |path| passing.contains(path));
         if !is_whole {
             let catalogue = vault.catalogue();
@@ -164,7 +164,7 @@ impl Knowledge {
 
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        self.0.fresh.kept().memory()
+        self.0.synced.table().memory()
     }
 }
 

@@ -105,7 +105,6 @@ pub(super) struct Ranking<'t> {
     words: f64,
     weights: Weights,
     hits: RefCell<HashMap<u32, Rc<Hits>>>,
-    /// The score of each chunk.
     of_chunks: Vec<f64>,
 }
 

@@ -1,12 +1,12 @@
 //! The file format of the saved index.
 
 use super::table::{Read, Table};
-use crate::index::fresh::Keeper as _;
-use crate::index::lasting::{SameAs, Saved};
+use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
+use crate::index::synced::RecordTable as _;
 use crate::note::path::VaultPath;
 
-impl Saved for Table {
+impl SavedTable for Table {
     const NAME: &'static str = "knowledge";
     /// Increment it also when words or chunks are made differently.
     const HEADER: &'static [u8] =
@@ -65,7 +65,7 @@ impl Saved for Table {
 #[cfg(test)]
 mod tests {
     use super::super::tests::seen;
-    use crate::index::lasting::check;
+    use crate::index::persistent::check;
 
     #[test]
     fn what_was_saved_is_loaded_and_damage_is_seen() {

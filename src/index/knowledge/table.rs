@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::dictionary::Dictionary;
 use super::words;
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
-use crate::index::fresh::Keeper;
 use crate::index::sealed::{Fields, put};
+use crate::index::synced::RecordTable;
 use crate::note::chunks::{self, Chunk};
 use crate::note::link::LinkKind;
 use crate::note::markdown;
@@ -42,7 +42,6 @@ pub(super) const PROPERTY: u32 = 6;
 pub(super) const BODY: u32 = 0;
 pub(super) const HEADING: u32 = 4;
 
-/// An indexed note.
 #[derive(Debug)]
 pub(super) struct Note {
     pub path: VaultPath,
@@ -75,14 +74,12 @@ pub(super) struct Read {
     pub words: Vec<(Box<str>, Vec<u8>)>,
 }
 
-/// All notes.
 #[derive(Default)]
 pub(super) struct Table {
     /// By number; `None` if stale.
     pub notes: Vec<Option<Note>>,
     numbers: HashMap<VaultPath, u32>,
     unsure: BTreeSet<VaultPath>,
-    /// The number of the next chunk.
     pub chunks: u32,
     pub dictionary: Dictionary,
 }
@@ -208,7 +205,7 @@ fn write_places(to: &mut Vec<u8>, called: u8, chunks: &[(u16, u8)]) {
     }
 }
 
-impl Keeper for Table {
+impl RecordTable for Table {
     type Record = Note;
     type Read = Read;
 
@@ -313,7 +310,6 @@ impl Counting {
     }
 }
 
-/// Indexes the text of a note.
 pub(super) fn of_note(path: &VaultPath, text: &str) -> Read {
     let document = markdown::read(text);
     let mut counting = Counting::default();

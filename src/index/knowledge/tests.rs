@@ -1,4 +1,4 @@
-//! What is found, and that it depends on nothing but the notes that are seen.
+//! Results of searches, which depend only on the notes that the caller may see.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::table::{Read, of_note};
 use super::*;
-use crate::index::fresh::Keeper as _;
+use crate::index::synced::RecordTable as _;
 use crate::note::search_query::parse;
 
 /// A path, how often a word is in the note's names, and how often in each of its chunks.
@@ -149,7 +149,7 @@ proptest! {
         prop_assert!(closed_up.is_sound());
         prop_assert_eq!(&answered, &ask(&closed_up, &query, &view));
         prop_assert_eq!(seen(&closed_up), seen(&rebuilt(0, 6)));
-        // What a limited caller hears depends on nothing else.
+        // The answer to a limited caller depends on nothing else.
         let limited = View::of(vec![path(if hidden { "A" } else { "B" })]);
         let alone = if hidden { rebuilt(0, 3) } else { rebuilt(3, 6) };
         prop_assert_eq!(ask(&kept, &query, &limited), ask(&alone, &query, &view));

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::form::linkpaths;
 use super::graph::{self, Graph, Summary, is_named};
-use super::record::{Form, Gap, Kept, Record};
+use super::record::{Form, Gap, Record, StoredLink};
 use super::resolver::{Files, Resolution, VisibleFiles, resolve_among};
 use crate::index::changes::Feed;
-use crate::index::fresh::{Keeper as _, Withdrawn};
-use crate::index::lasting::Lasting;
+use crate::index::persistent::Persistent;
+use crate::index::synced::{Cancelled, RecordTable as _};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
 use crate::vault::{Cancel, Catalogue, LinkFormat, Vault, View};
@@ -25,8 +25,7 @@ const BATCH: usize = 256;
 /// A link with its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
-    pub link: Kept,
-    /// The target.
+    pub link: StoredLink,
     pub resolution: Resolution,
 }
 
@@ -36,7 +35,7 @@ pub struct Backlinks {
     /// The file that contains them.
     pub source: VaultPath,
     /// In the order of the text.
-    pub links: Vec<Kept>,
+    pub links: Vec<StoredLink>,
 }
 
 /// A broken or ambiguous link.
@@ -70,23 +69,23 @@ pub struct TagCount {
 
 /// The link graph of a vault. Clones share it.
 #[derive(Clone)]
-pub struct Links(pub(super) Arc<Lasting<Graph>>);
+pub struct Links(pub(super) Arc<Persistent<Graph>>);
 
 impl Links {
     /// Creates the graph of `vault` without reading anything.
     pub(in crate::index) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Lasting::new(vault, feed)))
+        Self(Arc::new(Persistent::new(vault, feed)))
     }
 
     /// Loads the graph that an earlier run saved in `state`, the steward's folder for the vault.
-    pub fn remember(&self, state: &Path) {
-        self.0.remember(state);
+    pub fn load_saved(&self, state: &Path) {
+        self.0.set_folder(state);
     }
 
     /// Loads a saved graph; without one, builds and saves it on a background thread, `at_once` or at the first query.
     pub fn start(&self, state: &Path, at_once: bool) {
-        if !self.0.remember(state) || at_once {
-            self.0.read_beside(at_once.then_some(Duration::ZERO));
+        if !self.0.set_folder(state) || at_once {
+            self.0.read_in_background(at_once.then_some(Duration::ZERO));
         }
     }
 
@@ -98,8 +97,8 @@ impl Links {
     /// Updates the graph; the first time this reads every note. Queries do not update it themselves.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read by then stays.
-    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
+    /// [`Cancelled`]; what was read by then stays.
+    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         self.0.refresh(cancel)
     }
 
@@ -107,8 +106,8 @@ impl Links {
     /// time, as far as that has come.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read by then stays.
-    pub fn look<'a>(&'a self, view: &'a View, cancel: &Cancel) -> Result<Seen<'a>, Withdrawn> {
+    /// [`Cancelled`]; what was read by then stays.
+    pub fn look<'a>(&'a self, view: &'a View, cancel: &Cancel) -> Result<Seen<'a>, Cancelled> {
         self.look_within(PATIENCE, view, cancel)
     }
 
@@ -117,14 +116,14 @@ impl Links {
         patience: Duration,
         view: &'a View,
         cancel: &Cancel,
-    ) -> Result<Seen<'a>, Withdrawn> {
+    ) -> Result<Seen<'a>, Cancelled> {
         let seen = self.seen_through(view);
         if !self.0.is_first(patience) {
             self.refresh(cancel)?;
             return Ok(seen);
         }
         let graph = self.graph();
-        let catalogue = self.0.fresh.vault.catalogue();
+        let catalogue = self.0.synced.vault.catalogue();
         let files = catalogue.files().filter(|file| Graph::wants(*file) && view.shows(*file));
         let unread = files.filter(|file| graph.get(&file.to_path()).is_none()).count();
         Ok(Seen { unread, ..seen })
@@ -141,11 +140,10 @@ impl Links {
     }
 
     pub(super) fn graph(&self) -> RwLockReadGuard<'_, Graph> {
-        self.0.fresh.kept()
+        self.0.synced.table()
     }
 
-    /// The graph in a view of the vault: files outside it count as nonexistent, so no link leads to or
-    /// comes from them.
+    /// The graph in a view of the vault: files outside it count as nonexistent, so no link leads to or comes from them.
     pub fn seen_through<'a>(&'a self, view: &'a View) -> Seen<'a> {
         Seen { links: self, view, unread: 0 }
     }
@@ -172,12 +170,12 @@ impl Seen<'_> {
     /// The links of the file at `source` with their targets; `None` if the file has no record.
     pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
         if self.unread > 0 && self.links.graph().get(source).is_none() {
-            self.links.0.fresh.read(source);
+            self.links.0.synced.read(source);
         }
-        self.links.0.fresh.check(std::iter::once(source));
+        self.links.0.synced.check(std::iter::once(source));
         let graph = self.links.graph();
         let record = graph.get(source).filter(|_| self.view.shows(source))?;
-        let catalogue = self.links.0.fresh.vault.catalogue();
+        let catalogue = self.links.0.synced.vault.catalogue();
         let files = self.files(&catalogue);
         let leads = record.links.iter().map(|link| lead(&files, source, link));
         Some(leads.collect())
@@ -209,8 +207,8 @@ impl Seen<'_> {
     pub(in crate::index) fn kept_of(
         &self,
         source: &VaultPath,
-        wanted: impl Fn(&Kept) -> bool,
-    ) -> Vec<Kept> {
+        wanted: impl Fn(&StoredLink) -> bool,
+    ) -> Vec<StoredLink> {
         let graph = self.links.graph();
         let links = graph.get(source).map(|record| &record.links[..]).unwrap_or_default();
         links.iter().filter(|link| wanted(link)).cloned().collect()
@@ -225,7 +223,7 @@ impl Seen<'_> {
 
     /// Resolves a linkpath from the file at `source`.
     pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
-        let catalogue = self.links.0.fresh.vault.catalogue();
+        let catalogue = self.links.0.synced.vault.catalogue();
         resolve_among(&self.files(&catalogue), source, link)
     }
 
@@ -233,7 +231,7 @@ impl Seen<'_> {
     pub fn backlinks(&self, target: &VaultPath) -> Vec<Backlinks> {
         let names = graph::names_of(target);
         let sources = self.named(&names);
-        self.links.0.fresh.check(sources.iter());
+        self.links.0.synced.check(sources.iter());
         self.leading(target, &names, sources)
     }
 
@@ -245,7 +243,7 @@ impl Seen<'_> {
     /// The linkpath to `target` that works from any file: its name if that is unique as far as known, else its path.
     pub fn linkpath_to(&self, target: &VaultPath) -> String {
         let format = if self.view.is_all() { LinkFormat::Shortest } else { LinkFormat::Absolute };
-        let catalogue = self.links.0.fresh.vault.catalogue();
+        let catalogue = self.links.0.synced.vault.catalogue();
         let paths = linkpaths(&self.files(&catalogue), format, &VaultPath::root(), target, false);
         paths.into_iter().next().unwrap_or_else(|| target.as_str().to_owned())
     }
@@ -265,15 +263,15 @@ impl Seen<'_> {
         sources: BTreeSet<VaultPath>,
     ) -> Vec<Backlinks> {
         let graph = self.links.graph();
-        let catalogue = self.links.0.fresh.vault.catalogue();
+        let catalogue = self.links.0.synced.vault.catalogue();
         let files = self.files(&catalogue);
         let found = sources.into_iter().filter_map(|source| {
-            let leads_there = |link: &&Kept| {
+            let leads_there = |link: &&StoredLink| {
                 is_named(link, names)
                     && !link.path().is_empty()
                     && target_of(&files, &source, link).target.as_ref() == Some(target)
             };
-            let links: Vec<Kept> =
+            let links: Vec<StoredLink> =
                 graph.get(&source)?.links.iter().filter(leads_there).cloned().collect();
             (!links.is_empty()).then_some(Backlinks { source, links })
         });
@@ -378,7 +376,7 @@ impl Seen<'_> {
         sources.into_iter().filter(|path| has(path)).collect()
     }
 
-    /// The files below `folder` of which links are kept, by path.
+    /// The files below `folder` with recorded links, by path.
     pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
         let mut sources = self.links.sources(folder);
         sources.retain(|path| self.view.shows(path));
@@ -388,7 +386,7 @@ impl Seen<'_> {
     pub(super) fn resolved(&self, folder: &VaultPath, mut each: impl FnMut(&VaultPath, Lead)) {
         for batch in self.sources(folder).chunks(BATCH) {
             let graph = self.links.graph();
-            let catalogue = self.links.0.fresh.vault.catalogue();
+            let catalogue = self.links.0.synced.vault.catalogue();
             let files = self.files(&catalogue);
             for source in batch {
                 let links = graph.get(source).map(|record: &Record| &record.links);
@@ -405,12 +403,12 @@ impl std::fmt::Debug for Links {
     }
 }
 
-fn lead(files: &dyn Files, source: &VaultPath, link: &Kept) -> Lead {
+fn lead(files: &dyn Files, source: &VaultPath, link: &StoredLink) -> Lead {
     Lead { resolution: target_of(files, source, link), link: link.clone() }
 }
 
 /// Resolves a recorded link. A canvas names files by their whole path.
-pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &Kept) -> Resolution {
+pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &StoredLink) -> Resolution {
     match link.form {
         Form::CanvasFile => Resolution {
             target: file_at(files, link.path()).map(PathRef::to_path),
@@ -459,6 +457,6 @@ mod tests {
         links.start(state, true);
         assert_eq!(links.look(&all, &cancel).expect("nobody withdraws").unread(), 0);
         links.stop();
-        assert!(links.0.remember(state), "it was saved");
+        assert!(links.0.set_folder(state), "it was saved");
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::record::{self, Gap, Kept, Record};
+use super::record::{self, Gap, Record, StoredLink};
 use super::resolver::{last, lower};
 use crate::index::changes::Stamp;
-use crate::index::fresh::Keeper;
+use crate::index::synced::RecordTable;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Vault;
 
-/// Size of the graph, and what is missing in it.
+/// Size of the graph, and the number of files whose links are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Number of notes and canvases that were read.
@@ -31,7 +31,7 @@ pub(super) struct Graph {
     unsure: BTreeSet<VaultPath>,
 }
 
-impl Keeper for Graph {
+impl RecordTable for Graph {
     type Record = Record;
     type Read = Record;
 
@@ -109,7 +109,7 @@ impl Graph {
                 + record
                     .links
                     .iter()
-                    .map(|link| size_of::<Kept>() + link.text.len())
+                    .map(|link| size_of::<StoredLink>() + link.text.len())
                     .sum::<usize>()
                 + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
         }
@@ -136,7 +136,7 @@ pub(super) fn names_of(path: &VaultPath) -> Vec<String> {
 }
 
 /// Whether a link's last component is one of `names`.
-pub(super) fn is_named(link: &Kept, names: &[String]) -> bool {
+pub(super) fn is_named(link: &StoredLink, names: &[String]) -> bool {
     let name = last(link.path());
     match name.is_ascii() {
         true => names.iter().any(|other| other.eq_ignore_ascii_case(name)),

@@ -26,10 +26,10 @@ pub mod rewrite;
 mod saved;
 mod unknown;
 
-pub use super::fresh::Withdrawn;
+pub use super::synced::Cancelled;
 pub use answers::{Backlinks, Doubtful, Lead, Links, Scope, Seen, TagCount};
 pub use graph::Summary;
 pub use parts::{MissingPart, missing_parts};
-pub use record::{Form, Gap, Kept, KeptTag};
+pub use record::{Form, Gap, StoredLink, StoredTag};
 pub use resolver::Resolution;
 pub use unknown::Unknown;

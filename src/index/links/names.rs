@@ -98,7 +98,6 @@ impl NameChange {
         found
     }
 
-    /// Removes a new path.
     fn leaves(&mut self, path: &VaultPath) {
         if self.origins.remove(path).is_none() {
             return;

@@ -26,7 +26,7 @@ pub struct MissingPart {
     pub target: VaultPath,
 }
 
-/// What links can name in a note.
+/// The parts of a note that links can name.
 #[derive(Default)]
 struct Parts {
     /// Level and key, in order.
@@ -40,7 +40,7 @@ struct Parts {
 pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
     let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
     let mut missing = Vec::new();
-    let vault = &links.0.fresh.vault;
+    let vault = &links.0.synced.vault;
     for source in links.sources(folder) {
         for (place, link, part, is_file) in links_with_parts(vault, &source) {
             let target = {
@@ -96,8 +96,8 @@ fn parts_of(vault: &Vault, path: &VaultPath) -> Option<Parts> {
 }
 
 impl Parts {
-    /// Whether a heading or block exists. Anything else counts as existing: footnotes, and what Obsidian only
-    /// offers while one types.
+    /// Whether a heading or block exists. Other subpaths count as existing: footnotes, and syntax that Obsidian offers
+    /// only while typing.
     fn have(&self, part: &str) -> bool {
         let names: Vec<&str> = part.split('#').map(str::trim).filter(|n| !n.is_empty()).collect();
         match names.last() {

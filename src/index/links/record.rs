@@ -16,7 +16,6 @@ const MAX_TAGS: usize = 2_000;
 /// How a link of the graph is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// In a note.
     Link(LinkKind),
     /// A file in a canvas, by its whole path.
     CanvasFile,
@@ -25,7 +24,7 @@ pub enum Form {
 
 /// A link of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredLink {
     /// Linkpath and subpath, then a line break and the display text, if any. One string, since a graph has many
     /// links.
     pub(super) text: Box<str>,
@@ -38,7 +37,7 @@ pub struct Kept {
     pub start: u32,
 }
 
-impl Kept {
+impl StoredLink {
     fn text(path: &str, subpath: &str, display: Option<&str>) -> (Box<str>, u32) {
         let display = display.map(|text| format!("\n{text}")).unwrap_or_default();
         (format!("{path}{subpath}{display}").into(), small(path.len()))
@@ -67,7 +66,7 @@ impl Kept {
 
 /// A tag with its number of uses in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptTag {
+pub struct StoredTag {
     /// As in its first use, without `#`.
     pub name: Box<str>,
     pub uses: u32,
@@ -88,7 +87,6 @@ pub enum Gap {
     TooMany,
 }
 
-/// The record of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
     /// The file's stamp when it was read.
@@ -98,8 +96,8 @@ pub(super) struct Record {
     /// Whether the next change may have the same time, or the file could not be read, which may be
     /// temporary.
     pub unsure: bool,
-    pub links: Vec<Kept>,
-    pub tags: Vec<KeptTag>,
+    pub links: Vec<StoredLink>,
+    pub tags: Vec<StoredTag>,
     pub gap: Option<Gap>,
 }
 
@@ -155,8 +153,8 @@ fn of_note(text: &str) -> Record {
         }
         let display = link.display.clone().map(|range| link.unquoted(text[range].trim()));
         let display = display.as_deref().filter(|display| !display.is_empty());
-        let (kept, path_len) = Kept::text(&path, &link.subpath(text), display);
-        record.links.push(Kept {
+        let (kept, path_len) = StoredLink::text(&path, &link.subpath(text), display);
+        record.links.push(StoredLink {
             text: kept,
             path_len,
             form: Form::Link(link.kind),
@@ -176,7 +174,7 @@ fn of_note(text: &str) -> Record {
                 record.gap = Some(Gap::TooMany);
                 break;
             }
-            None => record.tags.push(KeptTag { name: name.into(), uses: 1 }),
+            None => record.tags.push(StoredTag { name: name.into(), uses: 1 }),
         }
     }
     record
@@ -195,9 +193,9 @@ fn of_canvas(text: &str) -> Record {
         .into_iter()
         .take(MAX_LINKS)
         .map(|link| {
-            let (text, path_len) = Kept::text(&link.path, &link.subpath, None);
+            let (text, path_len) = StoredLink::text(&link.path, &link.subpath, None);
             let form = if link.is_file { Form::CanvasFile } else { Form::CanvasCard };
-            Kept { text, path_len, form, line: small(link.number), start: 0 }
+            StoredLink { text, path_len, form, line: small(link.number), start: 0 }
         })
         .collect();
     record

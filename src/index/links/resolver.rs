@@ -12,10 +12,9 @@
 //! 6. The file at exactly `L`; else those whose path ends with `L`, in `S`'s folder (at any depth) before
 //!    others, the shortest path first, then alphabetically.
 //!
-//! Lower case is JavaScript's `toLowerCase` of the whole text, which makes a capital sigma at a word's end `ς`;
-//! here all small sigmas are equal, since the name of a note continues with `.md` and a link may not. That an
-//! exact path comes first in step 6, and that a path ends with `L` by characters, is assumed, not verified in
-//! the app.
+//! Lower case is JavaScript's `toLowerCase` of the whole text, which makes a capital sigma at a word's end `ς`; here
+//! all small sigmas are equal, since the name of a note continues with `.md` and a link may not. Two assumptions are
+//! not verified in the app: an exact path comes first in step 6, and a path ends with `L` by characters.
 
 use std::cmp::Ordering;
 

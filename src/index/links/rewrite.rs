@@ -14,11 +14,11 @@ use std::collections::{BTreeSet, HashSet};
 use super::answers::{Links, Seen, file_at, target_of};
 use super::form;
 use super::names::{After, NameChange};
-use super::record::{Gap, Kept, is_canvas};
+use super::record::{Gap, StoredLink, is_canvas};
 use super::resolver::{Files, last, lower, resolve_among};
 use super::unknown::{self, Unknown};
 
-use crate::index::fresh::Keeper as _;
+use crate::index::synced::RecordTable as _;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::relink::{self, Asked, Goal, Rewritten};
 use crate::note::text::Text;
@@ -48,7 +48,6 @@ pub struct Rewrite {
     pub path: VaultPath,
     /// The required revision; `None` for a text that the change writes itself.
     pub revision: Option<Revision>,
-    /// Its new content.
     pub content: Vec<u8>,
     /// The number of changed links.
     pub links: usize,
@@ -62,7 +61,6 @@ pub struct ChangedLine {
     /// Its number, from 1.
     pub line: usize,
     pub before: String,
-    /// The new line.
     pub after: String,
 }
 
@@ -92,7 +90,6 @@ pub struct Lost {
 pub struct Captured {
     /// The path of its file before the change.
     pub source: VaultPath,
-    /// Its linkpath.
     pub link: String,
     /// The future target's path after the change.
     pub target: VaultPath,
@@ -101,7 +98,7 @@ pub struct Captured {
 /// The broken links in view that `change` would capture, by file. Does not access the disk.
 pub fn captured(seen: Seen<'_>, change: &NameChange) -> Vec<Captured> {
     let graph = seen.links.graph();
-    let catalogue = seen.links.0.fresh.vault.catalogue();
+    let catalogue = seen.links.0.synced.vault.catalogue();
     let after = After { catalogue: &catalogue, change };
     let names: Vec<String> = change.names().iter().cloned().collect();
     let mut found = Vec::new();
@@ -160,7 +157,7 @@ fn each_turned(
     let graph = links.graph();
     let mut sources: BTreeSet<VaultPath> = graph.sources(&names);
     sources.extend(change.moved().keys().filter(|path| graph.get(path).is_some()).cloned());
-    let catalogue = links.0.fresh.vault.catalogue();
+    let catalogue = links.0.synced.vault.catalogue();
     let after = After { catalogue: &catalogue, change };
     let names: HashSet<&str> = names.iter().map(String::as_str).collect();
     for source in &sources {
@@ -168,7 +165,7 @@ fn each_turned(
             continue;
         };
         let moves = new_source != source;
-        let touched = |link: &&Kept| {
+        let touched = |link: &&StoredLink| {
             !link.path().is_empty() && (moves || names.contains(&*lower(last(link.path()))))
         };
         let turned: Vec<Option<VaultPath>> = record
@@ -189,10 +186,9 @@ fn each_turned(
     }
 }
 
-/// What has to be written so that links lead where they led, in the form that `format` asks
-/// for. A link that leads out of what `seen` shows leads nowhere for whoever changes the names, so it
-/// stays as it is: its new text would say where the file lies. `written` gives the text that the change itself writes into a file that is there: of
-/// that, links are followed that were in the file before.
+/// The edits by which links lead to their old targets, in the form of `format`. A link to a file outside the view of
+/// `seen` stays as it is: its new text would reveal where the file is. `written` gives the text that the change itself
+/// writes into an existing file; links in it are updated if the file had them before.
 pub fn follow(
     links: &Links,
     change: &NameChange,
@@ -201,7 +197,7 @@ pub fn follow(
     written: &dyn Fn(&VaultPath) -> Option<Vec<u8>>,
 ) -> Plan {
     let mut plan = Plan::default();
-    let vault = &links.0.fresh.vault;
+    let vault = &links.0.synced.vault;
     // If a note has more links than are recorded, all are checked as soon as one needs an update.
     let (more, unknown): (Vec<Unknown>, _) =
         unknown::unknown(links, change).into_iter().partition(|one| one.gap == Gap::TooMany);

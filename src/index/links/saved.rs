@@ -1,10 +1,10 @@
 //! The saved form of the link graph.
 
 use super::graph::Graph;
-use super::record::{Form, Kept, KeptTag, Record};
-use crate::index::fresh::Keeper as _;
-use crate::index::lasting::{SameAs, Saved};
+use super::record::{Form, Record, StoredLink, StoredTag};
+use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
+use crate::index::synced::RecordTable as _;
 use crate::note::link::LinkKind;
 use crate::note::path::VaultPath;
 
@@ -29,7 +29,7 @@ fn number(form: Form) -> u64 {
     }
 }
 
-impl Saved for Graph {
+impl SavedTable for Graph {
     const NAME: &'static str = "links";
     /// The number also changes when other links or tags are read from a note.
     const HEADER: &'static [u8] =
@@ -61,7 +61,7 @@ impl Saved for Graph {
                 put(&mut bytes, number);
             }
             put(&mut bytes, record.links.len() as u64);
-            for Kept { text, path_len, form, line, start } in &record.links {
+            for StoredLink { text, path_len, form, line, start } in &record.links {
                 put_text(&mut bytes, text);
                 let places = [*path_len, *line, *start].map(u64::from);
                 for number in places.into_iter().chain([number(*form)]) {
@@ -69,7 +69,7 @@ impl Saved for Graph {
                 }
             }
             put(&mut bytes, record.tags.len() as u64);
-            for KeptTag { name, uses } in &record.tags {
+            for StoredTag { name, uses } in &record.tags {
                 put_text(&mut bytes, name);
                 put(&mut bytes, u64::from(*uses));
             }
@@ -78,15 +78,15 @@ impl Saved for Graph {
     }
 }
 
-fn link(rest: &mut Fields<'_>) -> Option<Kept> {
+fn link(rest: &mut Fields<'_>) -> Option<StoredLink> {
     let text = rest.packed_text()?.into();
     let (path_len, line, start) = (rest.small()?, rest.small()?, rest.small()?);
     let form = *FORMS.get(usize::try_from(rest.packed()?).ok()?)?;
-    Some(Kept { text, path_len, form, line, start })
+    Some(StoredLink { text, path_len, form, line, start })
 }
 
-fn tag(rest: &mut Fields<'_>) -> Option<KeptTag> {
-    Some(KeptTag { name: rest.packed_text()?.into(), uses: rest.small()? })
+fn tag(rest: &mut Fields<'_>) -> Option<StoredTag> {
+    Some(StoredTag { name: rest.packed_text()?.into(), uses: rest.small()? })
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::index::lasting::check;
+    use crate::index::persistent::check;
 
     #[test]
     fn every_form_has_its_number() {

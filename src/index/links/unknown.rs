@@ -1,6 +1,6 @@
 //! Files whose links are not known that may contain a link which a rename changes.
 //!
-//! They are scanned for what looks like a link, and each is resolved before and after the change. Links in code
+//! They are scanned for text that looks like a link, and each is resolved before and after the change. Links in code
 //! are included, so the result says that there may be one.
 
 use std::borrow::Cow;
@@ -49,7 +49,7 @@ struct Candidate {
 /// The files with unknown links that may contain a link which leads elsewhere after `change`, by path, including
 /// the folders that could not be listed.
 pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
-    let unlisted = links.0.fresh.vault.unlisted_folders().into_iter();
+    let unlisted = links.0.synced.vault.unlisted_folders().into_iter();
     let unlisted = unlisted.map(|path| Unknown { path, link: String::new(), gap: Gap::Unlisted });
     let gaps = links.gaps();
     if gaps.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
     let is_named = |name: &str| {
         (!name.is_ascii() || lengths.contains(&name.len())) && names.contains(&*lower(name))
     };
-    let vault = &links.0.fresh.vault;
+    let vault = &links.0.synced.vault;
     let looked: Vec<_> = gaps
         .into_par_iter()
         .filter_map(|(path, gap)| {
@@ -108,7 +108,7 @@ fn candidates(
     loop {
         let room = (AT_ONCE + raw_links::MAX_BYTES - piece.len()) as u64;
         let read = file.by_ref().take(room).read_to_end(&mut piece).ok()?;
-        // What begins in the last bytes may continue in the next chunk, where it is scanned whole.
+        // A link that begins in the last bytes may continue in the next chunk, where it is scanned whole.
         let end =
             if read == 0 { piece.len() } else { piece.len().saturating_sub(raw_links::MAX_BYTES) };
         let mut take = |link: Cow<'_, str>, is_file| {

@@ -8,7 +8,6 @@ use crate::note::spoken::{self, day};
 /// The most words of a requested name.
 pub(super) const MOST_WORDS: usize = 12;
 
-/// A requested name.
 pub(super) struct Asked {
     /// The folders from the root and the name, each as its normalised key.
     pub path: Vec<String>,
@@ -20,7 +19,6 @@ pub(super) struct Asked {
     pub numbers: Vec<Vec<String>>,
     /// Signs that are not pronounced, which a matching name must have.
     pub signs: Vec<char>,
-    /// The day, if it names one.
     pub day: Option<day::Day>,
     /// Whether nothing can match exactly: it names a part of a note, or has too many words.
     pub is_inexact: bool,

@@ -5,7 +5,7 @@
 //! name of another note contains all its words. Scores only rank suggestions and never decide.
 //!
 //! The index holds the words of all names, aliases and first headings by key and by word (`table`). It is built at the
-//! first request, updated by the change feed, and saved from run to run (`saved`), so that a start reads only changed
+//! first request, updated by the change feed, and saved between runs (`saved`), so that a start reads only changed
 //! notes. The first reading runs in the background ([`Names::start`]): a request waits for it briefly, and no name
 //! resolves before it ends, since an unread alias could make it ambiguous. Invariant: answers, including the rarity of
 //! words, depend only on files in the caller's view.
@@ -27,7 +27,7 @@ use chrono::{DateTime, FixedOffset};
 use rayon::prelude::*;
 
 use super::changes::Feed;
-use super::lasting::Lasting;
+use super::persistent::Persistent;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::spoken;
@@ -70,7 +70,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The name index of a vault. Clones share it.
 #[derive(Clone)]
-pub struct Names(Arc<Lasting<Table>>);
+pub struct Names(Arc<Persistent<Table>>);
 
 /// The caller of a request, and its time.
 #[derive(Clone, Copy)]
@@ -83,7 +83,6 @@ pub struct Asking<'a> {
     pub cancel: &'a Cancel,
 }
 
-/// The matches of a name.
 #[derive(Default)]
 struct Answer {
     /// Files with the same key, by path; the daily note of a named day first.
@@ -103,19 +102,19 @@ impl std::fmt::Debug for Names {
 impl Names {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Lasting::new(vault, feed)))
+        Self(Arc::new(Persistent::new(vault, feed)))
     }
 
     /// Loads the index that an earlier run saved in `state`, the steward's folder for the vault.
-    pub fn remember(&self, state: &Path) {
-        self.0.remember(state);
+    pub fn load_saved(&self, state: &Path) {
+        self.0.set_folder(state);
     }
 
     /// Loads a saved index; without one, builds and saves it on a background thread at the first request, else after a
     /// while.
     pub fn start(&self, state: &Path) {
-        if !self.0.remember(state) {
-            self.0.read_beside(Some(READ_AFTER));
+        if !self.0.set_folder(state) {
+            self.0.read_in_background(Some(READ_AFTER));
         }
     }
 
@@ -168,8 +167,8 @@ impl Names {
         found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// The notes of which an alias may begin with what was typed, by path. None before the notes of a large vault were
-    /// read once: a completion does not wait for that.
+    /// The notes of which an alias may begin with the typed text, by path. None before the first reading of a large
+    /// vault ends: a completion does not wait for it.
     pub fn begun_aliases(&self, asking: Asking<'_>, typed: &str) -> Vec<VaultPath> {
         let words = spoken::words(typed);
         let is_small = || asking.vault.catalogue().files().nth(READ_AT_ONCE).is_none();
@@ -177,7 +176,7 @@ impl Names {
         if !is_quick || words.is_empty() || self.refresh(asking.cancel).is_none() {
             return Vec::new();
         }
-        let known = self.0.fresh.kept();
+        let known = self.0.synced.table();
         let found = known.with_begun_alias(&words).into_iter().map(|known| &known.path);
         let mut found: Vec<_> =
             found.filter(|path| asking.vault.view().shows(*path)).cloned().collect();
@@ -224,9 +223,9 @@ impl Names {
     /// Updates the table, unless the caller cancels.
     fn refresh(&self, cancel: &Cancel) -> Option<()> {
         self.0.refresh(cancel).ok()?;
-        let names = &self.0.fresh;
+        let names = &self.0.synced;
         // The lock order of these two.
-        let known = names.kept();
+        let known = names.table();
         let catalogue = names.vault.catalogue();
         let is_same = known
             .others()
@@ -237,7 +236,7 @@ impl Names {
             let others = catalogue.others().map(|entry| (entry.path().to_path(), entry.kind));
             let others = others.collect();
             drop(catalogue);
-            names.kept_mut().set_others(others);
+            names.table_mut().set_others(others);
         }
         Some(())
     }
@@ -253,7 +252,7 @@ impl Names {
         self.refresh(asking.cancel)?;
         let asked = Asked::new(path, asking.now.date_naive());
         let days = daily_notes(asking, &asked, want);
-        Some(look(&Search { asking, asked: &asked, want, days }, &self.0.fresh.kept()))
+        Some(look(&Search { asking, asked: &asked, want, days }, &self.0.synced.table()))
     }
 }
 
@@ -400,7 +399,7 @@ impl Search<'_> {
         best.0.into_iter().map(|(_, path)| path.to_path()).collect()
     }
 
-    /// What is alike by its letters in any place: half a word, words said as one, letters in another order.
+    /// Names with similar letters in any place: half a word, two words written as one, letters in another order.
     fn far_off<'t>(&self, table: &'t Table, ranking: &Ranking<'_>) -> Best<'t> {
         let files: Vec<&Known> = table.all().map(|(_, known)| known).collect();
         let best = files.par_chunks(AT_ONCE).map(|files| {
@@ -550,7 +549,7 @@ mod tests {
         assert_eq!(resolve_in(&names, "the kettle"), "a/Kettle.md", "soon read, and waited for");
         names.stop();
         let again = Names::new(vault.clone(), &Feed::new(vault.clone()));
-        assert!(again.0.remember(state), "it was saved");
+        assert!(again.0.set_folder(state), "it was saved");
         again.start(state);
         assert!(!again.0.is_first(Duration::ZERO), "nothing is to be read beside");
     }

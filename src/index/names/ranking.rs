@@ -100,7 +100,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The words of the table that stand for the requested word `at`, alone or with its neighbour.
+    /// The words of the table that match the requested word `at`, alone or with its neighbour.
     fn saying(&self, at: usize) -> impl Iterator<Item = u32> {
         let same = self.alike.iter().filter(move |(_, alike)| alike[at] >= SAME);
         let compounds = self.compounds.iter().filter(move |(said, ..)| *said == at);

@@ -1,13 +1,13 @@
 //! The file format of the saved index.
 
 use super::table::{Known, Labels, Table};
-use crate::index::fresh::Keeper as _;
-use crate::index::lasting::{SameAs, Saved};
+use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
+use crate::index::synced::RecordTable as _;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-impl Saved for Table {
+impl SavedTable for Table {
     const NAME: &'static str = "names";
     /// Increment it also when words of names are made differently.
     const HEADER: &'static [u8] =
@@ -59,7 +59,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::index::lasting::check;
+    use crate::index::persistent::check;
 
     #[test]
     fn what_was_saved_is_loaded_and_damage_is_seen() {

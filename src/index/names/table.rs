@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::likeness::{Bag, letters};
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
-use crate::index::fresh::Keeper;
+use crate::index::synced::RecordTable;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{markdown, spoken};
@@ -90,7 +90,6 @@ pub(super) struct Read {
     called: Vec<(Origin, Vec<String>)>,
 }
 
-/// A word of some label.
 pub(super) struct Word {
     pub text: Box<str>,
     pub letters: u64,
@@ -160,11 +159,9 @@ impl Words {
 
 /// The key of a name or alias as a hash, with its file.
 pub(super) struct NameKey {
-    /// The hash of the key.
     hash: u32,
     pub file: u32,
     pub bag: Bag,
-    /// The letters of the words.
     pub letters: u64,
 }
 
@@ -175,7 +172,6 @@ impl NameKey {
     }
 }
 
-/// The table of labels.
 #[derive(Default)]
 pub(super) struct Table {
     pub words: Words,
@@ -234,7 +230,7 @@ impl Table {
         known.filter(|known| known.labels.names().any(&mut is_so)).collect()
     }
 
-    /// The files with an alias of these words and others behind them; the last word may be the beginning of one.
+    /// The files with an alias that begins with these words; the last word may be incomplete.
     pub fn with_begun_alias(&self, words: &[String]) -> Vec<&Known> {
         let Some((last, whole)) = words.split_last() else { return Vec::new() };
         let text = |number: &u32| &*self.words.get(*number).text;
@@ -377,7 +373,7 @@ impl Table {
     }
 }
 
-impl Keeper for Table {
+impl RecordTable for Table {
     type Record = Known;
     type Read = Read;
 

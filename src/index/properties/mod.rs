@@ -1,6 +1,6 @@
 //! The properties and tags of all notes as columns, and the vault as the source of Bases.
 //!
-//! Built at the first question by reading every note in parallel; from then on the change feed says which notes to
+//! Built at the first query by reading every note in parallel; from then on the change feed says which notes to
 //! read again. Attachments are rows too, without properties. Nothing is saved from run to run: reading the notes
 //! costs what building the link graph costs. Every distinct name, value and tag is kept once, and a row is a few
 //! numbers, so that a note of six properties takes less than 300 bytes.
@@ -19,8 +19,8 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::Feed;
-use super::fresh::{Fresh, Withdrawn};
 use super::links::Links;
+use super::synced::{Cancelled, Synced};
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 pub use moment::Moment;
@@ -33,7 +33,6 @@ pub enum NotRead {
     TooLarge,
     /// It is binary, or in an encoding other than UTF-8 and UTF-16.
     NotText,
-    /// It could not be read.
     Unreadable,
     /// Its frontmatter is not valid YAML or not a mapping.
     NotYaml,
@@ -53,10 +52,10 @@ impl NotRead {
 
 /// The property index of a vault. Clones share it.
 #[derive(Clone)]
-pub struct Properties(Arc<Kept>);
+pub struct Properties(Arc<Shared>);
 
-struct Kept {
-    fresh: Fresh<Table>,
+struct Shared {
+    synced: Synced<Table>,
     /// Serialises updates, so that nobody uses the rows while types change.
     turn: Mutex<()>,
 }
@@ -64,44 +63,44 @@ struct Kept {
 impl Properties {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Kept { fresh: Fresh::new(vault, feed), turn: Mutex::default() }))
+        Self(Arc::new(Shared { synced: Synced::new(vault, feed), turn: Mutex::default() }))
     }
 
     /// The vault as it is now and as `vault` may see it, brought up to date, which the first time reads every note.
     /// `links` is the graph of the same vault; it is brought up to date when something of it is asked.
     ///
     /// # Errors
-    /// [`Withdrawn`]; what was read by then stays.
+    /// [`Cancelled`]; what was read by then stays.
     pub fn moment<'a>(
         &self,
         vault: &'a Vault,
         links: &'a Links,
         cancel: &'a Cancel,
-    ) -> Result<Moment<'a>, Withdrawn> {
-        let fresh = &self.0.fresh;
+    ) -> Result<Moment<'a>, Cancelled> {
+        let synced = &self.0.synced;
         let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let types = fresh.vault.property_types();
-        let is_typed_so = fresh.kept().types() == &*types;
+        let types = synced.vault.property_types();
+        let is_typed_so = synced.table().types() == &*types;
         if !is_typed_so {
-            fresh.begin_anew(Table::of(types));
+            synced.reset(Table::of(types));
         }
-        let is_first = fresh.kept().is_empty();
-        fresh.refresh(cancel)?;
+        let is_first = synced.table().is_empty();
+        synced.refresh(cancel)?;
         if is_first {
-            fresh.kept_mut().fit();
+            synced.table_mut().fit();
         }
-        let rows = fresh.kept().share();
+        let rows = synced.table().share();
         Ok(Moment::new(rows, vault, links, cancel))
     }
 
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        self.0.fresh.kept().memory()
+        self.0.synced.table().memory()
     }
 
     /// Whether nothing has been read yet.
     pub fn is_empty(&self) -> bool {
-        self.0.fresh.kept().is_empty()
+        self.0.synced.table().is_empty()
     }
 }
 

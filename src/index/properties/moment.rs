@@ -8,7 +8,7 @@ use super::Gaps;
 use super::rows::{Row, Rows};
 use crate::bases::source::{Column, Hint, Source};
 use crate::bases::value::{FileId, Link, Object, Text, Value};
-use crate::index::links::{Form, Kept, Links, Seen};
+use crate::index::links::{Form, Links, Seen, StoredLink};
 use crate::note::fold::fold_key;
 use crate::note::link::LinkKind;
 use crate::note::path::VaultPath;
@@ -46,7 +46,7 @@ pub struct Moment<'a> {
     asked_target: RefCell<Option<(FileId, HashSet<FileId>)>>,
     asked_whether_withdrawn: Cell<u32>,
     /// Whether the caller cancelled, so that answers are invalid.
-    is_withdrawn: Cell<bool>,
+    is_cancelled: Cell<bool>,
     /// The number of visible files with each property, by the number of its name.
     counts: OnceCell<Vec<u32>>,
 }
@@ -69,7 +69,7 @@ impl<'a> Moment<'a> {
             asked_tag: RefCell::default(),
             asked_target: RefCell::default(),
             asked_whether_withdrawn: Cell::new(0),
-            is_withdrawn: Cell::new(false),
+            is_cancelled: Cell::new(false),
             counts: OnceCell::new(),
         }
     }
@@ -122,16 +122,16 @@ impl<'a> Moment<'a> {
         let is_fresh = *self.fresh_links.get_or_init(|| {
             let is_fresh = self.links.refresh(self.cancel).is_ok();
             if !is_fresh {
-                self.is_withdrawn.set(true);
+                self.is_cancelled.set(true);
             }
             is_fresh
         });
         is_fresh.then(|| self.links.seen_through(self.view()))
     }
 
-    fn links_of(&self, file: FileId, wanted: impl Fn(&Kept) -> bool) -> Vec<Arc<Link>> {
+    fn links_of(&self, file: FileId, wanted: impl Fn(&StoredLink) -> bool) -> Vec<Arc<Link>> {
         let Some(seen) = self.seen() else { return Vec::new() };
-        let link = |kept: Kept| {
+        let link = |kept: StoredLink| {
             Arc::new(Link {
                 target: kept.target().into(),
                 display: kept.display().map(Into::into),
@@ -241,14 +241,14 @@ impl Source for Moment<'_> {
         })
     }
 
-    fn is_withdrawn(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         // This may read the clock.
         let asked = self.asked_whether_withdrawn.get();
         self.asked_whether_withdrawn.set(asked.wrapping_add(1));
         if asked.is_multiple_of(64) && self.cancel.is_cancelled() {
-            self.is_withdrawn.set(true);
+            self.is_cancelled.set(true);
         }
-        self.is_withdrawn.get()
+        self.is_cancelled.get()
     }
 
     fn path(&self, file: FileId) -> Text {
@@ -271,7 +271,7 @@ impl Source for Moment<'_> {
         let names = &self.rows.names;
         let exact = names.number(name);
         let group = names.group(exact.or_else(|| names.first(&fold_key(name)))?);
-        // Of no spelling a note may be left that has it, or that the caller may see.
+        // A spelling counts only if the caller may see a note with it.
         let mut like = (0..).zip(self.counts()).filter(|(other, _)| names.group(*other) == group);
         like.any(|(_, count)| *count > 0).then(|| Column(exact.unwrap_or(group | ANY_SPELLING)))
     }
@@ -364,7 +364,7 @@ impl Source for Moment<'_> {
             return *known;
         }
         let (found, is_sole) = self.resolve_anew(linkpath, source);
-        // What one file alone answers to means it everywhere.
+        // A name of only one file means that file from everywhere.
         let mut resolved = self.resolved.borrow_mut();
         if is_sole && !linkpath.starts_with('.') && resolved.len() < MAX_RESOLVED {
             resolved.insert(linkpath.into(), found);

@@ -8,7 +8,7 @@ use super::interned::{Run, Runs, Spellings, Values, small};
 use super::reading::{self, Read};
 use crate::bases::typed::{Assigned, Typed};
 use crate::index::changes::Stamp;
-use crate::index::fresh::Keeper;
+use crate::index::synced::RecordTable;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::tag;
@@ -22,7 +22,6 @@ pub(super) struct Cell {
     pub value: u32,
 }
 
-/// The row of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     /// The root path in an unused row.
@@ -252,7 +251,7 @@ impl Table {
     }
 }
 
-impl Keeper for Table {
+impl RecordTable for Table {
     type Record = Row;
     type Read = Read;
 

@@ -1,5 +1,4 @@
-//! The rows as they were kept true against rows that are made anew: whatever the vault and its history, and whoever
-//! asks, the answers are the same.
+//! Rows that were updated equal rows that are built anew, for any vault, history and caller.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the vaults they ask about")]
 

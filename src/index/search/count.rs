@@ -4,7 +4,6 @@ use grep_matcher::{LineMatchKind, Matcher};
 
 use super::Mode;
 
-/// The result of counting.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Number of matching lines; at most 1 in [`Mode::FilesWithMatches`].

@@ -30,7 +30,6 @@ pub struct Line {
     pub number: u64,
     /// Without its line end, with `…` where it was cut.
     pub text: String,
-    /// Whether it matches, or is context.
     pub is_match: bool,
 }
 
@@ -56,7 +55,6 @@ pub(in crate::index) struct Found {
     pub timed_out: bool,
 }
 
-/// The arguments of a search.
 #[derive(Clone, Copy)]
 pub(in crate::index) struct Search<'a> {
     pub pattern: &'a Pattern,
@@ -292,7 +290,6 @@ impl Sink for &mut Gather<'_> {
     }
 }
 
-/// Removes the line end.
 fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

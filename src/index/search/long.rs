@@ -227,8 +227,8 @@ impl Matcher for Interruptible<'_> {
         self.engine.new_captures().map_err(|_| TimeOver)
     }
 
-    /// Of what is long only whether there is a match is told truly: the searcher, which works line
-    /// by line, asks nothing else.
+    /// For a long line only the existence of a match is exact, not its place: the searcher, which
+    /// works line by line, asks nothing else.
     fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, TimeOver> {
         if haystack.len() > self.walker.at_once && at == 0 {
             return Ok(self.line(haystack)?.then_some(haystack.len()));

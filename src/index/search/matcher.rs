@@ -50,7 +50,7 @@ pub enum PatternError {
 }
 
 impl PatternError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Empty => "give the text to look for; list_files lists files".to_owned(),
@@ -128,7 +128,7 @@ impl Pattern {
         self.begins_at_characters
     }
 
-    /// What the signature of a text must have to match.
+    /// The condition for the signature of a matching text.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -138,7 +138,6 @@ impl Pattern {
         self.matcher.is_match(line).unwrap_or(false)
     }
 
-    /// The line terminator for the searcher.
     pub(super) fn line_terminator(&self) -> LineTerminator {
         self.matcher.line_terminator().unwrap_or_default()
     }

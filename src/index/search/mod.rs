@@ -56,7 +56,7 @@ pub(in crate::index) const COUNTED: usize = 100;
 /// Maximum length of a line in memory, in bytes; a file with a longer one is skipped and counted.
 const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// What a search returns.
+/// The form of a search's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Content,
@@ -75,14 +75,12 @@ pub struct Query {
     pub ignore_case: Option<bool>,
     /// The files to search; `None`: Markdown notes. A pattern without slash matches at any depth.
     pub files: Option<Glob>,
-    /// The folder to search.
     pub folder: VaultPath,
     /// Lines of context before each match.
     pub before: usize,
     /// Lines of context after each match.
     pub after: usize,
     pub mode: Mode,
-    /// Maximum number of files.
     pub max_files: usize,
     /// Maximum number of matching lines.
     pub max_matches: usize,
@@ -143,7 +141,6 @@ impl More {
 pub struct Results {
     /// Newest first; files that are excluded in Obsidian come last.
     pub files: Vec<FileMatches>,
-    /// Number of searched files.
     pub searched: usize,
     /// Number of files that were not searched because the results were full or the time was over.
     pub not_searched: usize,
@@ -151,7 +148,6 @@ pub struct Results {
     pub more: Option<More>,
     /// Files that could not be searched, and why. Binary files are only counted.
     pub skipped: Vec<(VaultPath, String)>,
-    /// Number of binary files.
     pub binary: usize,
     pub timed_out: bool,
 }

@@ -7,9 +7,9 @@ use super::matcher::{Pattern, PatternError};
 /// Maximum number of patterns.
 const KEPT: usize = 24;
 
-/// Maximum number of places of all patterns; the last pattern is kept in any case. A pattern that is used takes
-/// up to 300 bytes of working memory for each place: a word has one for each letter, `\w` about seven hundred,
-/// and 24 patterns of many such classes would take eighty megabytes.
+/// Maximum number of places of all cached patterns; the last pattern is cached in any case. A pattern in use takes up
+/// to 300 bytes of working memory for each place: a word has one for each letter, `\w` about seven hundred, and 24
+/// patterns of many such classes would take eighty megabytes.
 const PLACES: usize = 24_000;
 
 pub(in crate::index) type Key = (String, Option<bool>);

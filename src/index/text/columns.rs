@@ -54,7 +54,6 @@ impl Block {
         Self { rows: [[0; 8]].repeat(ROWS).into(), live: [0; 8], saved: None }
     }
 
-    /// The rows, for writing.
     fn rows_mut(&mut self) -> &mut [Mask] {
         if let Some(slot) = &mut self.saved {
             slot.same = false;

@@ -58,7 +58,6 @@ pub struct Text(Arc<Handle>);
 /// Memory use in bytes, by part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextMemory {
-    /// Signatures of all notes.
     pub signatures: usize,
     /// Everything else of each note but its text.
     pub notes: usize,
@@ -81,7 +80,6 @@ struct Inner {
     /// Held while pending changes are applied: no search runs before they are.
     turn: Mutex<()>,
     patterns: Patterns,
-    /// Number of running searches.
     searches: AtomicUsize,
     cores: usize,
     /// Maximum bytes of cached texts.
@@ -131,8 +129,8 @@ impl Text {
         Self(Arc::new(Handle { inner: Arc::new(inner), thread: Mutex::default() }))
     }
 
-    /// Starts the thread of the index, with what an earlier run saved in `state`, the steward's folder of
-    /// the vault. A second call does nothing.
+    /// Starts the thread of the index, which loads the index saved by an earlier run in `state`, the steward's folder
+    /// of the vault. A second call does nothing.
     pub fn start(&self, state: &Path) {
         let mut thread = lock(&self.0.thread);
         let inner = &self.0.inner;
@@ -194,7 +192,7 @@ impl Text {
         worker::save(&self.0.inner);
     }
 
-    /// Loads what was saved in `state`, as when the thread starts.
+    /// Loads the index saved in `state`, as the thread does at its start.
     #[cfg(test)]
     fn begin(&self, state: &Path) {
         let _ = self.0.inner.folder.set(folder(state));

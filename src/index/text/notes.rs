@@ -7,20 +7,19 @@ use std::sync::Arc;
 use crate::index::changes::Stamp;
 use crate::note::path::PathRef;
 
-/// Paths of removed notes are kept up to so many bytes.
+/// Up to this many bytes of paths of removed notes stay in memory.
 const LEAST_WASTE: usize = 64 << 10;
 
 /// In [`Row::text`]: the text is not cached.
 const NO_TEXT: u32 = u32::MAX;
 
-/// What the index knows of a note's text.
+/// The state of a note's text in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// New or changed.
     Unread,
     /// Its columns tell what it can match.
     Signed,
-    /// Not text.
     Binary,
     /// Read by each search: too large, of another encoding, unreadable, or with hard links.
     Odd,
@@ -110,7 +109,6 @@ impl Row {
     }
 }
 
-/// All notes by their ids.
 #[derive(Default)]
 pub(super) struct Notes {
     rows: Vec<Row>,

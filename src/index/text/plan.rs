@@ -6,7 +6,7 @@
 
 use super::signature::{SEQUENCES, Signature};
 
-/// What a text must have to match.
+/// A necessary condition for a text to match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Plan {
     /// Any text may match.
@@ -15,7 +15,6 @@ pub enum Plan {
     Nothing,
     /// It has this bit of the signature.
     Row(u16),
-    /// All of these.
     And(Vec<Plan>),
     Or(Vec<Plan>),
 }
@@ -44,7 +43,6 @@ impl Plan {
     }
 }
 
-/// What all of these ask for.
 pub(super) fn and(plans: Vec<Plan>) -> Plan {
     let mut all = Vec::new();
     for plan in plans {
@@ -55,7 +53,7 @@ pub(super) fn and(plans: Vec<Plan>) -> Plan {
             plan => all.push(plan),
         }
     }
-    // Rows come first: the cheapest to ask, and what they leave the others need not look at.
+    // Rows come first: they are the cheapest to check, and the others check only the notes that pass.
     all.sort_unstable();
     all.dedup();
     match all.len() {
@@ -65,7 +63,6 @@ pub(super) fn and(plans: Vec<Plan>) -> Plan {
     }
 }
 
-/// What one of these asks for.
 pub(super) fn or(plans: Vec<Plan>) -> Plan {
     let mut any = Vec::new();
     for plan in plans {
@@ -117,13 +114,13 @@ mod tests {
         assert_eq!(plan("(abc){2}"), rows("abcabc"));
         assert_eq!(plan("abc[xy]"), or(vec![rows("abcx"), rows("abcy")]));
         assert_eq!(plan("abc?de"), or(vec![rows("abde"), rows("abcde")]));
-        // What begins anew is told by two letters before it is by three.
+        // A part after a wildcard is known by its first two letters sooner than by three.
         assert_eq!(plan(r"abc.*def"), and(vec![rows("abc"), rows("def"), rows("de")]));
         assert_eq!(plan(r"\bword\b"), rows("word"));
         assert_eq!(plan(r"^- \[ \]"), rows("- [ ]"));
         assert_eq!(plan("(abc)+"), rows("abc"));
         assert_eq!(plan("ab(cd)+ef"), and(vec![rows("abcd"), rows("cdef"), rows("cd")]));
-        // Four letters are known of what comes after anything, in either case.
+        // After a wildcard four letters are known, in either case.
         assert_eq!(plan(".*wind"), and(vec![rows("wind"), rows("wi")]));
         assert_eq!(plan(".*Wind"), rows("wind"));
         assert_eq!(plan("K"), Plan::All);

@@ -21,7 +21,7 @@ const SEEN_FIRST: usize = 60_000;
 /// The result of reading a note.
 pub(super) enum Reading {
     Content(Content),
-    /// The file differs from what was expected, or is gone: the vault was asked to check it.
+    /// The file differs from its entry in the catalogue, or is gone: the vault was asked to check it.
     Changed,
     /// The file changed so recently that another change may have the same time: read it after this time.
     TooFresh(Duration),

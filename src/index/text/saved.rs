@@ -21,7 +21,6 @@ use crate::note::path::PathRef;
 /// The table's first bytes. The number changes with the format, and with the meaning of signatures.
 const HEADER: &[u8; 24] = b"steward text index   5\n\0";
 
-/// A saved note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SavedNote {
     pub stamp: Stamp,
@@ -34,7 +33,6 @@ pub(super) struct SavedNote {
 /// Bytes of a note in the table, without its path.
 const NOTE_BYTES: usize = 6 * size_of::<u64>();
 
-/// Notes to be written.
 pub(super) struct SavedNotes {
     bytes: Vec<u8>,
     count: u64,
@@ -64,7 +62,7 @@ impl SavedNotes {
     }
 }
 
-/// What was saved and is intact.
+/// The intact part of a saved index.
 #[derive(Default)]
 pub(super) struct Saved {
     pub notes: Notes,
@@ -99,7 +97,7 @@ fn signatures_file(folder: &Path) -> PathBuf {
     folder.join("signatures")
 }
 
-/// Loads what was saved in `folder`; nothing if it is unusable.
+/// Loads the index saved in `folder`; an empty one if it is unusable.
 pub(super) fn load(folder: &Path) -> Saved {
     let read = std::fs::read(table_file(folder));
     let Some((notes, slots)) = read.ok().and_then(parse) else { return Saved::default() };
@@ -145,9 +143,8 @@ fn note<'a>(fields: &mut Fields<'a>) -> Option<(&'a str, SavedNote)> {
     Some((fields.text()?, SavedNote { stamp, identity, state, first, count }))
 }
 
-/// Writes the index to `folder`: all indexed notes, newest first, and the blocks that differ from their slots.
-/// `kept` are the slots that the table on disk names, which are not overwritten. Returns the slot of each
-/// block.
+/// Writes the index to `folder`: all indexed notes, newest first, and the blocks that differ from their slots. `kept`
+/// are the slots that the table on disk refers to, which are not overwritten. Returns the slot of each block.
 ///
 /// # Errors
 /// As the system says; what is on disk is still valid.

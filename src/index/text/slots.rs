@@ -85,11 +85,8 @@ fn checksum(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// Writes the blocks that differ from their slots, and syncs the file. `kept` are the slots that the table on
-/// disk names. Returns the slot of each block.
-///
-/// # Errors
-/// As the system says.
+/// Writes the blocks that differ from their slots, and syncs the file. `kept` are the slots that the table on disk
+/// refers to. Returns the slot of each block.
 pub(super) fn save(
     path: &Path,
     blocks: &[(Rows, Option<Slot>)],

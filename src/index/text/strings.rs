@@ -1,13 +1,13 @@
-//! What the parts of a pattern can match, in terms of signatures.
+//! The strings that the parts of a pattern can match, in terms of signatures.
 //!
 //! Sets of short strings are computed bottom up on the pattern's syntax tree, as in Russ Cox's "Regular
 //! Expression Matching with a Trigram Index": all that a part can match if that is few, else prefixes and
 //! suffixes of its matches.
 //!
-//! The strings are over an [`Alphabet`]. Over the letters of `signature` an ignored case needs no
-//! alternatives: the members of the class that the parser makes of a letter, such as the Kelvin sign and the
-//! long s, are the same letter, with a few exceptions of which both are tried. Over kinds, `[A-Z]` is one
-//! string, and a character beyond ASCII is its number of bytes.
+//! The strings are over an [`Alphabet`]. Over the letters of `signature` an ignored case needs no alternatives: the
+//! members of the class that the parser makes of a letter, such as the Kelvin sign and the long s, are the same letter,
+//! with a few exceptions for which both are tried. Over kinds, `[A-Z]` is one string, and a character beyond ASCII is
+//! its number of bytes.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -24,7 +24,7 @@ pub fn plan_of(hir: &Hir) -> Plan {
     and(vec![by_letters, Part::of(hir, Alphabet::Kinds).into_plan()])
 }
 
-/// Maximum number of strings of a part; more are reduced to what they have in common.
+/// Maximum number of strings of a part; more are reduced to their common part.
 const MAX_STRINGS: usize = 64;
 
 /// Maximum number of members of a class that are listed.
@@ -103,12 +103,12 @@ impl Alphabet {
         }
     }
 
-    /// What a text with one of these strings must have.
+    /// The condition for a text with one of these strings.
     fn of_strings(self, strings: &[Letters]) -> Plan {
         or(strings.iter().map(|string| self.of_string(string)).collect())
     }
 
-    /// What a text with this string must have.
+    /// The condition for a text with this string.
     pub fn of_string(self, string: &[signature::Letter]) -> Plan {
         let mut bits = match self {
             Self::Letters => signature::bits(string),
@@ -123,7 +123,7 @@ impl Alphabet {
     }
 }
 
-/// What is known of the matches of a part of the pattern.
+/// The known properties of the matches of a part of the pattern.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     alphabet: Alphabet,
@@ -132,7 +132,7 @@ pub(super) struct Part {
     /// Prefixes and suffixes of at most [`KNOWN`] letters, if `all` is not known.
     starts: Vec<Letters>,
     ends: Vec<Letters>,
-    /// What else each match needs, if `all` is not known.
+    /// A further condition for each match, if `all` is not known.
     plan: Plan,
 }
 
@@ -180,7 +180,7 @@ impl Part {
         }
     }
 
-    /// What a text with a match of the part must have.
+    /// The condition for a text with a match of the part.
     pub fn into_plan(self) -> Plan {
         match self.all {
             Some(all) => self.alphabet.of_strings(&all),

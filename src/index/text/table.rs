@@ -28,7 +28,6 @@ pub(super) struct Content {
     pub text: Option<Arc<[u8]>>,
 }
 
-/// One bit for each note.
 #[derive(Default, Clone)]
 pub(super) struct Bits(Vec<u64>);
 
@@ -93,8 +92,8 @@ impl Table {
         self.order.iter().filter_map(|id| Some((*id, self.note(*id)?)))
     }
 
-    /// Which of these notes may match. Ids of other files are skipped: they are so large that their bits
-    /// would take a quarter of a gigabyte.
+    /// The notes among these that may match. Skips ids of other files: they are so large that their bits would take a
+    /// quarter of a gigabyte.
     pub fn allowed(&self, plan: &Plan, ids: &[u32]) -> Bits {
         let mut ask = self.columns.ask(plan);
         let mut bits = Bits(vec![0; self.notes.numbers().div_ceil(64) as usize]);

@@ -1,5 +1,5 @@
-//! The index against a search that reads every file: whatever the vault, its history and the
-//! pattern, the answers are the same.
+//! The index gives the same answers as a search that reads every file, for any vault, history and
+//! pattern.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the vaults they search")]
 
@@ -96,7 +96,7 @@ fn put(place: &Path, path: &str, bytes: &[u8], age: u32) {
     }
 }
 
-/// What happens to a vault between two searches.
+/// A change of a vault between two searches.
 #[derive(Debug, Clone)]
 enum Edit {
     Write(String, Vec<u8>, u32),
@@ -241,7 +241,7 @@ fn queries() -> impl Strategy<Value = (usize, Query)> {
     let modes = prop::sample::select(vec![Mode::Content, Mode::FilesWithMatches, Mode::Count]);
     let case = prop::sample::select(vec![None, None, None, None, None, Some(true), Some(false)]);
     let few = prop::sample::select(vec![1, 2, usize::MAX, usize::MAX]);
-    // Which of the case's few patterns: compiling them is most of what a case costs.
+    // The index of one of the case's few patterns: compiling patterns is most of a case's time.
     let of = (0..PATTERNS, globs, folders, modes, case, few.clone(), few, 0_usize..3);
     of.prop_map(|(pattern, glob, folder, mode, ignore_case, max_files, max_matches, around)| {
         let query = Query {
@@ -259,8 +259,7 @@ fn queries() -> impl Strategy<Value = (usize, Query)> {
     })
 }
 
-/// A vault, what happens to it, and what is searched for: each of some five edits is followed by ten
-/// searches.
+/// A vault, its edits, and the searches: each of some five edits is followed by ten searches.
 #[derive(Debug, Clone)]
 struct Life {
     files: Vec<(String, Vec<u8>, u32)>,
@@ -295,7 +294,8 @@ impl Life {
             };
             let before = bench.size_and_time(&target);
             bench.live(edit);
-            // Where nothing tells of it, what keeps both is found by the next full look (docs/platforms.md).
+            // Without reports of the system, the next full scan finds an edit that keeps size and time
+            // (docs/platforms.md).
             if !watched && before.is_some() && before == bench.size_and_time(&target) {
                 bench.vault.rescan().expect("scanned");
             }
@@ -352,7 +352,7 @@ fn all(pattern: &str) -> Query {
     }
 }
 
-/// As a program writes that sets the time back, unseen; only the time that nobody can set tells of it.
+/// A program may write a text and set the time back; only the ctime, which no program can set, shows it.
 #[cfg(unix)]
 #[test]
 fn a_text_of_the_same_size_and_time_is_found_by_the_next_full_look() {
@@ -373,8 +373,8 @@ fn a_text_of_the_same_size_and_time_is_found_by_the_next_full_look() {
     ["\\[x\\]", "\\[ \\]"].into_iter().for_each(|pattern| bench.check(&all(pattern)));
 }
 
-/// Overwritten, cut, or another file copied over them: what lies on the disk is believed at a start alone,
-/// block by block, and only where its sum is right.
+/// The saved files are overwritten, cut, or replaced by another file: they are used only at a start, block by block,
+/// and only with a right checksum.
 #[test]
 fn whatever_becomes_of_the_saved_files_no_search_fails_or_is_misled() {
     let kind = |n: u32| ["needle", "hay", "straw"][n as usize % 3];

@@ -19,8 +19,8 @@ const BATCH: usize = 64;
 /// How long changes may stay unsaved.
 const SAVE_AFTER: Duration = Duration::from_secs(300);
 
-/// How long after the start texts are not cached: a search that waited for the index comes first, and its
-/// reads fill the system's page cache.
+/// The delay after the start before texts are cached: a search that waited for the index runs first, and its reads fill
+/// the system's page cache.
 const FILL_AFTER: Duration = Duration::from_millis(100);
 
 type ToRead = (u32, VaultPath, Stamp);
@@ -176,7 +176,7 @@ pub(super) fn save(inner: &Inner) {
     }
 }
 
-/// Builds the table from the catalogue and from what was saved and is still valid.
+/// Builds the table from the catalogue and from the valid part of the saved index.
 pub(super) fn begin(inner: &Inner) {
     let started = Instant::now();
     // Later changes are collected.
@@ -213,7 +213,7 @@ pub(super) fn begin(inner: &Inner) {
     }
     table.adopted();
     *write(&inner.table) = table;
-    // Save, unless the table equals what was saved.
+    // Save, unless the table equals the saved one.
     let changed = adopted != all || adopted != saved.notes.count;
     inner.changed.store(changed, Ordering::Relaxed);
     inner.refill.store(true, Ordering::Relaxed);

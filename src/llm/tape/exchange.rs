@@ -139,7 +139,6 @@ impl<'de> Deserialize<'de> for Bytes {
 }
 
 impl Tap {
-    /// A tap that records.
     pub(super) fn open() -> Self {
         Self(Some(Arc::default()))
     }

@@ -64,7 +64,7 @@ pub enum TapeError {
 }
 
 impl TapeError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Taken(_) => "name a folder that is empty or not there yet",

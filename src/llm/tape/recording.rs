@@ -191,7 +191,7 @@ impl RecordingStream {
 }
 
 impl Recorded {
-    /// The content of the file. All keys used are masked wherever they stand.
+    /// The content of the file. All keys are masked wherever they occur.
     fn text(mut self) -> Result<String, serde_json::Error> {
         let secrets: Vec<String> = self.exchanges.iter().filter_map(Exchange::secret).collect();
         self.exchanges.iter_mut().for_each(|exchange| exchange.clean(&secrets));

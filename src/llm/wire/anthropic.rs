@@ -166,7 +166,7 @@ fn user_content(target: &Target, block: &Block) -> Encoded<Option<Box<RawValue>>
             "type": "image",
             "source": { "type": "base64", "media_type": mime, "data": base64 },
         }))?),
-        BlockKind::Image { .. } => {
+        BlockKind::Image { .. } | BlockKind::ImageFile { .. } => {
             Some(raw(&json!({ "type": "text", "text": IMAGE_PLACEHOLDER }))?)
         }
         BlockKind::Thinking { .. } | BlockKind::ToolCall(_) | BlockKind::Opaque => None,

@@ -106,7 +106,9 @@ fn user_content(target: &Target, blocks: &[Block]) -> Encoded<Vec<Box<RawValue>>
         BlockKind::Text { text } if text.is_empty() => None,
         BlockKind::Text { text } => Some(json!({ "text": text })),
         BlockKind::Image { mime, base64 } if target.has_vision() => Some(inline(mime, base64)),
-        BlockKind::Image { .. } => Some(json!({ "text": IMAGE_PLACEHOLDER })),
+        BlockKind::Image { .. } | BlockKind::ImageFile { .. } => {
+            Some(json!({ "text": IMAGE_PLACEHOLDER }))
+        }
         BlockKind::Thinking { .. } | BlockKind::ToolCall(_) | BlockKind::Opaque => None,
     };
     blocks.iter().filter_map(part).map(|part| raw(&part)).collect()
@@ -116,7 +118,7 @@ fn inline(mime: &str, base64: &str) -> Value {
     json!({ "inlineData": { "mimeType": mime, "data": base64 } })
 }
 
-/// Every part keeps its place: a signature belongs to the part it came with.
+/// Every part keeps its position: a signature belongs to the part in which it arrived.
 fn assistant_content(
     target: &Target,
     blocks: &[Block],

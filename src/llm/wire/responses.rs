@@ -117,7 +117,9 @@ fn parts(target: &Target, blocks: &[Block]) -> Vec<Value> {
         BlockKind::Image { mime, base64 } if target.has_vision() => Some(json!({
             "type": "input_image", "image_url": format!("data:{mime};base64,{base64}"),
         })),
-        BlockKind::Image { .. } => Some(json!({ "type": "input_text", "text": IMAGE_PLACEHOLDER })),
+        BlockKind::Image { .. } | BlockKind::ImageFile { .. } => {
+            Some(json!({ "type": "input_text", "text": IMAGE_PLACEHOLDER }))
+        }
         BlockKind::Thinking { .. } | BlockKind::ToolCall(_) | BlockKind::Opaque => None,
     };
     blocks.iter().filter_map(part).collect()

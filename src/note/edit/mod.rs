@@ -80,7 +80,6 @@ pub struct Edited {
 /// Why an edit cannot be made. Callers add the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The file is not text.
     #[error(transparent)]
     NotText(#[from] NotText),
     /// The file is UTF-16, which is read but never written.
@@ -98,7 +97,6 @@ pub enum EditError {
     /// Replacing all occurrences would make the file too large for memory.
     #[error("replacing {count} times would make the file {bytes} bytes long")]
     TooLarge {
-        /// How many occurrences there are.
         count: usize,
         /// The resulting size.
         bytes: usize,
@@ -119,13 +117,8 @@ pub enum EditError {
         lines: Vec<usize>,
         count: usize,
     },
-    /// The file has no such line.
     #[error("there is no line {line}: the file has {lines} lines")]
-    NoSuchLine {
-        /// The requested number.
-        line: i64,
-        lines: usize,
-    },
+    NoSuchLine { line: i64, lines: usize },
     /// The range ends before it starts.
     #[error("line {end} comes before line {start}: the range is empty")]
     EmptyRange {
@@ -153,7 +146,7 @@ impl EditError {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotText(_) | Self::Nul | Self::Unchanged => return None,

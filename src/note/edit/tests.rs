@@ -61,7 +61,7 @@ fn replaces_all() {
 fn line_endings_are_the_files() {
     check("a\r\nb\r\nc\n", swap("a\nb", "a\nx\nb", false), "a\r\nx\r\nb\r\nc\n");
     check("a\nb\n", swap("a\r\nb", "a\r\nx\r\nb", false), "a\nx\nb\n");
-    // What old and new share keeps its bytes, mixed as they are.
+    // Lines common to old and new keep their bytes, with mixed line endings.
     check("a\r\nb\nc\r\n", swap("a\nb\nc\n", "a\nB\nc\n", false), "a\r\nB\nc\r\n");
     check("a\rb\n", swap("a\rb", "ab", false), "ab\n");
     check("x\r\ny\r\n", swap("x\n", "x", false), "xy\r\n");

@@ -32,7 +32,6 @@ pub struct Property {
     pub name: String,
     /// Dates are strings; so are numbers that JSON cannot hold.
     pub value: Value,
-    /// The byte range of the key.
     pub key: Range<usize>,
     /// The byte range of the value with its quotes; empty for an empty value. The range of a block
     /// list or mapping may end with comments.
@@ -41,7 +40,7 @@ pub struct Property {
     pub items: Vec<Range<usize>>,
 }
 
-/// Why a block's properties cannot be read. The note's body is readable all the same.
+/// Why a block's properties cannot be read. The note's body stays readable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrontmatterError {
     /// The block is not valid YAML.
@@ -75,7 +74,6 @@ pub enum FrontmatterError {
 pub struct Frontmatter {
     /// The whole block with both `---` lines and the newline after the second.
     pub range: Range<usize>,
-    /// The YAML between them.
     pub yaml: Range<usize>,
     /// The properties in their order.
     pub properties: Result<Vec<Property>, FrontmatterError>,

@@ -1,4 +1,4 @@
-//! Frontmatter as it stands in notes.
+//! Frontmatter of real notes.
 
 use serde_json::json;
 
@@ -122,7 +122,7 @@ fn links_are_whole_values_or_items() {
     }
 }
 
-/// Each stands in the text where a change of it is a change of the property.
+/// The range of each is the part of the text whose change changes the property.
 #[test]
 fn links_behind_anchors_and_types_and_in_lines_of_their_own_are_links() {
     let text = "---\na: &x \"[[One]]\" # c\nb: *x\nc: !!str '[[Two|é]]'\nd: >-\n  [[Three#h]]\ne: |\n  \

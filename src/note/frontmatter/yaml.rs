@@ -289,7 +289,6 @@ pub(in crate::note) fn marks(raw: &str) -> usize {
     raw.len() - rest.len()
 }
 
-/// The position of the closing quote.
 fn closing_quote(inside: &str, quotes: Quotes) -> Option<usize> {
     let bytes = inside.as_bytes();
     let mut at = 0;

@@ -37,7 +37,7 @@ pub const MAX_ALTERNATIVES: usize = 256;
 /// The deepest nesting of braces.
 const MAX_DEPTH: usize = 16;
 
-/// What `\` can escape in a literal reading.
+/// The signs that `\` can escape in a literal reading.
 const SIGNS: &str = "{}[]*?";
 
 /// A parsed glob.
@@ -60,7 +60,7 @@ pub enum GlobError {
         bytes: usize,
     },
     /// The braces expand to more than [`MAX_ALTERNATIVES`] patterns, or are nested too deep.
-    #[error("the braces in `{pattern}` stand for more than {MAX_ALTERNATIVES} patterns")]
+    #[error("the braces in `{pattern}` make more than {MAX_ALTERNATIVES} patterns")]
     TooManyAlternatives {
         /// The pattern as given.
         pattern: String,
@@ -79,7 +79,7 @@ impl GlobError {
         ErrorCode::InvalidPattern
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "use `*` for everything in the folder, `**` for everything below it",
@@ -284,7 +284,7 @@ fn slashed_between_escapes(pattern: &str) -> String {
 
 fn match_path(pattern: &[Segment], path: &str) -> bool {
     if let [Segment::AnyDepth, segment] = pattern {
-        // Only the last component counts, whatever is above.
+        // Only the last component counts, below any folder.
         return match_segment(segment, path.rfind('/').map_or(path, |slash| &path[slash + 1..]));
     }
     // `left` is the rest to match; `None` once the last component is consumed.

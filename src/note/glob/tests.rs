@@ -199,7 +199,7 @@ proptest! {
         prop_assert_eq!(matches(&pattern, &path), reference(&pattern, &path), "{} on {}", pattern, path);
     }
 
-    /// What is said of names holds for every path that is meant.
+    /// A glob that names files matches exactly the paths that it names.
     #[test]
     fn names_are_as_the_glob_says(
         pattern in pattern(),

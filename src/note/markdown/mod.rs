@@ -43,7 +43,7 @@ pub struct BlockId {
 }
 
 /// A block of the body: a paragraph, a list item without the items below it, a heading, a table,
-/// code, or whatever else stands apart.
+/// code, or any other separate block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// Its lines, with the marks before them, without the last line's end.
@@ -64,15 +64,12 @@ pub struct TagAt {
 /// The content of a note in text order. Ranges are bytes of the text, on character boundaries.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
-    /// The frontmatter, if there is any.
     pub frontmatter: Option<Frontmatter>,
     /// The start of the body, after byte-order mark and frontmatter.
     pub body: usize,
     /// Every link, external ones included. A link may lie inside the text of another.
     pub links: Vec<Link>,
-    /// Every heading.
     pub headings: Vec<Heading>,
-    /// Every block id.
     pub blocks: Vec<BlockId>,
     /// Every block, in order; none overlap.
     pub block_ranges: Vec<Block>,

@@ -182,7 +182,7 @@ fn cost_is_linear() {
     }
 }
 
-/// What something may begin or end with.
+/// Beginnings and ends of syntax elements.
 const MARKS: [&str; 64] = [
     "[",
     "![",
@@ -272,7 +272,7 @@ fn what_no_opener_ends_is_not_looked_at_again_from_each() {
     }
 }
 
-/// Items in items, as deep as they go, and then lines that go on with the innermost.
+/// Items in items up to the maximum depth, and then lines that continue the innermost.
 #[test]
 fn lines_below_deep_lists_do_not_look_at_each_item() {
     let mut text = String::new();

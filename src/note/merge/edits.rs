@@ -1,10 +1,9 @@
-//! The changes of one side, and how they stand to those of the other.
+//! The edits of one side, compared with those of the other.
 
 use std::ops::Range;
 
 use similar::DiffOp;
 
-/// Whose change it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
     Ours,
@@ -18,7 +17,7 @@ pub(super) struct Edit<'e, 't> {
     /// In the base. Tokens that only go or come, and may as well be equal ones above, are the
     /// lowest.
     pub old: Range<usize>,
-    /// How far above `old` it may lie just as well.
+    /// How far above `old` it may be placed with the same result.
     pub slack: usize,
     /// In the side's text.
     range: Range<usize>,
@@ -26,7 +25,7 @@ pub(super) struct Edit<'e, 't> {
 }
 
 impl<'t> Edit<'_, 't> {
-    /// What is there instead.
+    /// The replacement.
     pub fn tokens(&self) -> &[&'t str] {
         &self.text[self.range.clone()]
     }
@@ -41,8 +40,8 @@ impl<'t> Edit<'_, 't> {
         self.old.start - self.slack..self.old.end
     }
 
-    /// The order in which edits that do not meet are done. Of two insertions at one place the one
-    /// that could lie further up comes first.
+    /// The order of edits that do not meet. Of two insertions at one place the one with more slack
+    /// upwards comes first.
     pub fn order(&self) -> (usize, usize, bool) {
         (self.old.start, self.old.end, self.slack == 0)
     }
@@ -58,7 +57,7 @@ impl<'t> Edit<'_, 't> {
         if self.old.start < other.old.start || self.old.end > other.old.end {
             return false;
         }
-        // Token by token, where that can be told.
+        // Token by token, if that is possible.
         match (self.tokens().len(), other.tokens().len()) {
             (0, 0) => true,
             (mine, its) if mine == self.old.len() && its == other.old.len() => {
@@ -114,8 +113,8 @@ pub(super) fn between<'e, 't>(
     edits
 }
 
-/// How far some tokens can be taken to lie further up and further down: as far as those that they
-/// pass are equal to those that they leave.
+/// How far some tokens can be moved up and down with the same result: as long as the tokens that
+/// they pass equal the ones that they leave.
 fn slides(text: &[&str], range: &Range<usize>, up: usize, down: usize) -> (usize, usize) {
     let above = (1..=up).take_while(|by| text[range.start - by] == text[range.end - by]);
     let below = (0..down).take_while(|by| text[range.start + by] == text[range.end + by]);

@@ -30,8 +30,7 @@ pub enum Unmerged {
     },
 }
 
-/// What one text and another have made of `base`, joined by lines. The order of the two does not
-/// matter but for the line of a clash.
+/// Merges two versions of `base` by lines. Their order matters only for the line of a conflict.
 ///
 /// Lines keep their own endings, and the byte-order mark is a part of the first; whether the last
 /// one has an ending counts as a line of its own. What both have done alike, or one has done in
@@ -61,8 +60,8 @@ pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     join(&done, &before, &now, Met::Clashes).ok().map(|joined| joined.concat().into_bytes())
 }
 
-/// `merged`, made of `base`, with what `followed` has changed in `base` beside that: links that
-/// were written since. Where both changed one link that of `merged` stays. `None` if it is not text.
+/// `merged`, made from `base`, with the changes of links between `base` and `followed`, which were
+/// written since. If both changed one link, `merged` wins. `None` if it is no text.
 pub fn following(base: &[u8], merged: &[u8], followed: &[u8]) -> Option<Vec<u8>> {
     let text = |bytes| std::str::from_utf8(bytes).ok();
     let tokens = |text| parts(text).into_iter().map(|(_, part)| part).collect::<Vec<_>>();
@@ -72,7 +71,7 @@ pub fn following(base: &[u8], merged: &[u8], followed: &[u8]) -> Option<Vec<u8>>
     joined.ok().map(|joined| joined.concat().into_bytes())
 }
 
-/// Whether two texts are the same but for what stands in their links.
+/// Whether two texts differ only in their links.
 pub fn differ_in_links_alone(one: &[u8], other: &[u8]) -> bool {
     let (Ok(one), Ok(other)) = (std::str::from_utf8(one), std::str::from_utf8(other)) else {
         return false;
@@ -82,7 +81,7 @@ pub fn differ_in_links_alone(one: &[u8], other: &[u8]) -> bool {
         && one.iter().zip(&other).all(|(one, other)| one == other || (one.0 && other.0))
 }
 
-/// What becomes of two changes of one place.
+/// The result of two changes at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Met {
     /// They cannot be joined.
@@ -102,7 +101,7 @@ fn join<'t>(
     let mut theirs = edits::between(base, theirs, diff::operations(base, theirs), Side::Theirs);
     let mut dropped = (vec![false; ours.len()], vec![false; theirs.len()]);
     edits::each_meeting(&ours, &theirs, |our, their| {
-        // Of two that are alike one is enough.
+        // Of two equal edits one is enough.
         if theirs[their].is_part_of(&ours[our]) {
             dropped.1[their] = true;
         } else if ours[our].is_part_of(&theirs[their]) {
@@ -146,8 +145,8 @@ fn retain(edits: &mut Vec<Edit<'_, '_>>, dropped: &[bool]) {
 struct Above([Option<usize>; 2]);
 
 impl Above {
-    /// Whether two edits of different sides leave each other alone. Asked from the top downwards.
-    /// Where they would be next to each other, one that may as well lie elsewhere makes way.
+    /// Whether two edits of different sides are independent. Called from the top downwards. If they
+    /// would touch, an edit that can be placed elsewhere with the same result moves away.
     fn lets_stand(&mut self, one: &Edit<'_, '_>, other: &Edit<'_, '_>) -> bool {
         let (first, second) = if one.reach().end <= other.reach().start {
             (one, other)

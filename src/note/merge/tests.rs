@@ -38,7 +38,7 @@ fn a_link_goes_back_and_what_was_written_beside_it_stays() {
     assert_eq!(without(b"\xff", b"a", b"b"), None);
 }
 
-/// What is there, one change of it, another one, and both; `!` where they meet.
+/// The base, one version, another one, and the merged text; `!` where they conflict.
 #[test]
 fn changes_that_do_not_meet_are_joined() {
     for (base, one, other, both) in [
@@ -60,7 +60,7 @@ fn changes_that_do_not_meet_are_joined() {
         ("a b c d", "A b c d", "A b c D", "A b c D"),
         ("a b c d", "b c d", "b c", "b c"),
         ("a b c d", "a x b c d", "a x b c D", "a x b c D"),
-        // One has done a part of what the other has.
+        // One side made a part of the other's change.
         ("a b c d", "A B C d", "a B c d", "A B C d"),
         ("a b c d e f", "A B C d e f", "a B c d e F", "A B C d e F"),
         ("a x y z b", "a b", "a x z b", "a b"),
@@ -77,7 +77,7 @@ fn changes_that_do_not_meet_are_joined() {
         ("a x x x b", "a x x b", "A x x x B", "A x x B"),
         ("a x x b", "a x x x b", "A x x b", "A x x x b"),
         ("a x m x m x b", "a x m x b", "A x m x m x B", "A x m x B"),
-        // Blank lines part what is written from what is beside it, on one side or the other.
+        // Blank lines separate the written text from its neighbours, on one side or the other.
         ("p _ h t _ q", "p _ q", "P _ h t _ q", "P _ q"),
         ("p _ h t _ q", "p _ q", "p _ h t _ Q", "p _ Q"),
         ("p _ h t _ q", "p _ q", "P _ h t _ Q", "!"),
@@ -113,7 +113,7 @@ fn endings_and_the_byte_order_mark_stay_each_where_they_were() {
             "\u{feff}A\r\nb\r\nc",
             Ok("\u{feff}A\r\nb\r\nC"),
         ),
-        // The last line has got an ending, or lost it, with what was written behind it.
+        // The last line got an ending, or lost it together with the text after it.
         ("a\nb\nc\nd\n", "a\nb", "A\nb\nc\nd\n", Ok("A\nb")),
         ("a\r\nb\r\nc\r\nd\r\n", "a\r\nb\r\nc", "A\r\nb\r\nc\r\nd\r\n", Ok("A\r\nb\r\nc")),
         ("a\nb\nc", "A\nb\nc", "a\nb\nc\nd", Ok("A\nb\nc\nd")),
@@ -250,7 +250,7 @@ proptest! {
         prop_assert_eq!(there.ok(), back.ok());
     }
 
-    /// Every line is known by itself here, so what must come of it is told from the outside.
+    /// Every line is unique here, so the right result can be computed without the merge.
     #[test]
     fn no_line_is_lost_that_the_other_did_not_touch_and_none_comes_back(
         touched in prop::collection::vec((touched(), touched()), 1..12)
@@ -260,7 +260,7 @@ proptest! {
         let (one, other) = (changed("m", &mine), changed("t", &theirs));
         let found = joined(&base.concat(), &one.concat(), &other.concat());
         let gaps = |all: &[Touched]| -> Vec<usize> {
-            // The gaps between lines that a change lies at: those above and below what goes.
+            // The gaps between lines that a change touches: those above and below removed lines.
             let of = |(at, one): (usize, &Touched)| {
                 let goes = one.goes.then_some([at, at + 1]);
                 goes.into_iter().flatten().chain((one.before > 0).then_some(at))

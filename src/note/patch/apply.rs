@@ -24,12 +24,11 @@ pub struct Place {
     pub drift: i64,
 }
 
-/// What came of a patch to one file.
+/// The result of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     /// The whole new file; `None` if it is gone.
     pub bytes: Option<Vec<u8>>,
-    /// How many hunks were applied.
     pub hunks: usize,
     /// Where each hunk was put.
     pub places: Vec<Place>,
@@ -314,7 +313,7 @@ impl<'a> Search<'a> {
             .then_some(at)
     }
 
-    /// Says where the hunk comes closest to fitting, and what is wrong there.
+    /// Reports the place where the hunk fits best, and the first difference there.
     fn misfit(&self, said: Option<i64>, from: usize) -> PatchError {
         let (path, hunk, lines) = (self.path.to_owned(), self.number, self.file.len());
         let (start, reach) = match said {
@@ -330,7 +329,7 @@ impl<'a> Search<'a> {
             });
             same.count()
         };
-        // The nearest of those where most lines fit.
+        // The nearest of the places where most lines fit.
         let (mut best, mut most) = (start as usize, alike(start as usize));
         for at in (1..=reach.min(10_000)).flat_map(|distance| [start - distance, start + distance])
         {

@@ -10,27 +10,20 @@ pub enum PatchError {
     /// Over [`super::MAX_PATCH_BYTES`].
     #[error("the patch has {bytes} bytes; it can have {max}", max = super::MAX_PATCH_BYTES)]
     TooLarge { bytes: usize },
-    /// More lines than are kept in memory.
+    /// More lines than the limit in memory.
     #[error("the patch has more than {max} lines")]
-    TooManyLines {
-        /// The most there can be.
-        max: usize,
-    },
-    /// No file header in it.
+    TooManyLines { max: usize },
     #[error("the patch names no file: it has no `--- ` line with a `+++ ` line after it")]
     NoFile,
-    /// Another format.
     #[error("`{found}` opens a patch of another format; a unified diff is needed")]
     OtherFormat {
         /// The line that opens it.
         found: String,
     },
-    /// A line that cannot stand where it stands.
+    /// A line that is invalid at its place.
     #[error("line {line} of the patch is malformed: {reason}: `{text}`")]
     Malformed {
-        /// The line of the patch.
         line: usize,
-        /// What is wrong.
         reason: &'static str,
         /// The line, cut to 100 characters.
         text: String,
@@ -42,24 +35,17 @@ pub enum PatchError {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// The line of the patch.
         line: usize,
     },
     /// A file that the patch gives another name, or copies.
     #[error("the patch renames or copies `{from}` to `{to}`")]
-    Renames {
-        /// The old name.
-        from: String,
-        /// The new name.
-        to: String,
-    },
-    /// A binary diff.
+    Renames { from: String, to: String },
     #[error("the patch changes the binary file `{path}`")]
     Binary {
         /// The file, as the header names it.
         path: String,
     },
-    /// Two headers for one file: which comes first would decide what is there.
+    /// Two headers for one file: the result would depend on their order.
     #[error("the patch names `{path}` twice")]
     Twice {
         /// The file, as the header names it.
@@ -72,9 +58,8 @@ pub enum PatchError {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// "old" or "new".
         lines: &'static str,
-        /// What happens to the file.
+        /// The action on the file.
         action: &'static str,
     },
     /// A file to create that is there.
@@ -101,7 +86,6 @@ pub enum PatchError {
     NotText {
         /// The file, as the header names it.
         path: String,
-        /// What it is instead.
         fault: NotText,
     },
     /// The file is UTF-16, which is read and not written.
@@ -120,16 +104,13 @@ pub enum PatchError {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// The line of the file.
         line: usize,
-        /// What the patch has.
         expected: String,
-        /// What the file has.
         found: String,
         /// The one place, beyond the drift allowed, where the lines are.
         elsewhere: Option<usize>,
     },
-    /// The old lines go on beyond the end of the file.
+    /// The old lines continue beyond the end of the file.
     #[error(
         "hunk {hunk} for `{path}` reaches beyond the end of the file, which has {lines} lines: \
          `{expected}` is not there"
@@ -140,7 +121,6 @@ pub enum PatchError {
         /// Which hunk of the file, from 1.
         hunk: usize,
         lines: usize,
-        /// What the patch has.
         expected: String,
     },
     /// The old lines are in the file at several places, none of which is the line that the header names.
@@ -161,7 +141,7 @@ pub enum PatchError {
         /// Which hunk of the file, from 1.
         hunk: usize,
     },
-    /// The hunk changes what the one before changed, or comes before it.
+    /// The hunk overlaps the one before, or precedes it.
     #[error("hunk {hunk} for `{path}` overlaps the hunk before it or comes before it")]
     Overlaps {
         /// The file, as the header names it.
@@ -198,7 +178,7 @@ impl PatchError {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::TooLarge { .. } | Self::TooManyLines { .. } => "split the patch by file",

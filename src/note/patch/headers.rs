@@ -9,7 +9,7 @@ pub(super) enum Side {
     Path(String),
 }
 
-/// What comes after `--- ` or `+++ `: a path, quoted or not, and maybe a time after a tab.
+/// The text after `--- ` or `+++ `: a path, quoted or not, and maybe a time after a tab.
 pub(super) fn side(text: &str) -> Side {
     let path = path(text);
     if path == "/dev/null" { Side::Nothing } else { Side::Path(path) }

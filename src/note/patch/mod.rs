@@ -30,7 +30,7 @@ pub const MAX_DRIFT: usize = 200;
 /// Places that an error names where a hunk fits at several.
 const MAX_NAMED: usize = 5;
 
-/// What a patch does to one file.
+/// The changes of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
     /// The file, as the header names it without `a/` or `b/`: not yet checked or resolved.
@@ -41,7 +41,7 @@ pub struct FilePatch {
     pub hunks: Vec<Hunk>,
 }
 
-/// What happens to the file as a whole.
+/// The action on the file as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// It must not be there before.
@@ -67,11 +67,8 @@ pub struct Hunk {
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HunkLine {
-    /// Stays.
     Context(PatchLine),
-    /// Goes.
     Remove(PatchLine),
-    /// Comes.
     Add(PatchLine),
 }
 
@@ -80,7 +77,7 @@ pub enum HunkLine {
 pub struct PatchLine {
     /// The text, without what ends it.
     pub text: String,
-    /// What ends it; `None` where `\ No newline at end of file` says so.
+    /// The line's ending; `None` if `\ No newline at end of file` says so.
     pub ending: Option<Eol>,
 }
 
@@ -93,8 +90,8 @@ impl PatchLine {
 }
 
 impl FilePatch {
-    /// The patch that takes this one back: applied to what this one made, it gives the bytes that
-    /// were there, provided the patch was true to their line endings.
+    /// The inverse patch: applied to the result of this one, it restores the original bytes,
+    /// provided the patch matches the file's line endings.
     pub fn reverse(&self) -> Self {
         let action = match self.action {
             Action::Create => Action::Delete,

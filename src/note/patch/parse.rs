@@ -1,8 +1,8 @@
 //! Reads a patch's text.
 //!
-//! Around the diffs anything may stand: a mail's head, a model's remarks, a fence. Within a hunk
-//! each line counts. The counts of a header only decide what is ambiguous otherwise: whether an
-//! empty line at the end, or a removed line that looks like a file header, is still the hunk's.
+//! Any text may surround the diffs: a mail's head, a model's remarks, a fence. Within a hunk each
+//! line counts. The counts of a header only settle ambiguities: whether an empty line at the end,
+//! or a removed line that looks like a file header, still belongs to the hunk.
 
 use std::collections::HashSet;
 
@@ -54,7 +54,7 @@ struct Parser<'a> {
     line: usize,
     /// How many lines hunks have so far.
     lines: usize,
-    /// What ends a last line that the patch was cut after.
+    /// The ending of a last line after which the patch was cut.
     eol: Eol,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Parser<'a> {
                 [b' ', ..] => hunk.lines.push(HunkLine::Context(line(&raw[1..]))),
                 [b'+', ..] => hunk.lines.push(HunkLine::Add(line(&raw[1..]))),
                 [b'-', ..] if self.at_file_header() && !self.header_is_body(due) => break,
-                // What Git signs a mail with.
+                // Git's signature at the end of a mail.
                 [b'-', b'-', b' ', b'\r' | b'\n', ..] if done => break,
                 [b'-', ..] => hunk.lines.push(HunkLine::Remove(line(&raw[1..]))),
                 [b'\\', b' ', ..] => {
@@ -264,7 +264,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The path that a `diff --git` line names; the line's own text if it cannot be told.
+/// The path of a `diff --git` line; the line's own text if the path is ambiguous.
 fn git_path(paths: &str) -> String {
     let sides = headers::git_paths(paths).map(|(old, new)| headers::strip_prefixes(old, new));
     match sides {

@@ -315,7 +315,7 @@ fn note() -> impl Strategy<Value = String> {
         .prop_map(|(bom, lines, last)| format!("{bom}{}{last}", lines.concat()))
 }
 
-/// A note and what became of it: some lines gone, some new.
+/// A note and a changed version: some lines removed, some added.
 fn change() -> impl Strategy<Value = (String, String)> {
     (
         note(),

@@ -1,4 +1,4 @@
-//! Writing another path into links that stand in a text, and nothing else.
+//! Replaces the paths of links in a text, and nothing else.
 //!
 //! Whoever calls says for each link where it is to lead, as one or more spellings of a linkpath;
 //! here it is written in the link's own syntax: wikilinks stay wikilinks, percent-encoding, angle
@@ -31,7 +31,7 @@ pub struct Asked<'a> {
     pub extension: bool,
 }
 
-/// What a link is to become.
+/// The new target of a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Goal {
     /// Linkpaths, the one wanted most first.
@@ -43,15 +43,14 @@ pub struct Goal {
     pub alias: Option<(String, String)>,
 }
 
-/// Bytes of a text and what is to stand there.
+/// A range of bytes and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub range: Range<usize>,
-    /// The new text.
     pub text: String,
 }
 
-/// What became of the links of a text.
+/// The result for the links of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// In the order of the text; they do not overlap.

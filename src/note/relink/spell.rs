@@ -35,8 +35,8 @@ fn says(text: &str, link: &Link, edits: &[Replacement], path: &str) -> bool {
             text: edit.text.clone(),
         })
         .collect();
-    // Images may stand in the text of an image, and so on: each would be read again for each that
-    // it stands in. What an image's text says does not decide what the image is.
+    // The text of an image may contain images, and so on, and reading each of them for each outer
+    // one would take quadratic time. The text does not decide the image's target.
     if link.kind == LinkKind::Image
         && let Some(shown) = &link.display
     {
@@ -160,7 +160,7 @@ fn escaped(text: &str, in_table: bool) -> String {
     new
 }
 
-/// A text as it stands inside the quotes of a property, if the link stands in some.
+/// Escapes a text for the quotes of a property, if the link is in quotes.
 fn quoted(link: &Link, text: &str) -> String {
     match link.frontmatter {
         None => text.to_owned(),

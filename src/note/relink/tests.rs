@@ -65,8 +65,8 @@ fn cost_is_linear_in_the_links() {
     assert_eq!(turned, text.replace('a', "c"));
 }
 
-/// Every link of a text is turned: neither the other edits nor what stands in a link's text is
-/// looked at again for each.
+/// Every link of a text is rewritten, without reading the other edits or the link's own text again
+/// for each.
 #[test]
 fn many_links_cost_as_much_as_they_are_long() {
     let nested = format!("{}x{}", "![".repeat(2_000), "](a)".repeat(2_000));

@@ -29,7 +29,6 @@ pub struct SearchedFile<'n> {
 enum Part<'a> {
     /// Path and text.
     File,
-    /// A range of the text.
     Lines(&'a Range<usize>),
     /// A file name or a path.
     Name(&'a str),
@@ -171,7 +170,6 @@ impl<'n> SearchedFile<'n> {
         }
     }
 
-    /// The blocks that overlap a range.
     fn blocks<'a>(&'a self, within: &'a Range<usize>) -> impl Iterator<Item = &'a Block> {
         let blocks = &self.document().block_ranges;
         let first = blocks.partition_point(|block| block.range.end <= within.start);

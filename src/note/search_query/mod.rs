@@ -38,7 +38,6 @@ pub struct Query {
 pub enum Filter {
     /// All of these; true if there are none.
     All(Vec<Filter>),
-    /// One of these at least.
     Any(Vec<Filter>),
     Not(Box<Filter>),
     /// A word or phrase.

@@ -90,7 +90,6 @@ impl<'t> Reader<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Whether an expression ends here.
     fn is_end(&self, around: Around) -> bool {
         self.rest().chars().next().is_none_or(|c| around.stops.contains(c))
     }
@@ -141,7 +140,6 @@ impl<'t> Reader<'t> {
         is_or
     }
 
-    /// Reads a term; there is one.
     fn term(&mut self, around: Around) -> Filter {
         let read = match self.rest().chars().next() {
             Some('-') => self.negation(around),

@@ -8,7 +8,7 @@ fn holds(query: &str, path: &str, text: &str) -> bool {
     parse(query).filter.holds(&SearchedFile::new(&path, text))
 }
 
-/// Which of these files each query finds.
+/// Checks which of these files each query finds.
 #[track_caller]
 fn finds(files: &[(&str, &str)], queries: &[(&str, &[&str])]) {
     for (query, expected) in queries {
@@ -189,7 +189,7 @@ fn properties() {
     );
 }
 
-/// What cannot be read is text, and it is said.
+/// Unreadable syntax is searched as text, with a warning.
 #[test]
 fn nothing_is_an_error() {
     for (query, words, ignored) in [

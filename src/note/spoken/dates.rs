@@ -27,7 +27,7 @@ pub(super) fn is_digits(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words with each month that stands beside a day or a year in digits, year first.
+/// The words, with each month that is next to a day or a year in digits, year first.
 pub(super) fn in_digits(words: Vec<String>) -> Vec<String> {
     let mut found: Vec<String> = Vec::with_capacity(words.len());
     let mut at = 0;
@@ -46,7 +46,7 @@ pub(super) fn in_digits(words: Vec<String>) -> Vec<String> {
     found
 }
 
-/// The date that begins here, without what was not said of it, and how many words it takes.
+/// The date that begins here, with only its spoken parts, and the number of its words.
 fn date(words: &[String]) -> Option<(Vec<u32>, usize)> {
     let number = |at: usize| words.get(at).filter(|word| is_digits(word))?.parse::<u32>().ok();
     let day = |at: usize| number(at).filter(|day| (1..=31).contains(day));

@@ -1,4 +1,4 @@
-//! A day as it is said: `yesterday`, `last friday`, `november fourteenth`, `14 Nov 2026`.
+//! Days in words: `yesterday`, `last friday`, `november fourteenth`, `14 Nov 2026`.
 
 use chrono::{DateTime, Datelike, Days, FixedOffset, NaiveDate, Weekday};
 
@@ -24,7 +24,7 @@ const AROUND: [&str; 15] = [
     "log", "from", "s",
 ];
 
-/// The day that `text` names, seen from `today`; `None` for what names none, or none alone.
+/// The day that `text` names, relative to `today`; `None` if it names none, or something else too.
 pub fn parse(text: &str, today: NaiveDate) -> Option<Day> {
     let possessive = text.replace("'s", "").replace("’s", "");
     let mut found = words(&possessive);

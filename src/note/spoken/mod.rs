@@ -12,10 +12,10 @@ use super::path::is_invisible;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Words kept of one name.
+/// Maximum number of words of one name.
 pub const MAX_WORDS: usize = 64;
 
-/// What often begins a name without being said, and is often said where no name begins with it.
+/// Words that speakers add before names, or leave out.
 const ARTICLES: [&str; 3] = ["the", "a", "an"];
 
 /// Words that are said around a name and tell nothing of it.
@@ -36,8 +36,8 @@ pub fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// One text for all names that sound the same: the words without a leading article, joined, since nobody
-/// hears where a compound has its gap. Empty only where there are no words.
+/// One text for all names that sound the same: the words without a leading article, joined, since the gap in a compound
+/// is not audible. Empty only without words.
 pub fn key(words: &[String]) -> String {
     let mut key = String::new();
     write_key(words.iter().map(String::as_str), &mut key);
@@ -53,7 +53,7 @@ pub fn write_key<'w>(words: impl Iterator<Item = &'w str>, key: &mut String) {
         key.push_str(first);
     }
     for word in words {
-        // "1 11" and "11 1" are heard apart.
+        // "1 11" and "11 1" sound different.
         let ends_in_digit = key.ends_with(|c: char| c.is_ascii_digit());
         if ends_in_digit && word.starts_with(|c: char| c.is_ascii_digit()) {
             key.push('-');
@@ -67,13 +67,13 @@ pub fn is_article(word: &str) -> bool {
     ARTICLES.contains(&word)
 }
 
-/// Whether a word is said around names, rather than in them.
+/// Whether a word belongs around names, rather than in them.
 pub fn is_filler(word: &str) -> bool {
     FILLERS.contains(&word)
 }
 
-/// A word without the ending of a verb, for words that differ in that alone: `buying`, `planned`, `baking`. No
-/// word by itself: `bak` stands for `bake` and `baking`.
+/// A word without the ending of a verb, for words that differ only in that: `buying`, `planned`, `baking`. The result
+/// need not be a word: `bak` for `bake` and `baking`.
 pub fn stem(word: &str) -> &str {
     let stem = ["ing", "ed", "e"].into_iter().find_map(|end| word.strip_suffix(end));
     let Some(stem) = stem.filter(|stem| stem.len() >= 3) else { return word };
@@ -131,7 +131,7 @@ pub fn spelt_out(name: &str) -> Option<String> {
     found.then_some(spelt)
 }
 
-/// What the character before was, for where a word ends.
+/// The kind of the previous character, which decides where a word ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Gap,
@@ -149,7 +149,7 @@ fn split(name: &str) -> Vec<String> {
     let mut before = Before::Gap;
     for (at, &c) in characters.iter().enumerate() {
         let next = characters.get(at + 1).copied();
-        // Nobody hears an apostrophe, or a mark that composes with nothing.
+        // An apostrophe, or a mark that composes with nothing, is not audible.
         if matches!(c, '\'' | '’' | 'ʼ' | '`' | '´') || is_combining_mark(c) {
             continue;
         }

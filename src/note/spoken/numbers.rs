@@ -165,7 +165,7 @@ fn is_day(words: &[String], at: usize, next: usize) -> bool {
 struct Small {
     value: u64,
     next: usize,
-    /// It is an ordinal, after which no number goes on.
+    /// It is an ordinal, which ends a number.
     ends: bool,
     decade: bool,
 }
@@ -198,7 +198,7 @@ fn word(words: &[String], at: usize) -> Option<&str> {
     words.get(at).map(|word| &**word)
 }
 
-/// What a word is of a number, and whether it is an ordinal.
+/// The part of a number that a word is, and whether it is an ordinal.
 fn part(word: &str) -> Option<(Part, bool)> {
     // The shortest has three letters, the longest is "seventeenth".
     if !(3..=11).contains(&word.len()) {
@@ -224,7 +224,7 @@ fn part(word: &str) -> Option<(Part, bool)> {
     }
 }
 
-/// Leaves out what is said between the numbers of a version and before a number: `point`, `number`.
+/// Removes words between the numbers of a version and before a number: `point`, `number`.
 fn versions(words: Vec<String>) -> Vec<String> {
     let is_point = |word: &String| matches!(&**word, "point" | "dot");
     let is_number = |at: usize| words.get(at).is_some_and(|word| is_digits(word));

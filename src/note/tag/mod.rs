@@ -1,9 +1,9 @@
 //! Tags: `#word` in a note's text, and the `tags` property.
 //!
-//! A tag is made of letters, digits, `_`, `-`, `/` and whatever else is no ASCII punctuation, no
-//! blank and no general punctuation, emoji included, with at least one character that is no digit.
-//! In text it follows a blank or begins the line. Case does not count; nested tags (`a/b`) are also
-//! their parents.
+//! A tag consists of letters, digits, `_`, `-`, `/` and any other character that is neither ASCII
+//! punctuation, blank nor general punctuation, emoji included, with at least one character that is
+//! no digit. In text it follows a blank or begins the line. Case does not count; nested tags
+//! (`a/b`) are also their parents.
 
 pub mod rename;
 

@@ -44,8 +44,8 @@ fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Renames the tag `from`, and what is nested in it, to `to`; both as [`name_of`] gives them. What
-/// is in code, math or links is not a tag, and where the properties cannot be read they have none.
+/// Renames the tag `from` and the tags nested in it to `to`; both in the form of [`name_of`]. Code,
+/// math and links contain no tags, and neither do unreadable properties.
 ///
 /// # Errors
 /// [`PropertyError`] where the properties would not be what they should afterwards, as where the tag
@@ -175,7 +175,7 @@ fn respelt(
     let new = with(value, parts.iter().map(|part| (part.clone(), to.to_owned())).collect());
     let style = Style::of(raw);
     let quote = usize::from(style != Style::Plain);
-    // Without escapes the value stands in the text as it is.
+    // Without escapes the value is in the text as it is.
     let verbatim = raw.len() >= 2 * quote && &raw[quote..raw.len() - quote] == value;
     let fits = style != Style::Plain || is_plain(&new, place);
     match verbatim && fits {

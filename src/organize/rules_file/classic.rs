@@ -7,7 +7,6 @@ use crate::note::yaml::Node;
 
 const KEYS: [&str; 5] = ["name", "if", "thenMoveTo", "thenRenameTo", "priority"];
 
-/// Whether a rule has this form.
 pub(super) fn is_form(pairs: &[(Node, Node)]) -> bool {
     ["if", "thenMoveTo", "thenRenameTo", "then_move_to", "then_rename_to"]
         .iter()
@@ -15,7 +14,7 @@ pub(super) fn is_form(pairs: &[(Node, Node)]) -> bool {
 }
 
 impl Reader<'_> {
-    /// The keys of a rule in this form; where its condition stands.
+    /// Reads the keys of a rule in this form; returns the position of its condition.
     pub(super) fn classic_form(&mut self, pairs: &[(Node, Node)], rule: &mut Rule) -> Option<Node> {
         let mut condition = None;
         for (key, value) in pairs {

@@ -124,7 +124,7 @@ pub(super) fn ends_itself(rule: &Rule) -> bool {
     })
 }
 
-/// The parts of a note that an expression reads, grouped by what changes together.
+/// The parts of a note that an expression reads; parts that change together have one name.
 fn read_by(expression: &Expression, reads: &mut BTreeSet<String>) {
     reads.extend(expression.properties.iter().map(|name| name.to_lowercase()));
     visit(&expression.root, &mut |part| {

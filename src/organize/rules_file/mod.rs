@@ -48,7 +48,6 @@ pub struct RuleFile {
     pub rules: Vec<Rule>,
     /// Warnings from the text alone; [`check`](super::check) adds those that need the vault.
     pub warnings: Vec<Diagnostic>,
-    /// The place of each rule.
     pub(super) written: Vec<Written>,
 }
 
@@ -63,14 +62,12 @@ pub(super) struct Written {
     pub mentions: Vec<Mention>,
 }
 
-/// A name in a rule.
 #[derive(Debug, Clone)]
 pub(super) struct Mention {
     pub at: Span,
     pub what: Mentioned,
 }
 
-/// The kind of a name.
 #[derive(Debug, Clone)]
 pub(super) enum Mentioned {
     Expression {
@@ -80,13 +77,11 @@ pub(super) enum Mentioned {
         /// Byte offset of the expression in the scalar's text.
         offset: u32,
     },
-    /// A folder of the rule.
     Folder(VaultPath),
     /// A property that the rule removes.
     Property(Text),
     /// A tag that the rule removes.
     Tag(Text),
-    /// A template of Obsidian.
     Template(VaultPath),
     /// A target folder, without the parts that depend on the note.
     Destination(VaultPath),
@@ -164,7 +159,6 @@ struct Reader<'t> {
     faults: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
     is_classic: bool,
-    /// The rule that is read.
     rule: String,
     /// The names in the rule.
     mentions: Vec<Mention>,
@@ -292,7 +286,7 @@ impl Reader<'_> {
         Some((rule, Written { text: Arc::default(), name: name_at, when, mentions }))
     }
 
-    /// The keys of a rule; where its condition stands.
+    /// Reads the keys of a rule; returns its condition.
     fn keys(&mut self, pairs: &[(Node, Node)], rule: &mut Rule) -> Option<Node> {
         let mut when = None;
         for (key, value) in pairs {

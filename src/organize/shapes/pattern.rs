@@ -11,7 +11,6 @@ use super::style::{Style, Styles, Vocabulary, shown_by, styles_of, written};
 /// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Slot {
-    /// Literal text.
     Text(String),
     Date(DateForm),
     Time(TimeForm),
@@ -81,7 +80,7 @@ pub struct Reading {
     pub slots: Vec<Slot>,
     /// The styles that fit all its words; all styles if it has no words.
     pub styles: Styles,
-    /// The styles of which the name is evidence: `garden` fits kebab-case but is no evidence for it.
+    /// The styles for which the name is evidence: `garden` fits kebab-case but is no evidence for it.
     pub shown: Styles,
 }
 
@@ -223,7 +222,7 @@ impl fmt::Display for Pattern {
 pub enum PatternError {
     #[error("a brace is not closed")]
     Unclosed,
-    #[error("`{{{0}}}` stands for nothing")]
+    #[error("`{{{0}}}` has no meaning")]
     Unknown(String),
     #[error("words are written in two ways")]
     TwoStyles,
@@ -233,9 +232,6 @@ pub enum PatternError {
 
 impl Pattern {
     /// Parses the text that [`Display`](fmt::Display) writes.
-    ///
-    /// # Errors
-    /// [`PatternError`].
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let mut slots = Vec::new();
         let mut style = None;

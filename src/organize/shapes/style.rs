@@ -131,7 +131,6 @@ impl Styles {
         Style::ALL.into_iter().filter(move |style| self.has(*style))
     }
 }
-/// The case of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Case {
     /// No letter with case.
@@ -185,7 +184,7 @@ fn is_minor(word: &str) -> bool {
     word.len() <= 5 && MINOR.contains(&word)
 }
 
-/// The styles of which these words are evidence.
+/// The styles for which these words are evidence.
 pub(super) fn shown_by(words: &str) -> Styles {
     let has = |sign: char| words.contains(sign);
     let shown: &[Style] = match (words.contains(char::is_whitespace), has('-'), has('_')) {

@@ -173,7 +173,7 @@ fn names() -> impl Strategy<Value = String> {
     prop_oneof!["\\PC{0,16}", plain_names()]
 }
 
-/// Of letters that have a capital, or no case at all.
+/// Letters with a capital, or without case.
 fn plain_names() -> impl Strategy<Value = String> {
     "(20[0-9]{2}[-._]?[01][0-9][-._]?[0-3][0-9])?[ _-]{0,2}[A-Za-zé日🌱]{0,6}[ _-]{0,3}[A-Za-z0-9.']{0,8}[ ()@v]{0,2}[0-9]{0,14}"
 }

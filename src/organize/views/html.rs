@@ -23,7 +23,7 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bo
 <body>
 "#;
 
-/// A text as it stands in HTML, what cannot be seen spelt out.
+/// Escapes a text for HTML, and spells out invisible characters.
 fn escaped(text: &str) -> String {
     escape(&visible(text))
 }

@@ -1,6 +1,6 @@
 //! A plan as people look at it: as a tree, a table, a diff, JSON, or one HTML file without a script.
 //!
-//! Of each group the first items are shown, then a count; and all of it within a room of characters.
+//! Each group shows its first items, then a count; the whole view is limited to a number of characters.
 
 mod html;
 mod room;
@@ -21,15 +21,14 @@ const EMPTIED: &str = "Removed when empty";
 /// Items shown of a group, unless more are asked for.
 pub const PER_GROUP: usize = 10;
 
-/// What the items of a plan are grouped by.
+/// The grouping of a plan's items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GroupBy {
-    /// What happens: moved, renamed, changed, created, to the trash.
+    /// By change: moved, renamed, changed, created, to the trash.
     #[default]
     Action,
     /// The rules that took them.
     Rule,
-    /// The folders where they are.
     Source,
     /// The folders where they will be.
     Destination,

@@ -9,7 +9,7 @@ use crate::note::path::visible;
 use crate::organize::linked::ChangedText;
 use crate::organize::plan::Item;
 
-/// Characters told of a value or a text.
+/// Characters shown of a value or text.
 const MOST_OF_A_TEXT: usize = 60;
 
 /// A path as it can be shown in one line.
@@ -17,7 +17,7 @@ pub fn shown(path: &str) -> String {
     visible(path)
 }
 
-/// An item: its number, path and what happens to it; then its problems, a line each.
+/// An item: its number, path and change; then its problems, a line each.
 pub fn item_lines(item: &Item) -> Vec<String> {
     let path = match &item.to {
         Some(to) => format!("{} → {}", shown(&item.path), shown(to)),
@@ -39,7 +39,7 @@ pub fn item_lines(item: &Item) -> Vec<String> {
     lines
 }
 
-/// What happens to an item beside its path, each in a few words.
+/// The changes of an item other than its path, each in a few words.
 pub fn effects(item: &Item) -> Vec<String> {
     let mut effects = Vec::new();
     let set = item.set.iter().map(|(name, value)| {

@@ -6,7 +6,6 @@ use super::room::Room;
 use super::text::{effects, shown};
 use super::{View, summary};
 
-/// A folder of the tree.
 #[derive(Default)]
 struct Folder {
     folders: BTreeMap<String, Folder>,

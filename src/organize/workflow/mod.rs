@@ -27,7 +27,6 @@ use crate::bases::template::Template;
 /// A checked workflow definition.
 #[derive(Debug, Clone)]
 pub struct Workflow {
-    /// Its name.
     pub id: String,
     pub inputs: Vec<Input>,
     /// The steps in the order of the file.
@@ -81,7 +80,7 @@ pub enum Does {
     },
 }
 
-/// What happens to other steps when a step fails.
+/// The effect of a failed step on other steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
     /// No other step begins.

@@ -15,7 +15,7 @@ pub(super) struct Place {
     pub(super) at: Span,
 }
 
-/// Where an expression stands, and what it may name there.
+/// The position of an expression, and the names that are in scope there.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) step: usize,
@@ -109,7 +109,7 @@ pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>
                         let near = nearest(&name, NAMES.into_iter());
                         let hint = match near {
                             Some(near) => format!("did you mean `{near}`?"),
-                            None => "expressions of a workflow read `inputs`, `steps` and `item`; a text stands in quotes"
+                            None => "expressions of a workflow read `inputs`, `steps` and `item`; a text needs quotes"
                                 .to_owned(),
                         };
                         refuse(&expr.at, format!("a workflow has no `{name}`"), hint);

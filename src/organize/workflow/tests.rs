@@ -1,4 +1,4 @@
-//! What is refused, and where.
+//! Invalid workflows, with the position of each error.
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -92,7 +92,7 @@ steps:
     15:21 there is no step `nowhere` (the steps are `a`, `b`, `c`, `a`, `step_5`, `step_6`)
     17:23 the workflow has no input `foldr` (did you mean `folder`?)
     17:39 there is no step `bb` (the steps are `a`, `b`, `c`, `a`, `step_5`, `step_6`)
-    18:19 a workflow has no `status` (expressions of a workflow read `inputs`, `steps` and `item`; a text stands in quotes)
+    18:19 a workflow has no `status` (expressions of a workflow read `inputs`, `steps` and `item`; a text needs quotes)
     18:30 a workflow has no `file`: it belongs to no note (expressions of a workflow read `inputs`, `steps` and `item`)
     18:44 there is no `item` here (add `for_each` to the step; `item` is each element of it)
     18:53 there is no function `nwo` (did you mean `now`?)

@@ -1,7 +1,6 @@
-//! What the expressions of a workflow give. They are those of bases, over `inputs`, `steps` and `item` in place of a
-//! note's properties.
+//! The values of a workflow's expressions: expressions of Bases, with `inputs`, `steps` and `item` in place of a note's
+//! properties.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -12,7 +11,7 @@ use crate::bases::date::Zone;
 use crate::bases::eval::Prepared;
 use crate::bases::source::{Column, Source};
 use crate::bases::template::Template;
-use crate::bases::value::{FileId, Link, Object, Text, Value};
+use crate::bases::value::{FileId, Object, Text, Value};
 use crate::bases::{Evaluator, Scope};
 
 /// The names that expressions of a workflow know, by their column.
@@ -21,15 +20,15 @@ pub const NAMES: [&str; 3] = ["inputs", "steps", "item"];
 /// The one row that expressions are evaluated for.
 const ROW: FileId = FileId(0);
 
-/// What expressions are evaluated over.
+/// The names that expressions can read.
 pub struct Values<'a> {
-    /// What the workflow was started with.
+    /// The inputs of the run.
     pub inputs: Value,
     /// By step: `data`, `text`, `state`, `error`.
     pub steps: Value,
     /// The element of `for_each`.
     pub item: Value,
-    /// What `now()` gives: milliseconds since 1970.
+    /// The value of `now()`: milliseconds since 1970.
     pub now: i64,
     pub zone: &'a dyn Zone,
 }
@@ -52,8 +51,8 @@ impl Values<'_> {
         }
     }
 
-    /// A value with its templates filled in. A text that is one expression alone keeps the type of what it gives; where
-    /// that is null the key is left out, so that an argument may be left to its default.
+    /// Fills in the templates of a value. A text that consists of one expression keeps the type of its value; where
+    /// that is null the key is omitted, so that an argument gets its default.
     ///
     /// # Errors
     /// An expression without a value, or one that gives null within a text.
@@ -141,18 +140,6 @@ impl Source for Values<'_> {
         "".into()
     }
 
-    fn size(&self, _: FileId) -> u64 {
-        0
-    }
-
-    fn created(&self, _: FileId) -> i64 {
-        0
-    }
-
-    fn modified(&self, _: FileId) -> i64 {
-        0
-    }
-
     fn column(&self, name: &str) -> Option<Column> {
         NAMES.iter().position(|known| *known == name).map(|at| Column(at as u32))
     }
@@ -163,50 +150,6 @@ impl Source for Values<'_> {
             1 => self.steps.clone(),
             _ => self.item.clone(),
         }
-    }
-
-    fn properties(&self, _: FileId) -> Arc<Object> {
-        Arc::default()
-    }
-
-    fn property_counts(&self) -> Vec<(Text, usize)> {
-        Vec::new()
-    }
-
-    fn tags(&self, _: FileId) -> Vec<Text> {
-        Vec::new()
-    }
-
-    fn tag_names(&self) -> BTreeSet<Text> {
-        BTreeSet::new()
-    }
-
-    fn has_tag(&self, _: FileId, _: &str) -> bool {
-        false
-    }
-
-    fn links(&self, _: FileId) -> Vec<Arc<Link>> {
-        Vec::new()
-    }
-
-    fn embeds(&self, _: FileId) -> Vec<Arc<Link>> {
-        Vec::new()
-    }
-
-    fn backlinks(&self, _: FileId) -> Vec<FileId> {
-        Vec::new()
-    }
-
-    fn resolve(&self, _: &str, _: Option<FileId>) -> Option<FileId> {
-        None
-    }
-
-    fn at(&self, _: &str) -> Option<FileId> {
-        None
-    }
-
-    fn text(&self, _: FileId) -> Option<Text> {
-        None
     }
 }
 

@@ -57,7 +57,7 @@ fn properties(yaml: &str, line: usize) -> Vec<Found> {
     found
 }
 
-/// Sets the line number of what was found.
+/// Sets the line number of findings.
 fn at(line: usize, found: Vec<Found>) -> impl Iterator<Item = Found> {
     found.into_iter().map(move |found| Found { line, ..found })
 }

@@ -72,8 +72,8 @@ fn is_prefix(before: &str) -> bool {
     before.chars().all(|c| c.is_whitespace() || c.is_ascii_digit() || ">-+*.)".contains(c))
 }
 
-/// Returns a tag from its name to its end, and whether it is active; `None` if it does not end in `tag` and
-/// the text goes on (`is_cut`).
+/// Returns a tag from its name to its end, and whether it is active; `None` if it does not end in `tag` and the text
+/// continues (`is_cut`).
 fn judge(tag: &str, is_cut: bool, begins_line: bool) -> Option<(&str, bool)> {
     let ends_name = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>');
     let name_end = tag.find(ends_name).unwrap_or(tag.len());
@@ -151,7 +151,7 @@ impl Attributes {
                 None => break None,
                 Some('>') => break Some(at + 1),
                 Some(first) => {
-                    // The first character is part of the name whatever it is.
+                    // Any first character is part of the name.
                     let behind = &rest[first.len_utf8()..];
                     let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>' | '=');
                     let length = first.len_utf8() + behind.find(ends).unwrap_or(behind.len());

@@ -45,7 +45,7 @@ static DEFINITION: LazyLock<Regex> =
 static TARGET: LazyLock<Regex> = LazyLock::new(|| pattern(r"\]\(\s*<?\s*([^\s)<>]+)"));
 /// A script in a query of the Tasks plugin.
 static BY_FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bby\s+function\b"));
-/// What makes a Mermaid diagram load something.
+/// Directives with which a Mermaid diagram loads something.
 static DIAGRAM: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)img|url|//|css|\\|#\d|javascript|callback"));
 
@@ -187,7 +187,6 @@ impl Lines {
     }
 }
 
-/// One parse of a text.
 struct Parse {
     lines: Lines,
     found: Vec<Found>,

@@ -1,9 +1,8 @@
 //! Active content: what a text makes Obsidian or a plugin load or run when it is shown.
 //!
-//! Found by parsing. Renderers disagree about where code, quotes and lists begin, so Markdown is parsed in
-//! three ways (`markdown`), and what any of them finds counts. Code counts like prose: an unneeded
-//! question about an example in a code block costs less than an image that leaks a diary. What cannot be
-//! parsed counts as active.
+//! Found by parsing. Renderers disagree about where code, quotes and lists begin, so Markdown is parsed in three ways
+//! (`markdown`), and a finding of any of them counts. Code counts like prose: an unneeded question about an example in
+//! a code block costs less than an image that leaks a diary. Text that cannot be parsed counts as active.
 //!
 //! Links do nothing until somebody follows them and do not count, unless following them does something in
 //! Obsidian or on this machine (`obsidian:`, `javascript:`, `file:` and the like).
@@ -23,7 +22,7 @@ use crate::note::path::VaultPath;
 pub struct Find {
     /// Line number, from 1.
     pub line: usize,
-    /// What it is, in full: ``the image `https://example.com/a.png` ``.
+    /// Its full description: ``the image `https://example.com/a.png` ``.
     pub text: String,
 }
 

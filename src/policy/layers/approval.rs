@@ -1,10 +1,10 @@
-//! Changes that need approval whatever their size.
+//! Changes that need approval at any size.
 
 use std::sync::PoisonError;
 
 use super::Layer;
 use crate::note::path::VaultPath;
-use crate::policy::InstructionsNote;
+use crate::policy::GuardedNotes;
 use crate::policy::active::Find;
 use crate::policy::call::{Call, Effect, Reason, Refusal, Verdict};
 use crate::policy::settings::{Mode, Permission};
@@ -16,7 +16,7 @@ const MAX_FINDS: usize = 100;
 const MAX_FIND_BYTES: usize = 64 << 10;
 
 pub(super) struct Approval {
-    pub(super) instructions: InstructionsNote,
+    pub(super) guarded: GuardedNotes,
 }
 
 impl Layer for Approval {
@@ -52,12 +52,21 @@ impl Layer for Approval {
                 ));
             }
             found.into_iter().for_each(|text| ask(text, false));
+            let guarded = self.guarded.read().unwrap_or_else(PoisonError::into_inner);
             // The note is given to every model as the person's own words.
-            let instructions = self.instructions.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(note) = &*instructions
+            if let Some(note) = &guarded.instructions
                 && effects.iter().any(|effect| touches(effect, note))
             {
                 ask(format!("it changes `{note}`, which instructs the agent in your name"), false);
+            }
+            // A person sends these as their own words.
+            if let Some(folder) = &guarded.prompts
+                && let Some(path) = effects.iter().flat_map(Effect::paths).find(|path| {
+                    is_within(&path.fold_key(), &folder.fold_key())
+                        || is_within(&folder.fold_key(), &path.fold_key())
+                })
+            {
+                ask(format!("it changes `{path}`, a prompt that you send in your name"), false);
             }
         }
         if call.mode == Mode::Ask && !effects.is_empty() {
@@ -81,9 +90,10 @@ fn touches(effect: &Effect, note: &VaultPath) -> bool {
     let note = note.fold_key();
     let with_ending = format!("{note}.md");
     let mut paths = effect.paths().map(VaultPath::fold_key);
-    paths.any(|path| {
-        path == note
-            || path == with_ending
-            || note.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/'))
-    })
+    paths.any(|path| path == with_ending || is_within(&note, &path))
+}
+
+/// Whether the first path is the second or lies in it.
+fn is_within(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -10,7 +10,7 @@ mod standing;
 
 use super::call::{Call, Effect, Verdict};
 use super::settings::Settings;
-use super::{Clock, InstructionsNote};
+use super::{Clock, GuardedNotes};
 
 /// A check that a call must pass.
 pub trait Layer: Send + Sync {
@@ -65,7 +65,7 @@ pub const ALL: [&str; 12] = [
 /// The layers of this room that are not switched off.
 pub(super) fn enabled(
     settings: &Settings,
-    instructions: &InstructionsNote,
+    guarded: &GuardedNotes,
     clock: &Clock,
 ) -> Vec<Box<dyn Layer>> {
     let all: Vec<Box<dyn Layer>> = vec![
@@ -75,7 +75,7 @@ pub(super) fn enabled(
         Box::new(input::Input),
         Box::new(paths::Paths),
         Box::new(blast_radius::BlastRadius::new(settings, clock.clone())),
-        Box::new(approval::Approval { instructions: instructions.clone() }),
+        Box::new(approval::Approval { guarded: guarded.clone() }),
     ];
     let on = |layer: &dyn Layer| !settings.off.iter().any(|off| off.word() == layer.name());
     all.into_iter().filter(|layer| on(layer.as_ref())).collect()

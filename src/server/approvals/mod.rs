@@ -49,7 +49,6 @@ pub struct Patience {
     pub for_somebody: bool,
 }
 
-/// A new request.
 struct NewRequest {
     number: i64,
     /// When the call was made, in milliseconds since the Unix epoch.
@@ -58,7 +57,6 @@ struct NewRequest {
     personal: bool,
     key: Key,
     params: RequestPermissionParams,
-    /// All changes of the call.
     changes: Arc<[ShownChange]>,
     /// How long it stays pending without a client that shows it, and how long an answer is stored.
     expiry: Duration,
@@ -97,7 +95,7 @@ struct PendingRequest {
     expiry: Duration,
     /// The calls that wait for its answer.
     calls: Vec<(u64, oneshot::Sender<Answer>)>,
-    /// What remains to be done for the call that made it, once that is over.
+    /// Work that is left for the call that made the request, once the request is over.
     left: Option<Left>,
     /// Ends the request, while no client shows it.
     expires: Option<Expiry>,
@@ -463,7 +461,7 @@ struct WaitingCall {
     approvals: Approvals,
     number: i64,
     call: u64,
-    /// Of the call that made the request.
+    /// Work that is left for the call that made the request.
     left: Option<Left>,
 }
 

@@ -113,7 +113,7 @@ async fn a_request_that_no_client_shows_waits_until_it_expires() {
     assert!(numbers(&approvals).is_empty());
     assert_eq!(approvals.decide(1, "allow_once", answerer("chat", ""), None), None);
 
-    // A call that waits for a client is told that none came.
+    // A call that waits for a client gets an error that none connected.
     let stays = Patience { limit: None, for_somebody: true };
     let begun = Instant::now();
     assert_eq!(approvals.ask(request(2, "a"), stays).await.0, Decision::Late);

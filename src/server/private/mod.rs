@@ -1,4 +1,4 @@
-//! Private files and folders: the state folder and what is in it.
+//! Private files and folders: the state folder and its content.
 //!
 //! A folder of this user that is open to others is closed; what belongs to another user or is a symlink is
 //! never used, and a file that was open is refused, since others may have read it.

@@ -82,7 +82,6 @@ pub struct Stored {
     pub hash: BlobHash,
     /// Size of its file.
     pub bytes: u64,
-    /// When it was stored.
     pub modified: std::time::SystemTime,
 }
 
@@ -178,9 +177,6 @@ impl Blobs {
     }
 
     /// Stores everything that `source` gives without holding it in memory. Returns its hash and length.
-    ///
-    /// # Errors
-    /// [`BlobError::Io`].
     pub fn put_reader(&self, source: &mut impl Read) -> Result<(BlobHash, u64), BlobError> {
         self.make_folder()?;
         let temp = self.folder.join(temp_name());
@@ -296,9 +292,6 @@ impl Blobs {
     }
 
     /// All stored blobs, without temporary files.
-    ///
-    /// # Errors
-    /// [`BlobError::Io`].
     pub fn list(&self) -> Result<Vec<Stored>, BlobError> {
         let failed = Self::failed("list", &self.folder);
         let entries = match std::fs::read_dir(&self.folder) {
@@ -320,9 +313,6 @@ impl Blobs {
     }
 
     /// Deletes a blob; a missing one is no error.
-    ///
-    /// # Errors
-    /// [`BlobError::Io`].
     pub fn remove(&self, hash: BlobHash) -> Result<(), BlobError> {
         let path = self.path_of(hash);
         match chaos::step("remove a blob", || std::fs::remove_file(&path)) {

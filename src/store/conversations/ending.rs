@@ -33,7 +33,7 @@ pub struct Untitled {
     pub note: bool,
 }
 
-/// The ends of conversations, and what models are still to be asked about them.
+/// The ends of conversations, with pending titles and notes.
 #[derive(Debug, Clone)]
 pub struct Endings(pub(super) Database);
 
@@ -60,7 +60,7 @@ impl Endings {
     }
 
     /// Counts a failed attempt at a title; with `give_up` there are no more. Changes nothing if the
-    /// conversation went on after it ended at `ended`.
+    /// conversation was resumed after it ended at `ended`.
     pub fn count_title_try(
         &self,
         conversation: ConversationId,
@@ -73,8 +73,8 @@ impl Endings {
         self.0.execute("count a try", update, params![conversation.0, give_up, ended]).map(|_| ())
     }
 
-    /// Stores the title and summary of a conversation that ended at `ended`. Returns `false` if it went on
-    /// since or was deleted. A title that a person gave stays.
+    /// Stores the title and summary of a conversation that ended at `ended`. Returns `false` if it was resumed or
+    /// deleted since. A title that a person gave stays.
     pub fn title(
         &self,
         conversation: ConversationId,
@@ -91,8 +91,8 @@ impl Endings {
         Ok(self.0.execute("title a conversation", update, values)? > 0)
     }
 
-    /// Stores the note on a conversation that ended at `ended`, or with `None` that there will be none.
-    /// Returns the note's number, if it was still wanted and the conversation did not go on since.
+    /// Stores the note on a conversation that ended at `ended`, or with `None` that there will be none. Returns the
+    /// note's number, if it was still wanted and the conversation was not resumed.
     pub fn store_note(
         &self,
         conversation: ConversationId,

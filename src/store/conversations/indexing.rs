@@ -43,7 +43,6 @@ fn catch_up(change: &Transaction<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Indexes the waiting items.
 pub(super) fn index_items(database: &Database) -> Result<(), StoreError> {
     let waiting = "SELECT 1 FROM item WHERE id > (SELECT newest FROM item_indexed) LIMIT 1";
     match database.first(waiting, [], |_| Ok(()))? {

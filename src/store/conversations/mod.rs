@@ -38,7 +38,6 @@ pub struct Order<'a> {
     pub before: Option<ConversationId>,
     /// Not ended (`true`), or ended.
     pub open: Option<bool>,
-    /// Maximum number.
     pub limit: u32,
     /// Source of the first message.
     pub source: Option<&'a str>,

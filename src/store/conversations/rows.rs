@@ -30,7 +30,7 @@ pub struct NewItem {
     pub body: Option<String>,
 }
 
-/// What was stored for a message.
+/// The stored rows of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     pub conversation: ConversationId,
@@ -146,7 +146,6 @@ pub(super) fn item(row: &Row) -> Result<Item, StoreError> {
     }
 }
 
-/// The checksum of an item.
 pub(super) fn checksum(item: &Item) -> String {
     let head = format!(
         "{:?}",

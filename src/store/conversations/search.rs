@@ -17,7 +17,6 @@ const MIN_INDEXED: usize = 3;
 /// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hit {
-    /// An item with the terms.
     Item(Item),
     /// A conversation whose title or summary has the terms.
     Title(ConversationId),
@@ -41,7 +40,7 @@ impl Search {
         }
         // If the index cannot be written, items that are not indexed are not found.
         if let Err(error) = index_items(&self.0) {
-            tracing::warn!(%error, "the newest of what was said is not in the index");
+            tracing::warn!(%error, "the newest messages are not in the index");
         }
         self.0.read(|connection| {
             let mut hits = Vec::new();

@@ -1,4 +1,4 @@
-//! Turns, and what is stored while they run. Each method is one durable commit.
+//! Turns and their entries. Each method is one durable commit.
 
 use rusqlite::{OptionalExtension, params};
 

@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use super::rows::{SET, STEP, SetRow, StepRow};
+use super::rows::{SET, STEP, SetRow, StepRow, read_set};
 use crate::store::blobs::BlobHash;
 use crate::store::database::Database;
 use crate::store::error::{Each, StoreError};
@@ -95,7 +95,7 @@ impl Changes {
                 values.push(format!("{path}0").into());
                 values.push((*newest).into());
             }
-            each(connection, &query, rusqlite::params_from_iter(values), SetRow::read)
+            each(connection, &query, rusqlite::params_from_iter(values), read_set)
         })
     }
 
@@ -123,7 +123,7 @@ impl Changes {
     /// One change set.
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
         let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
-        self.0.first(&query, [id], SetRow::read)
+        self.0.first(&query, [id], read_set)
     }
 
     /// The applied steps of a change set, in order.

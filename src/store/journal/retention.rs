@@ -25,7 +25,6 @@ const LIMIT_DELAY: i64 = 2;
 /// Limits on kept texts; 0: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Versions of each file.
     pub versions: u32,
     pub days: u32,
 }
@@ -134,7 +133,7 @@ impl Retention {
         })
     }
 
-    /// Every kept text, with the step that names it.
+    /// Every stored text, with the step that refers to it.
     pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
         let query = "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
              UNION SELECT id, after_text FROM step WHERE after_text IS NOT NULL AND texts_kept
@@ -148,7 +147,7 @@ impl Retention {
         })
     }
 
-    /// Marks the texts of these steps as no longer kept. The caller deletes them afterwards.
+    /// Marks the texts of these steps as released. The caller deletes them afterwards.
     pub fn release(&self, steps: &[i64]) -> Result<(), StoreError> {
         self.0.change("let texts go", |change| {
             let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
@@ -159,7 +158,7 @@ impl Retention {
 
     /// As [`Self::release`], and updates each step's detail: it was deleted permanently.
     pub fn release_for_good(&self, steps: &[StepResult]) -> Result<(), StoreError> {
-        self.0.change("let texts go for good", |change| {
+        self.0.change("delete texts permanently", |change| {
             let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
             for step in steps {
                 update_detail(change, step)?;

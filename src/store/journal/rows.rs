@@ -4,7 +4,7 @@ use rusqlite::Row;
 
 use crate::store::blobs::BlobHash;
 use crate::store::error::StoreError;
-use crate::store::query::column;
+use crate::store::query::{column, columns};
 
 /// A change set to begin.
 #[derive(Debug, Clone)]
@@ -38,7 +38,6 @@ pub struct NewStep {
 /// A recorded operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// Its change set.
     pub set: i64,
     pub operation: i64,
     /// The number of its first change in the set.
@@ -90,7 +89,6 @@ pub struct StepRow {
     /// Increases with each step; 0 before it is stored.
     pub id: i64,
     pub operation: i64,
-    /// Its change set.
     pub set: i64,
     /// Number of its change in the set.
     pub number: u32,
@@ -98,15 +96,12 @@ pub struct StepRow {
     pub path: String,
     /// The destination of a move.
     pub other: Option<String>,
-    /// The text before the step.
     pub before: Option<BlobHash>,
-    /// The text after the step.
     pub after: Option<BlobHash>,
     /// Number of notes that it moves or deletes.
     pub notes: usize,
     /// Details of the kind, as JSON.
     pub detail: String,
-    /// The step that it undoes.
     pub undoes: Option<i64>,
     /// The change set that undid it.
     pub undone_by: Option<i64>,
@@ -115,30 +110,13 @@ pub struct StepRow {
     pub ended: Option<i64>,
 }
 
-/// The columns that [`SetRow::read`] reads.
-pub(super) const SET: &str =
-    "id, kind, title, caller, conversation, turn, undoes_set, undoes_number, began";
+columns!(pub(super) SET, read_set, "change_set", SetRow {
+    id, kind, title, caller, conversation, turn, undoes_set, undoes_number, began,
+});
 /// The columns that [`StepRow::read`] reads, with `operation` joined.
 pub(super) const STEP: &str = "step.id, step.operation, step.change_set, step.number, step.kind, step.path, \
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \
                     step.undoes, step.undone_by, step.texts_kept, operation.ended, step.checksum";
-
-impl SetRow {
-    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
-        const T: &str = "change_set";
-        Ok(Self {
-            id: column(row, T, 0)?,
-            kind: column(row, T, 1)?,
-            title: column(row, T, 2)?,
-            caller: column(row, T, 3)?,
-            conversation: column(row, T, 4)?,
-            turn: column(row, T, 5)?,
-            undoes_set: column(row, T, 6)?,
-            undoes_number: column(row, T, 7)?,
-            began: column(row, T, 8)?,
-        })
-    }
-}
 
 impl StepRow {
     /// The checksum of a step with this number in its set.

@@ -1,4 +1,4 @@
-//! What could be meant by the beginning of an argument.
+//! Completions of the beginning of an argument.
 
 use chrono::{DateTime, Days, FixedOffset};
 use schemars::JsonSchema;
@@ -11,24 +11,24 @@ use crate::vault::Want;
 /// Values in one answer: what the protocol allows.
 const MOST: usize = 100;
 
-/// Days of which it is looked whether they have a note.
+/// Days that are checked for a note.
 const BEFORE: u64 = 400;
 const AFTER: u64 = 31;
 
 /// Finds what could be meant.
 pub struct Complete;
 
-/// What could be meant by the beginning of an argument.
+/// Completes the beginning of an argument.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What the argument names.
+    /// The kind of the argument.
     what: What,
-    /// What was typed of it.
+    /// The typed beginning.
     text: String,
 }
 
-/// What an argument names.
+/// The kind of an argument.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -40,7 +40,7 @@ pub enum What {
     Text,
 }
 
-/// What could be meant.
+/// The completions.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The likeliest first; at most a hundred.
@@ -53,13 +53,12 @@ impl Tool for Complete {
     const NAME: &'static str = "completion/complete";
     const TITLE: &'static str = "Complete an argument";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = r#"{"what": "path", "text": "a"}"#;
     type Input = Input;
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        // What has changed by now is taken in first.
+        // Processes pending changes first.
         context.find("", Want::Folder)?;
         let (values, total) = match input.what {
             What::Path => {

@@ -5,6 +5,8 @@
 
 mod complete;
 mod likely;
+mod own_prompts;
+mod prompt_notes;
 mod prompts;
 mod resource;
 mod resources;
@@ -12,7 +14,7 @@ mod resources;
 use std::sync::LazyLock;
 
 pub use likely::{Likely, likely};
-pub use prompts::template_folder;
+pub use prompts::prompt_folders;
 
 use super::{Definition, Registry};
 

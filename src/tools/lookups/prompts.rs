@@ -1,33 +1,25 @@
-//! Prompts: the note of a day, and the templates of the core plugin, filled.
+//! Prompts: the note of a day, the templates of the core plugin, and the person's own, filled.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::daily_note::{day_asked, place};
-use super::super::list_files::parse_glob;
-use super::super::text_file::{TextFile, size};
-use super::super::{Answer, Context, Tier, Tool, ToolError};
+use super::super::tool::touches;
+use super::super::{Answer, Context, Tier, Tool, ToolError, Touch};
+use super::own_prompts::{self, OwnPrompt};
+use super::prompt_notes::{DAILY, Prompt, PromptArgument, Selection, named, text};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::template::{Variables, fill};
-use crate::vault::{DailyNotes, Found, Kind, Order, Want, Wanted, WriteTarget};
-
-/// The name of the prompt that is not made from a template.
-const DAILY: &str = "daily";
+use crate::vault::{DailyNotes, Found, Want, WriteTarget};
 
 /// Before the name of a template.
 const PREFIX: &str = "template_";
 
-/// Templates that become prompts: clients show all of them as commands.
-const MOST: usize = 40;
-
-/// Bytes of text that a prompt brings into a conversation.
-const MOST_BYTES: usize = 100 << 10;
-
 /// Lists the prompts.
 pub struct ListPrompts;
 
-/// Lists the prompts: the daily note, and one for each template.
+/// Lists the prompts: the daily note, the person's own, and one for each template.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListInput {}
@@ -35,39 +27,16 @@ pub struct ListInput {}
 /// The prompts.
 #[derive(Serialize, JsonSchema)]
 pub struct ListOutput {
-    /// `daily`, then the templates by path.
+    /// `daily`, then the person's own and the templates by path.
     prompts: Vec<Prompt>,
-}
-
-/// A prompt.
-#[derive(Serialize, JsonSchema)]
-pub struct Prompt {
-    /// What clients call it.
-    name: String,
-    /// For people.
-    title: String,
-    /// What it brings into the conversation.
-    description: String,
-    /// What it can be given.
-    arguments: Vec<PromptArgument>,
-}
-
-/// Something that a prompt can be given.
-#[derive(Serialize, JsonSchema)]
-pub struct PromptArgument {
-    /// What clients call it.
-    name: &'static str,
-    /// What it is for.
-    description: &'static str,
-    /// Whether there is no prompt without it.
-    required: bool,
+    /// The folder of the person's own; empty where the settings name none.
+    folder: String,
 }
 
 impl Tool for ListPrompts {
     const NAME: &'static str = "prompts/list";
     const TITLE: &'static str = "List prompts";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = ListInput;
     type Output = ListOutput;
@@ -75,12 +44,13 @@ impl Tool for ListPrompts {
     fn run(context: &Context, _: ListInput) -> Result<Answer<ListOutput>, ToolError> {
         let argument = |name, description| PromptArgument { name, description, required: false };
         let date = || argument("date", "the day: `2026-11-24`, `yesterday`; left out: today");
-        let title = || argument("title", "what `{{title}}` stands for; left out: Untitled");
+        let title = || argument("title", "the value of `{{title}}`; left out: Untitled");
         let daily = Prompt {
             name: DAILY.to_owned(),
             title: "Daily note".to_owned(),
             description: "The daily note of a day".to_owned(),
             arguments: vec![date()],
+            meta: None,
         };
         let templates = templates(context, &context.vault.daily_notes()?)?;
         let of_template = templates.into_iter().map(|(name, path)| Prompt {
@@ -88,9 +58,12 @@ impl Tool for ListPrompts {
             title: path.stem().to_owned(),
             description: format!("The template `{path}`, filled"),
             arguments: vec![title(), date()],
+            meta: None,
         });
-        let prompts = std::iter::once(daily).chain(of_template).collect();
-        Ok(Answer::new(String::new(), ListOutput { prompts }))
+        let own = own_prompts::all(context)?.into_iter().map(OwnPrompt::listed);
+        let prompts = std::iter::once(daily).chain(own).chain(of_template).collect();
+        let folder = own_prompts::folder(context).unwrap_or_default();
+        Ok(Answer::new(String::new(), ListOutput { prompts, folder }))
     }
 }
 
@@ -100,21 +73,12 @@ fn templates(
     settings: &DailyNotes,
 ) -> Result<Vec<(String, VaultPath)>, ToolError> {
     let Some(folder) = folder_of(context, settings) else { return Ok(Vec::new()) };
-    let glob = parse_glob("**/*.md")?;
-    let wanted = Wanted { folder: &folder, glob: &glob, kind: Some(Kind::File) };
-    let catalogue = context.vault.catalogue();
-    let mut named: Vec<(String, VaultPath)> = Vec::new();
-    for entry in catalogue.list(&wanted, Order::Name, MOST).first {
-        let path = entry.path().to_path();
+    let name_of = |path: &VaultPath| {
         let plain: String =
             path.stem().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-        let first = format!("{PREFIX}{plain}");
-        let is_free = |name: &String| named.iter().all(|(known, _)| known != name);
-        let others = (2..).map(|number| format!("{first}_{number}"));
-        let name = std::iter::once(first.clone()).chain(others).find(is_free);
-        named.extend(name.map(|name| (name, path)));
-    }
-    Ok(named)
+        format!("{PREFIX}{plain}")
+    };
+    named(context, &folder, '_', name_of)
 }
 
 /// The folder whose notes are prompts; as in Obsidian, one that is not there holds none.
@@ -123,10 +87,12 @@ fn folder_of(context: &Context, settings: &DailyNotes) -> Option<VaultPath> {
     found.ok().map(|found| found.path)
 }
 
-/// The folder of templates, where there is one. May block.
+/// The folders of notes that are prompts: of templates, and of the person's own. May block.
 #[must_use]
-pub fn template_folder(context: &Context) -> Option<VaultPath> {
-    folder_of(context, &context.vault.daily_notes().ok()?)
+pub fn prompt_folders(context: &Context, own: &str) -> Vec<VaultPath> {
+    let settings = context.vault.daily_notes().ok();
+    let templates = settings.and_then(|settings| folder_of(context, &settings));
+    templates.into_iter().chain(own_prompts::found(context, own)).collect()
 }
 
 /// Fills a prompt.
@@ -135,24 +101,36 @@ pub struct GetPrompt;
 /// The text that a prompt brings into a conversation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GetInput {
+pub struct Input {
     /// The prompt's name.
     name: String,
-    /// The day, as a date or as it is said. Left out: today.
+    /// The day, as a date or in words. Left out: today.
     #[serde(default)]
     date: Option<String>,
-    /// What `{{title}}` stands for in a template. Left out: Untitled.
+    /// The value of `{{title}}` in a template. Left out: Untitled.
     #[serde(default)]
     title: Option<String>,
+    /// The note that a person's own prompt is about. Left out: the one open in Obsidian.
+    #[serde(default)]
+    note: Option<String>,
+    /// The text that is selected in that note. Left out: what is selected in Obsidian.
+    #[serde(default)]
+    selection: Option<String>,
+    /// The words that follow the name of a person's own prompt.
+    #[serde(default)]
+    arguments: Option<String>,
 }
 
 /// A prompt that is filled.
 #[derive(Serialize, JsonSchema)]
 pub struct GetOutput {
-    /// What it is, for people.
+    /// Its description, for people.
     description: String,
-    /// What goes into the conversation.
+    /// The text for the conversation.
     text: String,
+    /// The selected text that it speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selection: Option<Selection>,
 }
 
 impl Tool for GetPrompt {
@@ -160,11 +138,12 @@ impl Tool for GetPrompt {
     const TITLE: &'static str = "Get a prompt";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: note);
     const EXAMPLE: &'static str = r#"{"name": "daily"}"#;
-    type Input = GetInput;
+    type Input = Input;
     type Output = GetOutput;
 
-    fn run(context: &Context, input: GetInput) -> Result<Answer<GetOutput>, ToolError> {
+    fn run(context: &Context, input: Input) -> Result<Answer<GetOutput>, ToolError> {
         // Clients send an empty text for what somebody left blank.
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let time = day_asked(context, given(input.date).as_deref().unwrap_or("today"))?;
@@ -181,7 +160,18 @@ impl Tool for GetPrompt {
                      `daily_note` makes it."
                 ),
             };
-            GetOutput { description, text }
+            GetOutput { description, text, selection: None }
+        } else if let Some(own) = own_prompts::find(context, &input.name)? {
+            let asked = own_prompts::Asked {
+                note: given(input.note),
+                selection: given(input.selection),
+                arguments: given(input.arguments).unwrap_or_default(),
+                time,
+                settings: &settings,
+            };
+            let (text, selection) = own.fill(context, asked)?;
+            let description = own.description();
+            GetOutput { description, text, selection }
         } else {
             let templates = templates(context, &settings)?;
             let found = templates.into_iter().find(|(name, _)| *name == input.name);
@@ -194,7 +184,8 @@ impl Tool for GetPrompt {
                 date_format: &settings.date_format,
                 time_format: &settings.time_format,
             };
-            GetOutput { description, text: fill(&text(context, &path)?, &variables).text }
+            let text = fill(&text(context, &path)?, &variables).text;
+            GetOutput { description, text, selection: None }
         };
         Ok(Answer::new(String::new(), output))
     }
@@ -203,19 +194,5 @@ impl Tool for GetPrompt {
 fn no_prompt(name: &str) -> ToolError {
     let name: String = name.chars().take(80).collect();
     let message = format!("there is no prompt `{}`", name.escape_debug());
-    ToolError::new(ErrorCode::InvalidInput, message, "`prompts/list` names them all")
-}
-
-fn text(context: &Context, path: &VaultPath) -> Result<String, ToolError> {
-    let file = TextFile { content: context.vault.read(path)?, path: path.clone() };
-    let text = file.text()?;
-    let text = text.body();
-    if text.len() > MOST_BYTES {
-        let most = size(MOST_BYTES as u64);
-        let message =
-            format!("`{path}` has {}, and a prompt at most {most}", size(text.len() as u64));
-        let hint = "the tool `read_file` reads it in parts";
-        return Err(ToolError::new(ErrorCode::TooLarge, message, hint));
-    }
-    Ok(text.to_owned())
+    ToolError::new(ErrorCode::NotFound, message, "`prompts/list` names them all")
 }

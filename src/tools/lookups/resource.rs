@@ -40,7 +40,6 @@ impl Tool for ReadResource {
     const NAME: &'static str = "resources/read";
     const TITLE: &'static str = "Read a resource";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;

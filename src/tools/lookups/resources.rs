@@ -21,7 +21,7 @@ pub struct ListResources;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Where to go on, as the answer before said it.
+    /// The cursor of the previous answer.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -31,7 +31,7 @@ pub struct Input {
 pub struct Output {
     /// The newest first.
     notes: Vec<Listed>,
-    /// Where to go on, if there are more.
+    /// The cursor of the next page, if there are more.
     next: Option<String>,
 }
 
@@ -39,7 +39,6 @@ impl Tool for ListResources {
     const NAME: &'static str = "resources/list";
     const TITLE: &'static str = "List resources";
     const TIER: Tier = Tier::Safe;
-    const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
     const EXAMPLE: &'static str = "{}";
     type Input = Input;
@@ -50,7 +49,7 @@ impl Tool for ListResources {
             None => 0,
             Some(cursor) => place(cursor)?,
         };
-        // What has changed by now is taken in first.
+        // Processes pending changes first.
         let root = context.find("", Want::Folder)?.path;
         let glob = parse_glob("**/*.md")?;
         let wanted = Wanted { folder: &root, glob: &glob, kind: Some(Kind::File) };

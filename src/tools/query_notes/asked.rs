@@ -27,13 +27,10 @@ use crate::vault::Want;
 /// A query that can be run.
 pub(super) struct Asked {
     pub query: Query,
-    /// The view of a base.
     pub view: Option<Text>,
     /// The file that contains the base.
     pub base: Option<VaultPath>,
-    /// The base, for the check.
     file: Option<base_file::BaseFile>,
-    /// The expressions of the input.
     expressions: Vec<Arc<Expression>>,
 }
 
@@ -257,7 +254,6 @@ fn shown_column(key: ColumnKey) -> ShownColumn {
     ShownColumn { title: written(&key).into(), key, expression: None }
 }
 
-/// The expression for a key.
 pub(super) fn written(key: &ColumnKey) -> String {
     match key {
         ColumnKey::File(name) => format!("file.{name}"),

@@ -63,8 +63,8 @@ pub struct Input {
     /// How many rows at most, 1 to 1,000. Left out: 50.
     #[serde(default = "default_results")]
     limit: i64,
-    /// The first row shown, from 1: how to go on where an answer ended.
-    #[serde(default = "paging::first")]
+    /// The first row shown, from 1: to continue after an answer that was cut.
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
     /// A note: says why it is in the answer or not, part by part.
     #[serde(default)]
@@ -104,7 +104,7 @@ pub struct Output {
     summaries: Vec<Summary>,
     /// How many rows there are, those beyond the limit included.
     total: usize,
-    /// What may not mean what was meant.
+    /// Parts that may not mean what was intended.
     warnings: Vec<Warning>,
     /// Rows that the condition could not tell; `None` if it could tell all.
     row_errors: Option<RowErrors>,
@@ -121,7 +121,7 @@ pub struct Output {
 pub struct Column {
     /// As it is asked for: `note.status`, `file.mtime`, `formula.total`, or an expression.
     key: String,
-    /// What stands above it.
+    /// The column's heading.
     title: String,
 }
 
@@ -139,7 +139,7 @@ pub struct Row {
     group: Option<usize>,
 }
 
-/// Rows with the same value of what the view is grouped by.
+/// Rows with the same value of the grouping column.
 #[derive(Serialize, JsonSchema)]
 pub struct Group {
     /// The value.
@@ -159,18 +159,18 @@ pub struct Summary {
     column: String,
     /// How: `Sum`, `Average`.
     name: String,
-    /// What comes of it.
+    /// The value.
     value: Json,
     /// The same as text.
     text: String,
 }
 
-/// What may not mean what was meant.
+/// A part that may not mean what was intended.
 #[derive(Serialize, JsonSchema)]
 pub struct Warning {
     /// What.
     message: String,
-    /// What to write instead.
+    /// A replacement.
     hint: Option<String>,
     /// Where in the expression or base: the line, from 1.
     line: u32,
@@ -185,7 +185,7 @@ pub struct RowErrors {
     count: usize,
     /// The file of the first.
     path: String,
-    /// What went wrong there.
+    /// The error.
     message: String,
     /// The expression.
     expression: String,
@@ -200,7 +200,7 @@ pub struct Explanation {
     path: String,
     /// Whether it is a row.
     is_row: bool,
-    /// Each part of the condition, the whole first, with what it gives for this note.
+    /// Each part of the condition, the whole first, with its value for this note.
     parts: Vec<Part>,
 }
 
@@ -209,13 +209,13 @@ pub struct Explanation {
 pub struct Part {
     /// How deep it lies in the whole.
     depth: usize,
-    /// Its text; `and`, `or`, `not`, `&&`, `||`, `!` for what joins the parts below it.
+    /// Its text; `and`, `or`, `not`, `&&`, `||`, `!` for operators on the parts below it.
     expression: String,
     /// How it came out.
     outcome: PartOutcome,
     /// Why it failed, where it did.
     error: Option<String>,
-    /// What it read of the note.
+    /// The values that it read from the note.
     reads: Vec<Read>,
 }
 
@@ -227,7 +227,7 @@ enum PartOutcome {
     HoldsNot,
     /// It ended in an error.
     Failed,
-    /// What stands before it had decided.
+    /// The part before it had decided.
     NotAsked,
 }
 
@@ -247,7 +247,6 @@ impl Tool for QueryNotes {
     const TITLE: &'static str = "Query notes by their properties";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
     const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = &[
@@ -263,7 +262,7 @@ impl Tool for QueryNotes {
     fn run(context: &Context, mut input: Input) -> Result<Answer<Output>, ToolError> {
         let Input { condition, base, view, this, explain, .. } = &mut input;
         for text in [condition, base, view, this, explain] {
-            // Models fill in what they have nothing to say for.
+            // Models fill in arguments that they do not need.
             text.take_if(|text| text.trim().is_empty());
         }
         let limit = paging::within(1..=MAX_RESULTS, "limit", input.limit)?;
@@ -306,7 +305,7 @@ impl Tool for QueryNotes {
         let is_this_missing = table.used_this && input.this.is_none() && !is_embedded;
         let data = output(&asked, table, explanation, warnings, &moment, compare);
         let data = Output { is_this_missing, ..data };
-        if moment.is_withdrawn() || context.cancel.is_cancelled() {
+        if moment.is_cancelled() || context.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }
         Ok(Answer::new(words(&data, skipped), data))

@@ -48,7 +48,7 @@ pub struct Input {
     #[serde(default = "ten")]
     limit: usize,
     /// The first note to show, from 1, to continue a list.
-    #[serde(default = "paging::first")]
+    #[serde(default = "paging::default::<1>")]
     first_result: usize,
     /// `ranked`: notes with any of the words; `all`: only those with all words in that spelling, as in Obsidian.
     #[serde(default, rename = "match")]
@@ -85,7 +85,7 @@ pub struct Output {
     total: usize,
     /// How the query was read.
     understood: String,
-    /// What of it was not read as it may have been meant, and why; at most 20.
+    /// Parts of the query that were not read as probably intended, with the reason; at most 20.
     ignored: Vec<String>,
     /// Notes of the vault that are still to be read, so that they could not be found.
     pub(super) unread_notes: usize,
@@ -102,7 +102,7 @@ pub struct NoteFound {
     title: String,
     /// How well it answers, from 0 to 1; 1 is the best for this question.
     score: f64,
-    /// Where the words stand: `title` (the name or an alias), `words` (the text).
+    /// Where the words occur: `title` (the name or an alias), `words` (the text).
     why: Vec<&'static str>,
     /// The passages that answer best, the best first; at most 3.
     pub(super) chunks: Vec<ChunkFound>,
@@ -128,9 +128,9 @@ impl Tool for SearchNotes {
     const TITLE: &'static str = "Search notes by words";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const LONG_ANSWER: bool = true;
     const HEAVY: bool = true;
+    const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: query);
     const EXAMPLE: &'static str = r#"{"query": "one"}"#;
     type Input = Input;
@@ -138,7 +138,7 @@ impl Tool for SearchNotes {
 
     fn run(context: &Context, mut input: Input) -> Result<Answer<Output>, ToolError> {
         for text in [&mut input.path, &mut input.since, &mut input.until] {
-            // Models fill in what they have nothing to say for.
+            // Models fill in arguments that they do not need.
             text.take_if(|text| text.trim().is_empty());
         }
         let limit = paging::within(1..=MOST, "limit", input.limit)?;
@@ -182,7 +182,7 @@ pub(super) fn best(context: &Context, query: &str, limit: usize) -> Result<Outpu
         query: query.to_owned(),
         path: None,
         limit,
-        first_result: paging::first(),
+        first_result: 1,
         matching: Matching::Ranked,
         since: None,
         until: None,
@@ -190,7 +190,7 @@ pub(super) fn best(context: &Context, query: &str, limit: usize) -> Result<Outpu
     Ok(SearchNotes::run(context, input)?.data)
 }
 
-/// What is looked for, how that reads in English, and what was not read as meant.
+/// The query, its description in English, and its parts that were not read as probably intended.
 fn query(input: &Input) -> Result<(Query, String, Vec<String>), ToolError> {
     if input.query.trim().is_empty() {
         return Err(ToolError::new(

@@ -13,7 +13,6 @@ const SNIPPET: usize = 300;
 /// Characters of context before the first matching word.
 const BEFORE: usize = 60;
 
-/// A passage of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Passage {
     /// The headings above it, the top one first.

@@ -30,7 +30,7 @@ pub(super) enum Item {
         count: usize,
         notes: usize,
     },
-    /// What of a folder is not named.
+    /// The rest of a folder.
     More {
         folder: usize,
         folders: usize,
@@ -59,7 +59,7 @@ impl Item {
         }
     }
 
-    /// The number of notes that the line stands for.
+    /// The number of notes that the line represents.
     pub fn notes(&self, tree: &Tree) -> usize {
         match self {
             Self::Folder { folder, .. } => tree.folders[*folder].all,

@@ -44,12 +44,8 @@ pub struct Input {
     #[serde(default)]
     path: Option<String>,
     /// Characters of the text at most, 200 to 30,000. Left out: 4,000.
-    #[serde(default = "default_budget")]
+    #[serde(default = "paging::default::<DEFAULT_BUDGET>")]
     budget: usize,
-}
-
-fn default_budget() -> usize {
-    DEFAULT_BUDGET
 }
 
 /// The outline.
@@ -87,15 +83,15 @@ pub struct Counted {
 /// A line of the tree.
 #[derive(Serialize, JsonSchema)]
 pub struct Line {
-    /// `folder`, `note`, `alike` (several whose names differ only in digits) or `more` (what is not named).
+    /// `folder`, `note`, `alike` (several whose names differ only in digits) or `more` (the rest of a folder).
     kind: &'static str,
     /// The path of the folder or note; of several alike, that of the first; of `more`, that of the folder.
     path: String,
     /// Its level, from 1.
     depth: usize,
-    /// The number of notes that it stands for.
+    /// The number of notes that it represents.
     notes: usize,
-    /// Whether the lines below say what is in it; else its notes are only counted here.
+    /// Whether the lines below list its content; else its notes are only counted here.
     open: bool,
 }
 
@@ -104,7 +100,6 @@ impl Tool for VaultOutline {
     const TITLE: &'static str = "Outline the vault";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
-    const IDEMPOTENT: bool = true;
     const SELDOM: bool = true;
     const HEAVY: bool = true;
     const LONG_ANSWER: bool = true;

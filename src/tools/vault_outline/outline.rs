@@ -93,8 +93,8 @@ fn largest<T>(of: &[(usize, T)], most: usize) -> HashSet<usize> {
     order.into_iter().take(most).collect()
 }
 
-/// Groups the items whose names differ only in digits, if there are enough of them; each group stands where its first
-/// one does, ordered by name.
+/// Groups the items whose names differ only in digits, if there are enough of them; each group takes the position of
+/// its first item, ordered by name.
 fn alike<'i, T>(items: &'i [T], name: impl Fn(&'i T) -> &'i str) -> Vec<Vec<&'i T>> {
     let mut groups: HashMap<String, Vec<&T>> = HashMap::new();
     let pattern = |item: &'i T| {
@@ -116,7 +116,7 @@ fn alike<'i, T>(items: &'i [T], name: impl Fn(&'i T) -> &'i str) -> Vec<Vec<&'i 
         let pattern = pattern(item);
         let is_alike = |group: &&Vec<&T>| group.len() >= ALIKE && pattern.contains('\0');
         if groups.get(&pattern).filter(is_alike).is_none() {
-            // The group stands already, or there is none.
+            // The group was placed already, or there is none.
             if groups.contains_key(&pattern) {
                 ordered.push(vec![item]);
             }
@@ -136,7 +136,6 @@ pub(super) struct Outline<'t> {
     opened: HashMap<usize, Vec<Item>>,
 }
 
-/// A closed folder.
 struct Closed {
     folder: usize,
     depth: usize,
@@ -166,7 +165,7 @@ impl<'t> Outline<'t> {
                 }
             }
             outline.opened.insert(opening.folder, items);
-            // What does not fit now never will.
+            // A form that does not fit now will not fit later.
             closed.retain(|one| one.forms.iter().any(|(cost, _)| *cost <= room));
             let value = |one: &Closed| {
                 let folder = &tree.folders[one.folder];

@@ -11,7 +11,6 @@ use crate::vault::Kind;
 /// Notes changed within this time before the newest change of the vault make their folder more important.
 const RECENT: i64 = 30 * 24 * 3_600 * 1_000_000_000;
 
-/// A note.
 #[derive(Debug)]
 pub(super) struct Note {
     pub path: VaultPath,
@@ -25,7 +24,6 @@ impl Note {
     }
 }
 
-/// A folder.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     pub path: String,
@@ -36,7 +34,7 @@ pub(super) struct Folder {
     pub all: usize,
     /// Other files in it and below.
     pub others: usize,
-    /// Of the notes in it and below.
+    /// Including the notes in all folders below.
     pub recent: usize,
     /// The newest change of a file in it or below, in nanoseconds since 1970.
     pub newest: Option<i64>,

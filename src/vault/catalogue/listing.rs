@@ -58,7 +58,6 @@ const SHALLOW: usize = 8;
 /// Comparing the prefixes of all names takes as long as examining this part of them one by one.
 const FLAT: usize = 16;
 
-/// The matches of a listing.
 struct Matches {
     /// All matching rows, or only the first if they are in order.
     rows: Vec<u32>,

@@ -38,8 +38,8 @@ const STAT: OFlags = READ;
 pub(in crate::vault) struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens a folder by its absolute path. Only here links are followed: the vault may lie behind
-    /// one.
+    /// Opens a folder by its absolute path. Only here links are followed: the vault's path may
+    /// contain one.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(fs::open(path, flags, Mode::empty())?))
@@ -361,7 +361,6 @@ pub(in crate::vault) fn read_cached(file: &File, buffer: &mut [u8]) -> io::Resul
     Ok(rustix::io::preadv2(file, &mut buffers, 0, flags)?)
 }
 
-/// Not supported here.
 #[cfg(not(target_os = "linux"))]
 pub(in crate::vault) fn read_cached(_: &File, _: &mut [u8]) -> io::Result<usize> {
     Err(io::Error::from(io::ErrorKind::WouldBlock))

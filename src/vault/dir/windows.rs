@@ -27,8 +27,8 @@ pub(in crate::vault) struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder by its absolute path. Only here links are followed: the vault may lie behind
-    /// one.
+    /// Opens a folder by its absolute path. Only here links are followed: the vault's path may
+    /// contain one.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, cap_std::ambient_authority())?;
         Ok(Self { dir, place: path.to_owned() })

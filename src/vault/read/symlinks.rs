@@ -13,7 +13,6 @@ use crate::vault::root::{Last, Root, realpath};
 pub struct RedirectedLink {
     /// Its path before the move.
     pub path: VaultPath,
-    /// Its path afterwards.
     pub now: VaultPath,
     /// The link's text.
     pub says: String,

@@ -21,7 +21,7 @@ pub(in crate::vault) struct LateWrites(Mutex<Vec<Late>>);
 pub(in crate::vault) struct Late {
     pub path: VaultPath,
     pub file: File,
-    /// What it held when it was displaced.
+    /// The revision of the file when it was displaced.
     pub revision: Revision,
     /// When to check it.
     pub until: Instant,

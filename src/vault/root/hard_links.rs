@@ -31,7 +31,6 @@ pub(super) struct HardLinks {
 #[derive(Default)]
 struct ProtectedIds {
     ids: HashSet<FileId>,
-    /// Entries examined.
     examined: usize,
 }
 
@@ -119,7 +118,7 @@ impl HardLinks {
             Some(folder) => Err(VaultError::Protected {
                 path: path.to_string(),
                 folder: folder.to_string(),
-                reason: "it lies in this folder and would go with it".to_owned(),
+                reason: "it is in this folder and would go with it".to_owned(),
             }),
             None => Ok(()),
         }

@@ -247,9 +247,6 @@ impl Root {
 
     /// Every regular file below a folder, hidden ones included, by its path relative to it. Skips
     /// names that are not UTF-8, and follows no links.
-    ///
-    /// # Errors
-    /// As the system says.
     pub fn files_below(&self, folder: &VaultPath) -> Result<Vec<(VaultPath, Meta)>, VaultError> {
         self.allowed(folder)?;
         let failed = |error| VaultError::io("list", folder, error);

@@ -12,7 +12,7 @@ use crate::vault::error::{CIRCLE, DEAD_END, VaultError};
 /// Linux's own limit for one path.
 pub(in crate::vault) const MAX_LINKS: usize = 40;
 
-/// What to do with a link as the last component.
+/// The treatment of a link as the last component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::vault) enum Last {
     Follow,

@@ -58,9 +58,6 @@ pub struct OldText {
 
 impl OldText {
     /// The file, positioned at its start.
-    ///
-    /// # Errors
-    /// From the system.
     pub fn reader(&mut self) -> io::Result<&mut File> {
         self.file.seek(SeekFrom::Start(0))?;
         Ok(&mut self.file)
@@ -396,9 +393,6 @@ impl Writer {
     }
 
     /// Removes a temporary file left by a crash, if it has exactly this revision; `false` if not.
-    ///
-    /// # Errors
-    /// From the system.
     pub fn remove_unfinished(&self, path: &VaultPath, holds: Revision) -> Result<bool, VaultError> {
         let failed = |error| VaultError::io("remove", path, error);
         if !is_temp_name(path.name()) {
@@ -416,9 +410,6 @@ impl Writer {
 
     /// Renames a temporary path back, without replacing: a deletion interrupted by a crash had
     /// moved the file there.
-    ///
-    /// # Errors
-    /// From the system.
     pub fn restore_from_temp(&self, aside: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("restore", to, error);
         self.vault.allowed(to)?;

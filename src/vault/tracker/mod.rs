@@ -21,7 +21,7 @@ use crate::note::path::{MAX_DEPTH, VaultPath};
 use renames::Renames;
 use scan::{Scan, Walk};
 
-/// What happened to a file or folder.
+/// The change of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
     Created,
@@ -30,7 +30,6 @@ pub enum ChangeKind {
     Removed,
     /// The content of a renamed folder is not reported one by one.
     Renamed {
-        /// The old path.
         from: VaultPath,
     },
 }

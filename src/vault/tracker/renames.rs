@@ -28,7 +28,7 @@ impl Renames {
         self.all
     }
 
-    /// The new path of what was at `path`, through renames of it and of its parents.
+    /// The new path of the file that was at `path`, through renames of it and of its parents.
     pub fn now(&self, path: &VaultPath) -> Option<VaultPath> {
         self.now_since(path, 0)
     }

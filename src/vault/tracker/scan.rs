@@ -127,7 +127,7 @@ impl Shared<'_> {
             false => folder.visit(take)?,
         }
         if depth >= MAX_DEPTH {
-            let reason = format!("it lies more than {MAX_DEPTH} folders deep");
+            let reason = format!("it is more than {MAX_DEPTH} folders deep");
             found.unreadable.extend(below.drain(..).map(|path| (path, reason.clone())));
         }
         for path in below {

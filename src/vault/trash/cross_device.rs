@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(kept.join("a/deep/x.md")).expect("kept"), "x");
         let link = |path: &str| std::fs::read_link(kept.join(path)).expect("kept");
         assert_eq!((link("a/deep/l.md"), link("a/deep/l.txt")), ("x.md".into(), "y.md".into()));
-        // Back again, nothing of it stays behind but what differs.
+        // After the way back, only entries that differ stay behind.
         let back = vault.join("a");
         std::fs::create_dir_all(back.join("deep")).expect("made");
         std::fs::write(back.join("deep/x.md"), "x and more").expect("written");

@@ -27,7 +27,7 @@ pub(super) fn put(
 ) -> Result<Option<PathBuf>, String> {
     let trash = trash_for(folder)?;
     let refused = |error: io::Error| match error.kind() {
-        io::ErrorKind::CrossesDevices => "the system's trash lies on another disk".to_owned(),
+        io::ErrorKind::CrossesDevices => "the system's trash is on another disk".to_owned(),
         _ => format!("the system's trash refused: {error}"),
     };
     move_in(durable, (folder, name), place, &trash).map(Some).map_err(refused)
@@ -40,7 +40,7 @@ fn trash_for(folder: &Folder) -> Result<PathBuf, String> {
     let above = data.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("/"));
     let there = Folder::open_root(above).and_then(|above| disk(&above));
     if there.ok() != disk(folder).ok() {
-        return Err("the system's trash lies on another disk".to_owned());
+        return Err("the system's trash is on another disk".to_owned());
     }
     Ok(data.join("Trash"))
 }

@@ -40,9 +40,6 @@ pub fn system_trash(root: &Path) -> Option<PathBuf> {
 }
 
 /// Makes the folder named by [`system_trash`] if it is missing.
-///
-/// # Errors
-/// From the system.
 pub fn make_system_trash(trash: &Path) -> io::Result<()> {
     system::make(trash)
 }
@@ -369,9 +366,6 @@ impl Trash {
     /// Removes the copy that [`Self::restore`] made of an entry on another disk, at its path or,
     /// perhaps incomplete, at its temporary name. Files that differ stay. Does nothing if both are
     /// on one disk. Returns whether nothing of the copy is left.
-    ///
-    /// # Errors
-    /// From the system.
     pub fn remove_restored_copy(
         &self,
         copy: &VaultPath,

@@ -64,7 +64,7 @@ pub struct Keeping {
     pub folder: String,
     /// The temporary name in the vault during a move to another disk.
     pub aside: String,
-    /// Whether to delete into `kept/` whatever the vault's `trashOption` is.
+    /// Whether to delete into `kept/` with any `trashOption` of the vault.
     pub past_trash: bool,
 }
 

@@ -313,8 +313,8 @@ impl Watcher {
         Ok(())
     }
 
-    /// The new path of what was at `path`, by the renames after position `mark`, whether or not
-    /// anything is there now. Only the last thousand renames are kept.
+    /// The new path of the file that was at `path`, by the renames after position `mark`, whether
+    /// or not it exists now. Only the last thousand renames are recorded.
     pub fn renamed_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
         self.settle();
         lock(&self.renames).now_since(path, mark)
@@ -335,7 +335,7 @@ impl Watcher {
         let polling = |reason: String| Watching::Polling { seconds, reason };
         match self.remote_file_system() {
             Some(kind) => {
-                watch.state = polling(format!("the vault lies on {kind}, which sends no events"));
+                watch.state = polling(format!("the vault is on {kind}, which sends no events"));
             }
             None => match Events::start(self) {
                 Ok(events) => watch.events = Some(Arc::new(events)),

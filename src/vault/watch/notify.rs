@@ -1,6 +1,6 @@
 //! macOS and Windows: the system's recursive watching through the `notify` crate.
 //!
-//! Written from the crate's documentation; `docs/platforms.md` says what was run.
+//! Written from the crate's documentation; `docs/platforms.md` lists the tests that ran.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What the door says of itself while SmartHole behaves badly, one fault after another.
+//! The reported state of the connection during faults of SmartHole, one after another.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use vault_steward::smarthole::{
 use super::world::{Time, Trouble, World, lock};
 use crate::desktop::message;
 
-/// What SmartHole does to one connection.
+/// The behaviour of SmartHole on one connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Does {
     /// Nobody listens.
@@ -110,7 +110,7 @@ async fn act(does: Does, mut stream: DuplexStream, answers: Arc<Mutex<Vec<String
     }
 }
 
-/// An inbox that keeps nothing, and knows what it kept before.
+/// An inbox that stores nothing new, and knows what it stored before.
 struct Full(Vec<&'static str>);
 
 impl Inbox for Full {
@@ -123,8 +123,8 @@ impl Inbox for Full {
     }
 }
 
-/// The standings that SmartHole's behaviour brings, each with the time since the one before, and what
-/// it was answered.
+/// The states of the connection under SmartHole's behaviour, each with the time since the previous one, and the
+/// answers.
 fn stands(
     does: &[Does],
     known: Vec<&'static str>,
@@ -155,7 +155,7 @@ fn stands(
 }
 
 #[test]
-fn whatever_smarthole_does_is_noticed_said_and_tried_again() {
+fn faults_of_smarthole_are_reported_and_retried() {
     let seconds = Duration::from_secs;
     for (does, said, after) in [
         (Does::Nothing, "SmartHole does not run", seconds(0)),
@@ -175,7 +175,7 @@ fn whatever_smarthole_does_is_noticed_said_and_tried_again() {
         let connected =
             stood.iter().rposition(|(status, _)| status.state == ConnectionState::Connected);
         let at = connected.unwrap_or_else(|| panic!("{does:?} is never got over: {stood:?}"));
-        // A connection on which SmartHole's heartbeat comes is kept, for as long as it comes.
+        // A connection lasts as long as SmartHole's heartbeat.
         assert!(stood[at + 1].1 >= seconds(200), "{does:?}: {stood:?}");
         assert_eq!(stood[at + 1].0.reason, "SmartHole closed the connection");
     }
@@ -186,7 +186,7 @@ fn a_name_that_is_held_is_asked_for_until_it_is_free() {
     let does = [[Does::Duplicate; 5].as_slice(), &[Does::Beats(Duration::from_secs(300))]].concat();
     let (stood, _) = stands(&does, Vec::new());
     let states: Vec<ConnectionState> = stood.iter().map(|(status, _)| status.state).collect();
-    // Nobody is told of a try that comes to nothing once more.
+    // A repeated failure sends no event.
     assert_eq!(
         states[..3],
         [ConnectionState::Refused, ConnectionState::Connected, ConnectionState::Disconnected],
@@ -198,7 +198,7 @@ fn a_name_that_is_held_is_asked_for_until_it_is_free() {
 }
 
 #[test]
-fn what_was_acknowledged_is_never_rejected_afterwards() {
+fn an_acknowledged_message_is_never_rejected() {
     let (_, answers) = stands(&[Does::Sends("new"), Does::Sends("known")], vec!["known"]);
     assert!(answers[0].contains("\"reject\"") && answers[0].contains("the disk is full"));
     assert!(answers[1].contains("\"ack\""), "{}", answers[1]);

@@ -69,7 +69,7 @@ impl Life {
         self.dies.notified().await;
     }
 
-    /// Lets go of the threads that stay at a point: nobody hears of what they do.
+    /// Releases the threads that stopped at a point: their work has no effect.
     pub fn end(&self) {
         self.is_dead.store(true, Ordering::SeqCst);
         *self.is_over.0.lock().unwrap() = true;

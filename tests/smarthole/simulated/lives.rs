@@ -1,5 +1,5 @@
-//! Lives, and what must hold over them: what was acknowledged is done exactly once, in the order in
-//! which it came, and shown; nothing is rejected after an acknowledgement.
+//! Lives, and their invariants: an acknowledged message is processed exactly once, in order of
+//! arrival, and its answer shown; nothing is rejected after an acknowledgement.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -96,7 +96,7 @@ fn story(seed: u64) -> u64 {
 
 /// A day with a thousand messages and everything that can go wrong on their way.
 #[test]
-fn a_thousand_messages_are_each_done_once_and_in_order_whatever_happens_to_the_connection() {
+fn a_thousand_messages_run_once_and_in_order_over_broken_connections() {
     const MESSAGES: u32 = 1_000;
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(6);
     let trouble = Trouble { wire: true, model: true, ..Trouble::default() };
@@ -112,7 +112,7 @@ fn a_thousand_messages_are_each_done_once_and_in_order_whatever_happens_to_the_c
     println!("{:?}", desk.happened);
 }
 
-/// What a story has in a life.
+/// The parts of a story in one life.
 struct Parts {
     world: Arc<World>,
     agent: Agent,
@@ -210,7 +210,7 @@ fn conversations(folder: &Path, time: Arc<Time>) -> Conversations {
     Conversations::new(Store::at(folder), ConversationSettings::default(), time)
 }
 
-/// A person deletes conversations in which nothing goes on.
+/// A person deletes idle conversations.
 async fn delete_some(world: &Arc<World>, conversations: &Conversations) {
     let conversations = conversations.clone();
     let recent = blocking({
@@ -230,7 +230,7 @@ async fn delete_some(world: &Arc<World>, conversations: &Conversations) {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        // It was killed there; nobody goes on.
+        // It was killed there; nothing continues.
         Err(_) => std::future::pending().await,
     }
 }
@@ -300,10 +300,10 @@ impl Parts {
         }
     }
 
-    /// Waits until all that was heard is done and shown; a person has what was set aside tried again.
+    /// Waits until all messages are processed and shown; a person retries messages that were set aside.
     async fn come_to_rest(&self, said: u32) {
         let store = self.conversations.store().clone();
-        // Ten notifications go out in a minute, and what fails waits for one or two.
+        // Ten notifications go out in a minute, and a failed message waits for one or two.
         for _ in 0..20_000 + 200 * said {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let store = store.clone();

@@ -1,4 +1,4 @@
-//! The real memory, of which not everything can be read at any time.
+//! The real memory, with reads that fail at times.
 
 use std::sync::Arc;
 

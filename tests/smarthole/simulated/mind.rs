@@ -1,5 +1,4 @@
-//! A model that goes by what it is given alone, a tool that changes a list, and the rest of what an
-//! agent works with.
+//! A model that uses only its input, a tool that changes a list, and the agent's other ports.
 
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeSet, HashMap};
@@ -25,7 +24,7 @@ use vault_steward::vault::Cancel;
 use super::life::Life;
 use super::world::World;
 
-/// What a person says to have a number added.
+/// A person's request to add a number.
 pub fn request(number: u32) -> String {
     format!("please add item{number:04}")
 }
@@ -38,17 +37,17 @@ pub fn wanted(text: &str) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// What a model does next.
+/// The model's next step.
 enum Next {
     Call { id: String, tool: &'static str, number: u32 },
     Say(String),
 }
 
-/// Adds whatever was asked for since its last answer and is not known to be there. Where nobody knows
-/// what came of a call, or there was an attempt that it sees nothing of, it looks first.
+/// Adds the numbers requested since its last answer that are not known to be in the list. After a call with an unknown
+/// result, or an attempt without a trace, it looks first.
 ///
-/// A careful one looks too after a turn that was cut short: where conversations are deleted, nothing
-/// else tells of an attempt before.
+/// A careful model also looks after an interrupted turn: if conversations are deleted, nothing else shows an earlier
+/// attempt.
 fn next(messages: &[Message], is_careful: bool) -> Next {
     let mut open: Vec<u32> = Vec::new();
     let mut looks_first = false;
@@ -66,7 +65,7 @@ fn next(messages: &[Message], is_careful: bool) -> Next {
             Message::Notice { text } => {
                 looks_first |= text.contains("in a conversation that was deleted since")
                     || (is_careful && text.starts_with(CUT_SHORT));
-                // What other notices quote is nothing that anybody wants now.
+                // Messages that other notices quote are no new requests.
                 let goes_on = text.starts_with("The turn in which you worked on a message");
                 for number in wanted(text).filter(|_| goes_on) {
                     if !open.contains(&number) {
@@ -77,7 +76,7 @@ fn next(messages: &[Message], is_careful: bool) -> Next {
             Message::Assistant { content, .. } => {
                 for text in texts(content).iter().filter(|text| text.starts_with("Added ")) {
                     let items = text.split("item").skip(1).filter_map(|item| item.get(..4));
-                    // It knows what it said, also of what it found there and did not add.
+                    // It knows its own answers, also about numbers that it found and did not add.
                     known.extend(items.filter_map(|item| item.parse::<u32>().ok()));
                     open.clear();
                     looks_first = false;
@@ -151,7 +150,7 @@ pub struct Mind {
     pub life: Arc<Life>,
 }
 
-/// What a model is told of a turn that was cut short.
+/// The notice to the model about an interrupted turn.
 const CUT_SHORT: &str = "The steward ended in the middle of this turn.";
 
 impl Models for Mind {

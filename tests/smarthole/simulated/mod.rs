@@ -1,6 +1,6 @@
-//! Thousands of lives of what hears and works on spoken messages, in time that does not pass by
-//! itself: the real door, inbox, worker, agent and store between a SmartHole and a model that do as
-//! chance has it, killed at any point and begun again.
+//! Thousands of lives of the voice path, on a simulated clock: the real connection, inbox, worker,
+//! agent and store between a random SmartHole and a random model, killed at any point and
+//! restarted.
 
 mod faults;
 mod life;

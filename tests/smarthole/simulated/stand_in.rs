@@ -19,10 +19,10 @@ use super::life::Life;
 use super::world::{World, lock};
 use crate::desktop::message;
 
-/// What it pings after, and who has not answered by the next is taken for dead.
+/// The interval of pings; a client without an answer by the next counts as dead.
 const BEAT: Duration = Duration::from_secs(30);
 
-/// What SmartHole knows and has seen.
+/// The state of SmartHole.
 #[derive(Default)]
 pub struct Desk {
     /// The connection that holds the name.
@@ -36,10 +36,10 @@ pub struct Desk {
     pub shown: BTreeMap<String, usize>,
     /// Numbers whose message was set aside for a time, so that others went first.
     pub aside: BTreeSet<u32>,
-    /// What went wrong on the way, by kind, and how often it could have.
+    /// The faults that occurred, by kind, with their number.
     pub happened: BTreeMap<&'static str, usize>,
     chances: BTreeMap<&'static str, u64>,
-    /// Whether each kind is to be met, whatever chance says.
+    /// Whether each kind has to occur, regardless of chance.
     pub meets_all: bool,
 }
 
@@ -90,7 +90,7 @@ impl World {
         lock(&self.desk).acked.contains(id)
     }
 
-    /// Sends what a person said to whoever is registered; what nobody hears is lost.
+    /// Sends a person's message to the registered client; without one it is lost.
     pub fn say(&self, id: &str, text: &str) {
         let metadata = json!({"inputMethod": "voice", "directRouted": false});
         let mut desk = lock(&self.desk);
@@ -174,7 +174,7 @@ type Socket = WebSocketStream<DuplexStream>;
 impl Connection {
     async fn serve(self, mut stream: DuplexStream) {
         if self.world.troubled(TOO_MANY, 20) {
-            // It reads the request, as whoever answers it does.
+            // It reads the request, as any server does.
             let _ = stream.read(&mut [0; 1024]).await;
             let _ = stream.write_all(b"HTTP/1.1 503 Service Unavailable\r\n\r\n").await;
             return;
@@ -186,7 +186,7 @@ impl Connection {
         let Ok(mut socket) = accept_async(stream).await else { return };
         let end = self.converse(&mut socket).await;
         if matches!(end, End::Hangs) {
-            // The name stays taken; what is sent meanwhile goes nowhere.
+            // The name stays taken; messages sent meanwhile are lost.
             tokio::time::sleep(Duration::from_secs(100)).await;
         }
         let is_held = self.world.troubled(HELD, 3);
@@ -266,7 +266,7 @@ impl Connection {
                     return Err(End::Breaks);
                 }
             }
-            // Whether it is kept by now, nobody knows.
+            // Whether it is stored by now is unknown.
             self.life.pass().await;
             if self.world.troubled(BROKEN_AFTER, 40) {
                 return Err(if self.world.once_in(2) { End::Away } else { End::Breaks });

@@ -1,4 +1,4 @@
-//! What outlives the program: the list that it adds to, SmartHole, chance.
+//! The state that outlives the program: the list that it adds to, SmartHole, chance.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use vault_steward::{agent, llm};
 use super::stand_in::Desk;
 use crate::chance::Chance;
 
-/// What goes wrong besides kills.
+/// Faults other than kills.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Trouble {
     /// Connections break, hang and are refused, frames come twice.
@@ -25,7 +25,7 @@ pub struct Trouble {
     pub deletes: bool,
     /// Somebody types meanwhile.
     pub types: bool,
-    /// What is kept cannot always be read.
+    /// Stored state cannot always be read.
     pub forgets: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct World {
     chance: Mutex<Chance>,
     faults: Mutex<Vec<String>>,
     pub trouble: Mutex<Trouble>,
-    /// What was added, in this order.
+    /// The added numbers, in order.
     list: Mutex<Vec<u32>>,
     pub desk: Mutex<Desk>,
     /// Woken when SmartHole has something to send.
@@ -124,7 +124,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// Of a life that begins now.
+    /// For a life that begins now.
     pub fn begin(world: &Arc<World>) -> Self {
         let past = *lock(&world.past);
         Self { world: Arc::clone(world), past, begun: Instant::now() }

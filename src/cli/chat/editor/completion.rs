@@ -23,6 +23,8 @@ const MAX_OFFERED: usize = 50;
 pub struct Assistant {
     /// The names to complete after `[[`.
     pub names: Names,
+    /// The person's own prompts, completed after `/`.
+    pub own: Names,
     /// Whether the line holds text, or held some a moment ago.
     pub typed: Arc<AtomicBool>,
     /// Whether the prompt may have styles.
@@ -41,12 +43,13 @@ impl Completer for Assistant {
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(complete(line, at, &names))
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(complete(line, at, &names, &own))
     }
 }
 
 /// The completions of the word before `at`, and the offset where it begins.
-fn complete(line: &str, at: usize, names: &[String]) -> (usize, Vec<Pair>) {
+fn complete(line: &str, at: usize, names: &[String], own: &[String]) -> (usize, Vec<Pair>) {
     let before = &line[..at];
     if let Some(typed) = before.strip_prefix('/').filter(|typed| !typed.contains(' ')) {
         let fits = COMMANDS.iter().filter(|(name, ..)| name.starts_with(typed));
@@ -54,7 +57,11 @@ fn complete(line: &str, at: usize, names: &[String]) -> (usize, Vec<Pair>) {
             display: format!("/{name} {takes}  {does}"),
             replacement: format!("/{name}{}", if takes.is_empty() { "" } else { " " }),
         });
-        return (0, pairs.collect());
+        let own = own
+            .iter()
+            .filter(|name| name.starts_with(typed))
+            .map(|name| Pair { display: format!("/{name}"), replacement: format!("/{name} ") });
+        return (0, pairs.chain(own).collect());
     }
     let Some(open) = before.rfind("[[").filter(|open| !before[*open..].contains("]]")) else {
         return (at, Vec::new());
@@ -118,7 +125,8 @@ mod tests {
     fn offered(line: &str) -> Vec<String> {
         let names = ["Garden/Compost", "Garden/Frost  dates", "Inbox", "People/Ana"];
         let names = names.map(str::to_owned);
-        let (at, pairs) = complete(line, line.len(), &names);
+        let own = ["weekly-review".to_owned()];
+        let (at, pairs) = complete(line, line.len(), &names, &own);
         pairs.into_iter().map(|pair| format!("{}{}", &line[..at], pair.replacement)).collect()
     }
 
@@ -126,6 +134,7 @@ mod tests {
     fn commands_and_names_of_notes_are_completed() {
         assert_eq!(offered("/un"), ["/undo"]);
         assert_eq!(offered("/co"), ["/conversations "]);
+        assert_eq!(offered("/we"), ["/weekly-review "]);
         assert_eq!(offered("see [[comp"), ["see [[Garden/Compost]]"]);
         assert_eq!(offered("see [[in"), ["see [[Inbox]]"]);
         assert_eq!(

@@ -21,7 +21,6 @@ mod system;
 /// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// A line was entered.
     Line(String),
     /// Ctrl-C; whether the line held text.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there it comes as a signal"))]
@@ -35,10 +34,10 @@ pub enum Typed {
 
 /// The inputs of the editor's thread.
 struct Desk {
-    /// The history file.
     history: PathBuf,
-    /// The names for completion.
     names: Names,
+    /// The names of the person's own prompts.
+    own: Names,
     /// Whether styles may be shown.
     styled: bool,
     /// Requests for a line, with the prompt.
@@ -62,11 +61,11 @@ impl Editor {
     ///
     /// # Errors
     /// The terminal cannot be used.
-    pub fn start(history: PathBuf, names: Names, styled: bool) -> io::Result<Self> {
+    pub fn start(history: PathBuf, names: Names, own: Names, styled: bool) -> io::Result<Self> {
         let (wanted, prompts) = mpsc::channel();
         let (told, lines) = unbounded_channel();
         let (printer, to_print) = mpsc::channel();
-        system::start(Desk { history, names, styled, prompts, told, to_print })?;
+        system::start(Desk { history, names, own, styled, prompts, told, to_print })?;
         Ok(Self { wanted, lines, printer, reading: false })
     }
 
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_ends_with_a_mark_goes_on() {
+    fn a_line_with_a_final_backslash_continues() {
         assert!(goes_on("a\\") && goes_on("a\\\nb\\"));
         assert!(!goes_on("a") && !goes_on("C:\\\\") && !goes_on(""));
         assert_eq!(joined("a\\\nb"), "a\nb");

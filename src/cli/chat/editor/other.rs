@@ -7,13 +7,10 @@ use std::thread;
 use super::{Desk, Typed, goes_on, joined};
 
 /// Starts the threads.
-///
-/// # Errors
-/// No thread can be started.
 pub fn start(desk: Desk) -> io::Result<()> {
-    let Desk { history, names, styled, prompts, told, to_print } = desk;
+    let Desk { history, names, own, styled, prompts, told, to_print } = desk;
     // The console has its own history, and nothing is completed.
-    drop((history, names, styled));
+    drop((history, names, own, styled));
     thread::Builder::new().name("printer".to_owned()).spawn(move || {
         let print = |text: String| io::stdout().lock().write_all(text.as_bytes());
         to_print.into_iter().try_for_each(print).is_ok()

@@ -23,11 +23,8 @@ const MAX_REMEMBERED: usize = 1_000;
 const LONGEST_REMEMBERED: usize = 4_096;
 
 /// Starts the threads.
-///
-/// # Errors
-/// The terminal cannot be used.
 pub fn start(desk: Desk) -> io::Result<()> {
-    let Desk { history, names, styled, prompts, told, to_print } = desk;
+    let Desk { history, names, own, styled, prompts, told, to_print } = desk;
     let config = Config::builder()
         .max_history_size(MAX_REMEMBERED)
         .map_err(io::Error::other)?
@@ -41,7 +38,7 @@ pub fn start(desk: Desk) -> io::Result<()> {
     let mut editor = rustyline::Editor::<Assistant, _>::with_history(config, memory)
         .map_err(io::Error::other)?;
     let typed = Arc::new(AtomicBool::new(false));
-    editor.set_helper(Some(Assistant { names, typed: Arc::clone(&typed), styled }));
+    editor.set_helper(Some(Assistant { names, own, typed: Arc::clone(&typed), styled }));
     remember(&mut editor, &history);
 
     let above = editor.create_external_printer();
@@ -100,7 +97,7 @@ fn remember(editor: &mut rustyline::Editor<Assistant, FileHistory>, history: &Pa
     match private::check_file(history) {
         Ok(_) => {
             if let Err(error) = editor.load_history(history) {
-                tracing::debug!(%error, "could not read what was typed earlier");
+                tracing::debug!(%error, "could not read the earlier input");
             }
         }
         Err(private::NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}

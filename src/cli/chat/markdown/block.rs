@@ -14,7 +14,6 @@ pub enum Block {
     Item(String),
     /// A quote, with its nesting depth.
     Quote(usize),
-    /// A horizontal rule.
     Rule,
     /// The opening fence of a code block: the character and the length of the closing one.
     Fence(char, usize),

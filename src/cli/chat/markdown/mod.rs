@@ -40,11 +40,9 @@ pub struct Markdown {
 /// The state of the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// At the beginning of a line.
     Line,
     /// Within a paragraph, in this style, after this character.
     Words(Style, Option<char>),
-    /// In a table row.
     Row,
     /// At the beginning of a line of a code block with this fence.
     CodeLine(char, usize),
@@ -196,7 +194,6 @@ impl Markdown {
         opening.length
     }
 
-    /// Ends a line.
     fn end_line(&mut self, out: &mut String) {
         self.place = match self.place {
             // An empty line, shown when something follows.

@@ -1,4 +1,4 @@
-//! What a text means, as a vector: the mean of the vectors of its tokens, of length 1.
+//! The meaning of a text as a vector of length 1: the mean of the vectors of its tokens.
 //!
 //! The model is Minish Lab's potion-base-8M with 8 bits a number, which the program carries (`data/potion-base-8m`).
 //! It knows English well and other languages a little, and reads a chunk in a fraction of a millisecond.
@@ -72,7 +72,7 @@ impl Vector {
             return None;
         }
         let row = values.map(|value| (value / most * 127.0).round() as i8);
-        // Of the rounded numbers, so that a vector has a cosine of 1 to itself.
+        // The length of the rounded vector, so that its cosine with itself is 1.
         let squares: i32 = row.iter().map(|value| i32::from(*value).pow(2)).sum();
         Some(Self { row, scale: 1.0 / (squares as f32).sqrt() })
     }
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// A text with what the original model makes of it.
+    /// A text with the vector of the original model.
     #[derive(Deserialize)]
     struct Reference {
         text: String,

@@ -13,7 +13,7 @@ use unicode_normalization::char::is_combining_mark;
 /// Characters of the longest word that is split into pieces.
 const LONGEST: usize = 100;
 
-/// What the pieces after a word's first begin with in the vocabulary.
+/// The prefix in the vocabulary of pieces after a word's first.
 const CONTINUED: &[u8] = b"##";
 
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\p{Mn}").ok());
@@ -108,7 +108,7 @@ impl Vocabulary {
             if among.0 == among.1 {
                 break;
             }
-            // The shortest of those that share a beginning comes first.
+            // The shortest token with a common beginning comes first.
             if self.name(among.0).len() == prefix + at + 1 {
                 longest = Some((among.0, at + 1));
             }
@@ -116,7 +116,7 @@ impl Vocabulary {
         longest
     }
 
-    /// Those of a range of tokens that have `byte` at a position; all of them share the bytes before.
+    /// The tokens of a range that have `byte` at a position; all of them share the bytes before.
     fn narrowed(&self, (mut start, end): (usize, usize), at: usize, byte: u8) -> (usize, usize) {
         let first = |mut low: usize, wanted: Option<u8>| {
             let mut high = end;

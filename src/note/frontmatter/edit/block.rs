@@ -159,8 +159,8 @@ impl<'t> Block<'t> {
             return Err(PropertyError::Unclosed);
         }
         let whole = self.with(self.found.range.clone(), "");
-        // What follows may look like a block itself once it comes first: then the empty one stays,
-        // with its empty lines.
+        // The text after the block may look like a block itself once it comes first: then the empty
+        // block stays, with its empty lines.
         match find(&whole, self.found.range.start) {
             None => Ok(whole),
             Some(_) => Ok(self.with(cut, "")),
@@ -226,7 +226,6 @@ impl<'t> Block<'t> {
     }
 }
 
-/// The lines of a new property.
 pub(super) fn property_lines(
     indent: &str,
     name: &str,
@@ -254,7 +253,7 @@ fn json(value: &Value) -> String {
 }
 
 fn odd(name: &str) -> PropertyError {
-    let reason = "it does not stand on lines of its own".to_owned();
+    let reason = "it is not on lines of its own".to_owned();
     PropertyError::Unsafe { name: name.to_owned(), reason }
 }
 

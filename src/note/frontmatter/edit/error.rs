@@ -14,40 +14,24 @@ pub enum PropertyError {
     Unclosed,
     /// The name is not allowed for a property.
     #[error("`{name}` is not a name for a property: {reason}")]
-    Name {
-        /// The requested name.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    Name { name: String, reason: &'static str },
     /// Two properties match the name.
     #[error("`{name}` could be either of `{first}` and `{second}`")]
-    Several {
-        /// The requested name.
-        name: String,
-        /// One spelling.
-        first: String,
-        /// Another.
-        second: String,
-    },
+    Several { name: String, first: String, second: String },
     /// A value that Obsidian's properties cannot hold.
     #[error("the value for `{name}` {reason}")]
-    Value {
-        name: String,
-        /// What is wrong with the value.
-        reason: String,
-    },
+    Value { name: String, reason: String },
     /// The layout is such that a change of this property would change something else.
     #[error("`{name}` cannot be changed by itself: {reason}")]
     Unsafe {
         name: String,
-        /// What would happen.
+        /// The consequence.
         reason: String,
     },
 }
 
 impl PropertyError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unreadable(_) | Self::Unclosed => {

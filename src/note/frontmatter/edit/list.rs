@@ -92,7 +92,6 @@ pub(super) fn comments(segments: &[Segment<'_>]) -> String {
     others.collect()
 }
 
-/// New lines, one per item.
 pub(super) fn lines(indent: &str, items: &[Value], eol: &str) -> String {
     let line = |item: &Value| {
         let spelt = spell(item, Style::Plain, Place::Block);

@@ -41,7 +41,6 @@ pub struct Edited {
     pub text: String,
     /// The changed properties, as they are spelt.
     pub set: Vec<String>,
-    /// The removed properties.
     pub removed: Vec<String>,
     /// The properties that already had the value, or did not exist to be removed.
     pub unchanged: Vec<String>,

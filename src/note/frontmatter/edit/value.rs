@@ -10,7 +10,6 @@ use crate::note::tag;
 /// Properties that Obsidian always treats as lists.
 const LISTS: [&str; 3] = ["tags", "aliases", "cssclasses"];
 
-/// The name, if it is allowed.
 pub(super) fn checked_name(name: &str) -> Result<&str, PropertyError> {
     let reason = match name {
         _ if name.trim().is_empty() => "it is empty",

@@ -75,7 +75,7 @@ struct Reader<'t> {
     tools: &'t dyn Tools,
     faults: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
-    /// What steps need others for, and where it is written.
+    /// The references of steps to others, with their positions.
     places: Vec<Place>,
 }
 
@@ -146,7 +146,7 @@ impl Reader<'_> {
                         "the workflow has {} steps; {MOST_STEPS} are the most",
                         steps.len()
                     );
-                    self.wrong(node, message, "use `for_each` for what is done many times");
+                    self.wrong(node, message, "use `for_each` to repeat a step");
                     return made;
                 }
                 for (number, step) in steps.iter().enumerate() {
@@ -172,7 +172,6 @@ impl Reader<'_> {
         made
     }
 
-    /// Refuses keys that are not known.
     fn keys(&mut self, pairs: &[(Node, Node)], known: &[&str], of: &str) {
         for (key, _) in pairs {
             let name = key.text().unwrap_or_default();
@@ -249,7 +248,7 @@ impl Reader<'_> {
             );
         }
         let place = &At { step: number, inputs, has_item: entries.get("for_each").is_some() };
-        // `item` is not known yet where the list itself is said.
+        // `item` is not in scope in the list itself.
         let outside = &At { has_item: false, ..*place };
         step.for_each = entries.get("for_each").and_then(|node| self.for_each(node, outside));
         step.when = entries.get("when").and_then(|node| self.condition(node, place));
@@ -387,7 +386,7 @@ impl Reader<'_> {
         }
         let is_given = |name: &str| given.iter().any(|(one, _)| one == name);
         let missing = facts.arguments.iter().find(|one| one.required && !is_given(&one.name));
-        // A name that is wrong is said already, and is probably what is missing.
+        // A misspelt name is reported already, and is probably the missing one.
         if let Some(missing) = missing.filter(|_| !is_misspelt) {
             let hint = format!("`steward call {called} --help` says what it takes");
             let at = input.unwrap_or(node);

@@ -50,7 +50,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A value with its templates.
     pub(super) fn slot(&mut self, node: &Node, at: &At<'_>) -> Slot {
         match &node.content {
             Content::Scalar { text, .. } if text.contains("{{") => {

@@ -1,0 +1,164 @@
+// Tabs, the mode as a chip, a line that says what goes on, and the mode in which changes are only proposed.
+import assert from "node:assert/strict";
+import { faults } from "./axe.mjs";
+import { gate } from "./model.mjs";
+import { Stage, done, picture, say, until } from "./stage.mjs";
+
+const NOTE = "Garden/Compost.md";
+
+async function choose(tab, name) {
+  await tab.locator(".vs-mode").click();
+  await tab.getByRole("menuitemradio", { name }).click();
+  await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === name);
+}
+
+/** In the mode Plan nothing changes until one button applies everything as it was shown; one undo takes it back. */
+export async function proposals_are_judged_and_applied_together(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ width: 800 });
+  await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === "Auto");
+  await tab.locator(".vs-mode").click();
+  await picture(tab, "mode-menu-light");
+  assert.deepEqual(await faults(tab, "modes"), []);
+  await tab.keyboard.press("Escape");
+  await choose(tab, "Plan");
+  const before = await stage.daemon.read(NOTE);
+  stage.model.next(
+    (turn) => turn.call("read_file", { path: NOTE }),
+    (turn) => {
+      turn.call("edit_file", { path: NOTE, old_text: "Turn at Christmas.", new_text: "Turn at Easter." });
+      turn.call("move", { source: "Garden/Plot 27.md", destination: "Garden/Beds/Plot 27.md" });
+    },
+    (turn) => turn.text("I would turn it at Easter and move the plot."),
+  );
+  await say(tab, "Tidy the garden");
+  await tab.locator(".vs-list").getByText("I would turn it at Easter").waitFor();
+  await done(tab);
+  const card = tab.locator(".vs-proposal");
+  await card.getByText(/proposed changes/).waitFor();
+  assert.equal(await tab.locator(".vs-call-state").getByText("proposed").count(), 2);
+  assert.equal(await stage.daemon.read(NOTE), before);
+  await card.locator("summary").first().click();
+  await until("words", () => card.locator(".vs-diff").first().innerText(), (text) => /Turn at Easter/.test(text));
+  await picture(tab, "proposals-light");
+  assert.deepEqual(await faults(tab, "proposals"), []);
+  await tab.emulateMedia({ colorScheme: "dark" });
+  await picture(tab, "proposals-dark");
+  assert.deepEqual(await faults(tab, "proposals, dark"), []);
+  await tab.emulateMedia({ colorScheme: "light" });
+  // It is still there when the page is loaded again.
+  await tab.reload();
+  await card.getByRole("button", { name: "Apply all" }).click();
+  await card.waitFor({ state: "detached" });
+  assert.match(await stage.daemon.read(NOTE), /Turn at Easter/);
+  await stage.daemon.read("Garden/Beds/Plot 27.md");
+  await tab.locator(".vs-changes").waitFor();
+  await tab.locator(".vs-changes").getByRole("button", { name: "Undo all of these changes" }).click();
+  await tab.locator(".vs-changes").getByText(/^Undone/).waitFor();
+  assert.equal(await stage.daemon.read(NOTE), before);
+  // The model hears of it.
+  stage.model.next((turn) => turn.text("Fine."));
+  await say(tab, "Thanks");
+  await tab.locator(".vs-list").getByText("Fine.").waitFor();
+  assert.match(JSON.stringify(stage.model.requests.at(-1)), /The user has applied the proposals/);
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** Where a note has changed since, nothing of the proposal is applied, and it is said why. */
+export async function proposals_that_no_longer_fit_change_nothing(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  await choose(tab, "Plan");
+  stage.model.next(
+    (turn) => turn.call("read_file", { path: NOTE }),
+    (turn) => {
+      turn.call("write_file", { path: "Garden/New.md", content: "new" });
+      turn.call("edit_file", { path: NOTE, old_text: "Turn at Christmas.", new_text: "Turn at Easter." });
+    },
+    (turn) => turn.text("That is what I would do."),
+  );
+  await say(tab, "Plan the year");
+  await done(tab);
+  const card = tab.locator(".vs-proposal");
+  await card.waitFor();
+  const changed = (await stage.daemon.read(NOTE)).replace("Turn at Christmas.", "Turn at Christmas. Mine.");
+  await stage.daemon.write(NOTE, changed);
+  await card.getByRole("button", { name: "Apply all" }).click();
+  await tab.locator(".page-notice").getByText(/nothing was applied/i).waitFor();
+  assert.equal(await stage.daemon.read(NOTE), changed);
+  await assert.rejects(stage.daemon.read("Garden/New.md"));
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** While the agent works, a line says what it does, on which note and for how long. */
+export async function a_line_says_what_goes_on(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const on = gate();
+  stage.model.next(
+    (turn) => turn.call("read_file", { path: NOTE }),
+    async (turn) => {
+      turn.text("The heap ");
+      await on.opened;
+      turn.text("is fine.");
+    },
+  );
+  await say(tab, "How is the compost?");
+  const line = tab.locator(".vs-work");
+  await until("words", () => line.innerText(), (text) => /^Writing… · [1-9]\d* s · [\d.]+k? tokens$/.test(text.trim()));
+  await picture(tab, "live-light");
+  on.open();
+  await done(tab);
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** Each tab has its conversation, its mode and what is written in it; a click in the list goes to the tab that has it. */
+export async function tabs_keep_what_is_theirs(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ width: 600 });
+  const input = tab.locator(".vs-input");
+  const tabs = tab.locator(".vs-tabs .vs-tab");
+  stage.model.next((turn) => turn.text("Hello to you."));
+  await say(tab, "The first");
+  await tab.locator(".vs-list").getByText("Hello to you.").waitFor();
+  await done(tab);
+  await choose(tab, "Plan");
+  await input.fill("half a thought");
+  assert.equal(await tabs.count(), 0, "one conversation needs no tabs");
+  await tab.getByRole("button", { name: "More", exact: true }).click();
+  await tab.getByRole("menuitem", { name: "New tab" }).click();
+  await until("tabs", () => tabs.count(), (count) => count === 2);
+  assert.equal(await input.inputValue(), "");
+  await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === "Auto");
+  const on = gate();
+  stage.model.next(async (turn) => {
+    turn.text("Wait…");
+    await on.opened;
+  });
+  await say(tab, "The second");
+  await tab.locator(".vs-list").getByText("Wait…").waitFor();
+  await picture(tab, "tabs-light");
+  assert.deepEqual(await faults(tab, "tabs"), []);
+  await tabs.nth(0).click();
+  await tab.locator(".vs-list").getByText("Hello to you.").waitFor();
+  assert.equal(await input.inputValue(), "half a thought");
+  await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === "Plan");
+  // What goes on in the other is seen on its tab.
+  await tab.locator(".vs-tabs li").nth(1).locator(".vs-dot.is-working").waitFor();
+  on.open();
+  await tab.locator(".vs-tabs .vs-dot.is-working").waitFor({ state: "detached" });
+  await tab.locator(".vs-title").click();
+  await tab.locator(".vs-session-open").getByText("The second").click();
+  await until("shown", () => tabs.nth(1).getAttribute("aria-current"), (current) => current === "true");
+  await tab.emulateMedia({ colorScheme: "dark" });
+  await picture(tab, "tabs-dark");
+  assert.deepEqual(await faults(tab, "tabs, dark"), []);
+  await tab.getByRole("button", { name: /^Close the tab The second/ }).click();
+  await tab.locator(".vs-tabs").waitFor({ state: "hidden" });
+  assert.equal(await input.inputValue(), "half a thought");
+  await stage.close(tab);
+  await stage.strike();
+}

@@ -1,0 +1,131 @@
+/** What a search in notes found: which notes, why each of them, and where in it. */
+
+import { append, box, element, show } from "./dom";
+import { counted, noteName, visible, when } from "./format";
+import { findNote, noteLink } from "./named";
+import { plainText, withMarks } from "./found";
+import type { Connection } from "../connection";
+import type { FoundNote, FoundNotes } from "./outputs";
+import type { Host } from "../host";
+import { type Parts, textButton } from "./part";
+import { structured } from "./agreed";
+
+/** Notes that are shown at first. */
+const SHOWN = 5;
+/** Results of a search beside conversations. */
+const BESIDE = 12;
+/** Milliseconds for which it is known whether a link leads anywhere. */
+const KNOWN = 5_000;
+
+/** Why a note is found, as people say it. */
+const WHY: Record<string, string> = { title: "name", words: "words", meaning: "meaning" };
+
+/** The notes that a search found, the best first. */
+export function drawFound(near: Node, { notes, total }: FoundNotes): HTMLElement {
+  const label = total > notes.length ? `${notes.length} of ${counted(total, "note")} found` : `${counted(total, "note")} found`;
+  const list = element(near, "ol", { class: "vs-found", attributes: { "aria-label": label } });
+  notes.forEach((note, at) => {
+    const row = drawNote(near, note);
+    show(row, at < SHOWN);
+    list.append(row);
+  });
+  const more = textButton(near, `Show ${notes.length - SHOWN} more`, "vs-more");
+  show(more, notes.length > SHOWN);
+  more.addEventListener("click", () => {
+    for (const row of list.children) show(row as HTMLElement, true);
+    more.remove();
+  });
+  return box(near, "vs-found-notes", list, more);
+}
+
+function drawNote(near: Node, { path, title, why, chunks }: FoundNote): HTMLElement {
+  const name = noteLink(near, path, visible(title));
+  name.title = visible(path);
+  const row = element(near, "li", { class: "vs-found-note" }, name);
+  for (const one of why) append(row, element(near, "span", { class: "vs-why", text: WHY[one] ?? visible(one), attributes: { title: "Why it is found" } }));
+  const best = chunks[0];
+  if (!best) return row;
+  const below = element(near, "div", { class: "vs-found-at", attributes: { dir: "auto" } });
+  const heading = best.headings.at(-1);
+  if (heading !== undefined) below.append(noteLink(near, targetOf(best.link), visible(plainText(heading))), " ");
+  below.append(visible(plainText(best.snippet)));
+  row.append(below);
+  return row;
+}
+
+/** What `[[target|text]]` leads to. */
+function targetOf(link: string): string {
+  return link.replace(/^\[\[|\]\]$/g, "").split("|")[0] ?? "";
+}
+
+/** A result of `memory_search`. */
+interface Result {
+  source: "notes" | "conversations" | "changes";
+  title: string;
+  time: string | null;
+  snippet: string;
+  open: string;
+}
+
+/** Notes and changes with what was searched, as rows behind conversations; `chosen` happens when one is opened. */
+export async function foundBeside(parts: Parts, text: string, chosen: () => void): Promise<HTMLElement[]> {
+  const answer = await parts.chat.tool("memory_search", { query: text, sources: ["notes", "changes"], limit: BESIDE });
+  if (answer.isError) return [];
+  const results = structured(answer)["results"] as Result[];
+  return (["notes", "changes"] as const).flatMap((source) => {
+    const rows = results.filter((one) => one.source === source).map((one) => besideRow(parts, one, text, chosen));
+    const heading = element(parts.root, "li", { class: "vs-session-period", text: source === "notes" ? "Notes" : "Changes" });
+    return rows.length > 0 ? [heading, ...rows] : [];
+  });
+}
+
+function besideRow(parts: Parts, { source, title, time, snippet, open }: Result, searched: string, chosen: () => void): HTMLElement {
+  const isNote = source === "notes";
+  const name = element(parts.root, "span", { class: "vs-session-title", attributes: { dir: "auto" } });
+  withMarks(name, visible(isNote ? noteName(title) : title), searched);
+  const line = element(parts.root, "span", { class: "vs-session-line" }, name);
+  if (time !== null) line.append(element(parts.root, "time", { class: "vs-session-time", text: when(time, parts.now()) }));
+  const about = element(parts.root, "span", { class: "vs-session-about", attributes: { dir: "auto" } });
+  withMarks(about, visible(plainText(snippet)), searched);
+  const tag = isNote ? "button" : "div";
+  const content = element(parts.root, tag, { class: "vs-session-open", attributes: isNote ? { type: "button", title: visible(title) } : {} }, line, about);
+  if (isNote) {
+    content.addEventListener("click", () => {
+      const subpath = /#.*$/.exec(targetOf(open))?.[0];
+      chosen();
+      parts.host.openNote(title, subpath === undefined ? {} : { subpath });
+    });
+  }
+  return element(parts.root, "li", { class: `vs-session vs-beside${isNote ? "" : " is-change"}` }, content);
+}
+
+const known = new Map<string, { leads: Promise<boolean>; until: number }>();
+
+/** Marks a link of an answer that leads to no file. */
+export async function checkLink(connection: Connection, host: Host, link: HTMLElement): Promise<void> {
+  const target = link.dataset["linkpath"] ?? "";
+  const now = Date.now();
+  let one = known.get(target);
+  if (!one || one.until < now) {
+    // What is known of other links is out of date as well, or soon will be.
+    if (known.size > 500) known.clear();
+    one = { leads: leads(connection, host, target), until: now + KNOWN };
+    known.set(target, one);
+  }
+  if (await one.leads) return;
+  link.classList.add("is-unresolved");
+  link.title = `${link.title}\nThere is no such note`.trim();
+  link.setAttribute("aria-description", "There is no such note");
+}
+
+async function leads(connection: Connection, host: Host, target: string): Promise<boolean> {
+  // A heading of no note.
+  if (target.startsWith("#")) return false;
+  if (host.resolveLink) return host.resolveLink(target, "") !== null;
+  try {
+    return (await findNote(connection, target)) !== null;
+  } catch {
+    // Nobody knows.
+    return true;
+  }
+}

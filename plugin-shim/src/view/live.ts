@@ -1,0 +1,28 @@
+/** What goes on right now, in a line: what is done, on which note, for how long, and with how many tokens. Pure. */
+
+import { noteName, tokens } from "./format";
+import type { Entry } from "./timeline";
+
+const DOES: Record<string, string> = { read: "Reading", search: "Searching", edit: "Changing", move: "Moving", delete: "Deleting" };
+
+/** What the agent does, by the last entry that is not over. */
+export function doing(entries: Entry[]): string {
+  for (let at = entries.length - 1; at >= 0 && entries[at]?.kind !== "user"; at--) {
+    const entry = entries[at];
+    if (entry?.kind === "call" && entry.status === "in_progress") {
+      const path = entry.locations[0]?.path.replaceAll("\\", "/");
+      const does = DOES[entry.does];
+      return does === undefined ? entry.title : path === undefined ? does : `${does} ${noteName(path)}`;
+    }
+    if (entry?.kind === "agent" && entry.open) return "Writing";
+    if (entry?.kind === "thought" && entry.open) return "Thinking";
+  }
+  return "Working";
+}
+
+/** The line; `since` is when the turn began, in milliseconds, where that is known. */
+export function liveLine(entries: Entry[], since: number | null, now: number, used: number): string {
+  const seconds = since === null ? 0 : Math.max(0, Math.round((now - since) / 1000));
+  const time = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return [`${doing(entries)}…`, seconds > 0 && time, used > 0 && `${tokens(used)} tokens`].filter(Boolean).join(" · ");
+}

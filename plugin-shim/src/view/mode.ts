@@ -1,0 +1,43 @@
+/** The mode that holds in a conversation: a chip where the person writes. */
+
+import { element, setText, show } from "./dom";
+import { loadCards } from "./lazy";
+import type { Parts } from "./part";
+
+/** The modes, from the one that allows most. */
+export const MODES = ["auto", "ask", "plan", "read-only"];
+
+/** What each is called. */
+export const MODE_NAMES: Record<string, string> = { auto: "Auto", ask: "Ask", plan: "Plan", "read-only": "Read only" };
+
+/** The stricter of the vault's mode and a conversation's own. */
+export function modeOf(vaults: string, own?: string): string {
+  return MODES[Math.max(MODES.indexOf(vaults), MODES.indexOf(own ?? ""))] ?? vaults;
+}
+
+/** Shows the mode, and has another one chosen for the conversation. */
+export function modeChip(parts: Parts): { root: HTMLButtonElement; update(): void } {
+  const { connection, chat, scope } = parts;
+  const root = element(parts.root, "button", { class: "vs-mode clickable-icon", attributes: { type: "button", "aria-haspopup": "menu" } });
+  let vaults: string | null = null;
+  const update = (): void => {
+    const mode = vaults === null ? "" : modeOf(vaults, chat.info?.mode);
+    setText(root, MODE_NAMES[mode] ?? mode);
+    root.dataset["mode"] = mode;
+    root.title = `Mode: ${root.textContent}`;
+    show(root, mode !== "");
+  };
+  const take = ({ mode }: { mode: string }): void => {
+    vaults = mode;
+    update();
+  };
+  const learn = (): void => void connection.call("_vault/mode", {}).then(take, () => undefined);
+  scope.add(connection.on("_vault/mode_changed", take));
+  scope.add(connection.onSnapshot(learn));
+  scope.listen(root, "click", () => {
+    if (vaults !== null) void loadCards().then(({ chooseMode }) => chooseMode(parts, root, vaults ?? ""));
+  });
+  if (connection.state.kind === "connected") learn();
+  update();
+  return { root, update };
+}

@@ -1,0 +1,68 @@
+//! The person's own prompts, typed as `/name`.
+
+use std::sync::PoisonError;
+
+use super::super::failure::Failure;
+use super::commands;
+use super::link::Link;
+use super::names::Names;
+use crate::protocol::prompts::{PromptGetParams, PromptSelection, PromptsParams};
+use crate::protocol::session::{EmbeddedResource, PromptContent};
+
+/// Requests the names of all prompts; without an answer none are offered.
+pub async fn load(names: &Names, link: &mut Link<'_>) {
+    let Ok(found) = link.call(&PromptsParams {}).await else { return };
+    let found = found.prompts.into_iter().map(|prompt| prompt.name);
+    *names.write().unwrap_or_else(PoisonError::into_inner) = found.collect();
+}
+
+/// The message with a prompt in the place of its name; `None` where `text` names none. The names are asked for
+/// again where the one that was typed is not among them.
+///
+/// # Errors
+/// The prompt lacks something, or the connection was lost.
+pub async fn filled(
+    names: &Names,
+    link: &mut Link<'_>,
+    text: &str,
+) -> Result<Option<Vec<PromptContent>>, Failure> {
+    let Some((name, arguments)) = commands::prompt(text) else { return Ok(None) };
+    let is_known = |names: &Names| {
+        names.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name)
+    };
+    if !is_known(names) {
+        load(names, link).await;
+    }
+    if !is_known(names) {
+        return Ok(None);
+    }
+    let params = PromptGetParams {
+        name: name.to_owned(),
+        arguments: Some(arguments.to_owned()),
+        ..PromptGetParams::default()
+    };
+    let filled = link.call(&params).await?;
+    let selection = filled.selection.map(|PromptSelection { path, text }| {
+        PromptContent::Resource { resource: EmbeddedResource { uri: path, text } }
+    });
+    let text = PromptContent::Text { text: filled.text };
+    Ok(Some(std::iter::once(text).chain(selection).collect()))
+}
+
+/// The whole message with the person's prompt in the place of its name, if it begins with one.
+///
+/// # Errors
+/// As [`filled`].
+pub async fn expanded(
+    names: &Names,
+    link: &mut Link<'_>,
+    message: Vec<PromptContent>,
+) -> Result<Vec<PromptContent>, Failure> {
+    let Some((PromptContent::Text { text }, rest)) = message.split_first() else {
+        return Ok(message);
+    };
+    match filled(names, link, text).await? {
+        Some(filled) => Ok([&filled[..], rest].concat()),
+        None => Ok(message),
+    }
+}

@@ -1,0 +1,204 @@
+//! `steward prompts`: the notes that a person uses as prompts, and examples to begin with.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::client;
+use super::failure::Failure;
+use super::history::call;
+use super::output::{Output, Paint};
+use super::reach::{self, Way};
+use super::session::Session;
+use super::whole::Whole;
+use crate::daemon;
+use crate::methods::prompts;
+use crate::note::path::{visible, visible_lines};
+use crate::policy::{Caller, Scope};
+use crate::protocol::prompts::{PromptExample, PromptInfo, PromptsParams, PromptsResult};
+use crate::tools::{Tool as _, WriteFile};
+use crate::vault::Cancel;
+
+/// The arguments of `prompts`.
+#[derive(Debug, Args)]
+pub struct PromptsArguments {
+    /// What to do [default: list]
+    #[command(subcommand)]
+    pub action: Option<PromptsAction>,
+}
+
+/// Actions on prompts.
+#[derive(Debug, Subcommand)]
+pub enum PromptsAction {
+    /// List your prompts, and examples that you can add
+    List,
+    /// Print the text of a prompt or an example
+    Show {
+        /// Its name, without the slash
+        name: String,
+    },
+    /// Write examples into the folder of prompts
+    Add {
+        /// Their names [default: all]
+        names: Vec<String>,
+        /// Skip the question
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Lists, prints or adds prompts.
+///
+/// # Errors
+/// The vault cannot be read, or there is no prompt of this name.
+pub fn run(
+    session: &Session,
+    arguments: &PromptsArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let found = found(session, output)?;
+    match &arguments.action {
+        None | Some(PromptsAction::List) => list(&found, output)?,
+        Some(PromptsAction::Show { name }) => show(session, &found, name, output)?,
+        Some(PromptsAction::Add { names, yes }) => add(session, &found, names, *yes, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn found(session: &Session, output: &Output) -> Result<PromptsResult, Failure> {
+    let root = session.vault(output)?;
+    if let Some(found) = reach::ask(session, &root, &PromptsParams {})? {
+        return Ok(found);
+    }
+    reach::here(session, &root, false, |context| {
+        let state = session.folders.prepare(&root)?;
+        let calls = daemon::calls(context.clone(), &state, session.config()?);
+        let caller = Caller { scope: Scope::Person, name: client::name() };
+        let found = prompts::list(&calls, &caller, &Cancel::default());
+        found.map_err(|error| client::ClientError::Answer(error).into())
+    })
+}
+
+fn list(found: &PromptsResult, output: &Output) -> Result<(), Failure> {
+    if output.json() {
+        return Ok(output.json_value(&json!(found))?);
+    }
+    if found.folder.is_empty() {
+        return Ok(output.text(
+            "no folder of prompts is set; `steward config set agent.prompts_folder Prompts` sets one",
+        )?);
+    }
+    let row = |name: &str, hint: Option<&str>, description: &str| {
+        let hint = hint.map(|hint| format!(" {hint}")).unwrap_or_default();
+        vec![visible(&format!("/{name}{hint}")), visible(description)]
+    };
+    let own = found.prompts.iter();
+    let own = own.map(|it: &PromptInfo| row(&it.name, it.hint.as_deref(), &it.description));
+    let mut lines = Vec::new();
+    match found.prompts.is_empty() {
+        true => lines.push(format!(
+            "no prompts yet: each note in `{}` is one, by its name",
+            visible(&found.folder)
+        )),
+        false => lines.push(output.table(&own.collect::<Vec<_>>()).trim_end().to_owned()),
+    }
+    if !found.examples.is_empty() {
+        let examples = found.examples.iter();
+        let rows = examples.map(|it: &PromptExample| row(&it.name, None, &it.description));
+        let head = "Examples; `steward prompts add` writes them into the folder";
+        lines.push(format!("\n{}", output.paint(Paint::Bold, head)));
+        lines.push(output.table(&rows.collect::<Vec<_>>()).trim_end().to_owned());
+    }
+    Ok(output.text(&lines.join("\n"))?)
+}
+
+fn show(
+    session: &Session,
+    found: &PromptsResult,
+    name: &str,
+    output: &Output,
+) -> Result<(), Failure> {
+    let name = name.trim_start_matches('/');
+    let own = found.prompts.iter().find(|prompt| prompt.name == name);
+    let example = found.examples.iter().find(|example| example.name == name);
+    let text = match (own, example) {
+        (Some(prompt), _) => Whole::read(session, &prompt.path, &output.quiet())?.text,
+        (None, Some(example)) => example.text.clone(),
+        (None, None) => return Err(no_prompt(name)),
+    };
+    match output.json() {
+        true => Ok(output.json_value(&json!({ "name": name, "text": text }))?),
+        false => Ok(output.text(visible_lines(&text).trim_end())?),
+    }
+}
+
+/// Shows the examples, asks, and writes each as a note, through the journal.
+fn add(
+    session: &Session,
+    found: &PromptsResult,
+    names: &[String],
+    yes: bool,
+    output: &Output,
+) -> Result<(), Failure> {
+    let wanted = |example: &&PromptExample| {
+        names.is_empty() || names.iter().any(|name| name.trim_start_matches('/') == example.name)
+    };
+    let unknown = names
+        .iter()
+        .map(|name| name.trim_start_matches('/'))
+        .find(|name| found.examples.iter().all(|example| example.name != *name));
+    if let Some(name) = unknown {
+        return Err(match found.prompts.iter().any(|prompt| prompt.name == name) {
+            true => {
+                Failure::usage(format!("`/{name}` is there already"), "change its note as you like")
+            }
+            false => no_prompt(name),
+        });
+    }
+    let examples: Vec<&PromptExample> = found.examples.iter().filter(wanted).collect();
+    if examples.is_empty() {
+        return Ok(output.text("every example is there already")?);
+    }
+    if !yes {
+        if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+            let hint = "`--yes` adds them; `steward prompts show NAME` prints one";
+            return Err(Failure::usage("nobody can be asked here", hint));
+        }
+        let mut terminal = std::io::stderr().lock();
+        for example in &examples {
+            let (path, text) = (visible(&example.path), visible_lines(&example.text));
+            writeln!(terminal, "{path}\n{}\n", text.trim_end())?;
+        }
+        write!(terminal, "Write {} into the vault? [y/N] ", notes(examples.len()))?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+            return Err(Failure::other("denied", "nothing was done", ""));
+        }
+    }
+    let mut written = Vec::new();
+    for example in examples {
+        let arguments = json!({ "path": example.path, "content": example.text, "if_exists": "fail", "create": true });
+        let way = Way::agreed(true);
+        let answer = call(session, WriteFile::NAME, arguments, way, output)?;
+        written.push(json!({ "name": example.name, "path": answer.data["path"], "change_set": answer.data["change_set"] }));
+    }
+    if output.json() {
+        return Ok(output.json_value(&json!({ "added": written }))?);
+    }
+    let names = written.iter().filter_map(|one| one["name"].as_str());
+    let names: Vec<String> = names.map(|name| format!("/{name}")).collect();
+    Ok(output.text(&format!("added {}; `steward undo` takes the last back", names.join(", ")))?)
+}
+
+fn notes(number: usize) -> String {
+    if number == 1 { "this note".to_owned() } else { format!("these {number} notes") }
+}
+
+fn no_prompt(name: &str) -> Failure {
+    let message = format!("there is no prompt `{}`", visible(name));
+    Failure::usage(message, "`steward prompts` lists them")
+}

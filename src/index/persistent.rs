@@ -1,0 +1,229 @@
+//! Tables that are saved between runs, and the first reading of all files in the background.
+//!
+//! A saved record is used only if its file has the size, mtime, inode and ctime that it had when it was read
+//! ([`SameAs`]). A saved file can be deleted at any time.
+
+#![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::changes::{Feed, Stamp, identity};
+use super::sealed;
+use super::synced::{Cancelled, RecordTable, Synced};
+use crate::note::path::VaultPath;
+use crate::vault::{Cancel, Kind, Vault};
+
+/// The name of the file in a table's folder.
+const FILE: &str = "table";
+
+/// How often a caller that waits for the first reading checks whether it was cancelled.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
+
+pub(super) trait SavedTable: RecordTable + 'static {
+    /// Name of its folder in the steward's folder, and of the thread of the first reading.
+    const NAME: &'static str;
+    /// The file's first bytes. They change with the format, and with the content of a record.
+    const HEADER: &'static [u8];
+
+    /// Stores the saved records of unchanged files; `None` if the data is invalid.
+    fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()>;
+    /// All records of files whose text is certain, as bytes.
+    fn save(&self) -> Vec<u8>;
+}
+
+/// Tells which files have not changed since they were read.
+pub(super) struct SameAs<'a>(&'a Vault);
+
+impl SameAs<'_> {
+    /// Whether the file at `path` has this stamp, and this `identity` if its text was read.
+    pub fn is_same(&self, path: &VaultPath, known: Stamp, read: Option<u64>) -> bool {
+        // Locked for each file, since others wait for the lock.
+        let catalogue = self.0.catalogue();
+        let now = catalogue.get(path.as_str()).filter(|entry| entry.kind == Kind::File);
+        now.is_some_and(|now| {
+            known == (now.size, now.modified)
+                && read.is_none_or(|read| read == identity(now.id, now.change_mark))
+        })
+    }
+}
+
+/// A synchronised table that is saved between runs.
+pub(super) struct Persistent<K: RecordTable> {
+    pub synced: Synced<K>,
+    /// The folder in which the table is saved.
+    folder: OnceLock<PathBuf>,
+    loaded: Once,
+    /// Whether the first reading of all files is still running or due.
+    is_first: Mutex<bool>,
+    /// Notified when the first reading is over.
+    was_first: Condvar,
+    stop: Cancel,
+    reader: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl<K: SavedTable> Persistent<K> {
+    /// Records of `vault`. Nothing is read yet.
+    pub fn new(vault: Vault, feed: &Feed) -> Self {
+        Self {
+            synced: Synced::new(vault, feed),
+            folder: OnceLock::new(),
+            loaded: Once::new(),
+            is_first: Mutex::default(),
+            was_first: Condvar::new(),
+            stop: Cancel::default(),
+            reader: Mutex::default(),
+        }
+    }
+
+    /// Sets the steward's folder of the vault, where an earlier run may have saved the table. Returns whether it did.
+    pub fn set_folder(&self, state: &Path) -> bool {
+        self.folder.get_or_init(|| state.join(K::NAME)).join(FILE).exists()
+    }
+
+    /// Reads all files on a thread and saves the records: as soon as a caller needs them, or `after` that time.
+    pub fn read_in_background(self: &Arc<Self>, after: Option<Duration>) {
+        self.set_first(true);
+        let shared = Arc::clone(self);
+        let read = move || {
+            match after {
+                Some(time) => std::thread::park_timeout(time),
+                None => std::thread::park(),
+            }
+            shared.load();
+            if shared.synced.refresh(&shared.stop).is_ok() {
+                shared.set_first(false);
+                shared.save();
+            }
+        };
+        match std::thread::Builder::new().name(K::NAME.to_owned()).spawn(read) {
+            Ok(reader) => *lock(&self.reader) = Some(reader),
+            // The first caller reads them.
+            Err(_) => self.set_first(false),
+        }
+    }
+
+    /// Cancels the first reading, and saves changed records.
+    pub fn stop(&self) {
+        self.stop.cancel();
+        if let Some(reader) = lock(&self.reader).take() {
+            reader.thread().unpark();
+            let _ = reader.join();
+        }
+        // A first reading that was cancelled starts again in the next run.
+        if !*lock(&self.is_first) {
+            self.save();
+        }
+    }
+
+    /// Brings the records up to date, after the first reading.
+    ///
+    /// # Errors
+    /// [`Cancelled`]; what was read so far stays.
+    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
+        while self.is_first(CHECK_EVERY) {
+            if cancel.is_cancelled() {
+                return Err(Cancelled);
+            }
+        }
+        self.load();
+        self.synced.refresh(cancel)
+    }
+
+    /// Starts the first reading, waits for it for at most `patience`, and returns whether it is still running.
+    pub fn is_first(&self, patience: Duration) -> bool {
+        let first = lock(&self.is_first);
+        if !*first {
+            return false;
+        }
+        lock(&self.reader).iter().for_each(|reader| reader.thread().unpark());
+        let waited = self.was_first.wait_timeout_while(first, patience, |first| *first);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Whether all files were read, in this run or an earlier one; then only changed files have to be read.
+    pub fn is_read(&self) -> bool {
+        let is_saved = self.folder.get().is_some_and(|folder| folder.join(FILE).exists());
+        is_saved && !self.is_first(Duration::ZERO)
+    }
+
+    /// Sets whether the first reading is still running or due.
+    pub fn set_first(&self, is_first: bool) {
+        *lock(&self.is_first) = is_first;
+        self.was_first.notify_all();
+    }
+
+    fn load(&self) {
+        self.loaded.call_once(|| {
+            let Some(file) = self.folder.get().and_then(|folder| read(folder).ok()) else { return };
+            if let Some(saved) = sealed::content(&file, K::HEADER) {
+                let _ = self.synced.table_mut().load(saved, &SameAs(&self.synced.vault));
+            }
+        });
+    }
+
+    fn save(&self) {
+        let Some(folder) = self.folder.get().filter(|_| self.synced.take_unsaved()) else { return };
+        let saved = self.synced.table().save();
+        if let Err(error) = sealed::write(folder, FILE, &[K::HEADER, &saved]) {
+            // They are read again in the next run.
+            tracing::warn!(%error, table = K::NAME, "the index could not be saved");
+        }
+    }
+}
+
+fn read(folder: &Path) -> io::Result<Vec<u8>> {
+    std::fs::read(folder.join(FILE))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+pub(super) mod check {
+    use super::*;
+    use crate::vault::Settings;
+
+    /// Checks that the records of these files are saved and loaded, and that a damaged file is not used.
+    pub fn survives<K: SavedTable, S: PartialEq + std::fmt::Debug>(
+        files: &[(&str, &str)],
+        seen: impl Fn(&K) -> S,
+    ) {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
+        for (name, text) in files {
+            let path = place.join(name);
+            std::fs::write(&path, text).expect("written");
+            let file = std::fs::File::options().append(true).open(path).expect("opened");
+            file.set_modified(std::time::UNIX_EPOCH).expect("set");
+        }
+        let vault = Vault::open(place, state, Settings::default(), &|_| ()).expect("opened").0;
+        let new = || Persistent::<K>::new(vault.clone(), &Feed::new(vault.clone()));
+        let nothing = seen(&K::default());
+        let first = new();
+        assert!(!first.set_folder(state));
+        first.refresh(&Cancel::default()).expect("nobody withdraws");
+        let all = seen(&first.synced.table());
+        assert_ne!(all, nothing);
+        first.stop();
+        let again = new();
+        assert!(again.set_folder(state));
+        again.load();
+        assert_eq!(seen(&again.synced.table()), all);
+        let place = state.join(K::NAME).join(FILE);
+        let file = std::fs::read(&place).expect("read");
+        for at in (0..file.len()).step_by(7) {
+            let mut damaged = file.clone();
+            damaged[at] ^= 16;
+            std::fs::write(&place, damaged).expect("written");
+            let loaded = new();
+            loaded.set_folder(state);
+            loaded.load();
+            assert_eq!(seen(&loaded.synced.table()), nothing, "byte {at}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A table with a record for each of many files, synchronised with the vault: finds the files to read again, and reads
+//! them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use rayon::prelude::*;
+
+use super::changes::{Changed, Feed, Listener, Stamp, stamp};
+use crate::note::path::{PathRef, VaultPath};
+use crate::vault::{Cancel, Vault};
+
+/// Maximum number of pending changes; beyond it, all files are compared with the catalogue.
+const MAX_CHANGES: usize = 20_000;
+
+/// Files that are read before their records are stored.
+const BATCH: usize = 512;
+
+/// The caller cancelled before the records were up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("withdrawn while the notes were being read")]
+pub struct Cancelled;
+
+/// A table with a record for each of many files.
+pub(super) trait RecordTable: Default + Send + Sync {
+    /// The record of a file.
+    type Record;
+    /// The record as it is read.
+    type Read: Send;
+
+    /// Whether this file has a record.
+    fn wants(path: PathRef<'_>) -> bool;
+    /// Reads a file with this stamp in the catalogue; `None` if it is gone.
+    fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read>;
+    /// The stamp of the file when it was read, and whether its next change may have the same.
+    fn stamp(record: &Self::Record) -> (Stamp, bool);
+
+    /// The record of a file.
+    fn get(&self, path: &VaultPath) -> Option<&Self::Record>;
+    /// All records, in no order.
+    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Self::Record)>;
+    /// Stores or replaces a record.
+    fn put(&mut self, path: VaultPath, read: Self::Read);
+    /// Removes a record.
+    fn remove(&mut self, path: &VaultPath);
+    /// The files that must be read again whatever their stamp.
+    fn unsure(&self) -> impl Iterator<Item = &VaultPath>;
+}
+
+/// A table of the vault's files, with the changes since it was last brought up to date.
+pub(super) struct Synced<K: RecordTable> {
+    pub vault: Vault,
+    table: RwLock<K>,
+    changes: Listener,
+    /// Held while the records are brought up to date.
+    turn: Mutex<()>,
+    /// Whether a record changed since the last save.
+    is_unsaved: AtomicBool,
+}
+
+impl<K: RecordTable> Synced<K> {
+    /// Records of `vault`. Nothing is read yet.
+    pub fn new(vault: Vault, feed: &Feed) -> Self {
+        let changes = feed.listen(K::wants, MAX_CHANGES, || ());
+        let is_unsaved = AtomicBool::new(false);
+        Self { vault, table: RwLock::default(), changes, turn: Mutex::default(), is_unsaved }
+    }
+
+    pub fn table(&self) -> RwLockReadGuard<'_, K> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The records, to adapt them to changed settings.
+    pub fn table_mut(&self) -> RwLockWriteGuard<'_, K> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the table by an empty one: every file is read again.
+    pub fn reset(&self, table: K) {
+        *self.table_mut() = table;
+        self.changes.reset();
+    }
+
+    /// Whether a record changed since the last call.
+    pub fn take_unsaved(&self) -> bool {
+        self.is_unsaved.swap(false, Ordering::Relaxed)
+    }
+
+    /// Brings the records up to date; the first time, every file is read.
+    ///
+    /// # Errors
+    /// [`Cancelled`]; what was read so far stays.
+    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamps = |(path, record): (&VaultPath, &K::Record)| (path.clone(), K::stamp(record).0);
+        self.changes.settle(|| self.table().iter().map(stamps).collect(), || false);
+        let outcome = self.take(self.stale(), cancel);
+        if outcome.is_err() {
+            self.changes.reset();
+        }
+        outcome
+    }
+
+    /// Compares the files of an answer with the disk, and reads those again that may have changed.
+    pub fn check<'p>(&self, paths: impl Iterator<Item = &'p VaultPath>) {
+        let stale: Vec<_> = {
+            let known = self.table();
+            let is_same = |path, record| {
+                let (stamp, unsure) = K::stamp(record);
+                !unsure && self.changes.is_same(path, stamp)
+            };
+            let records = paths.filter_map(|path| Some((path, known.get(path)?)));
+            let stale = records.filter(|(path, record)| !is_same(path, record));
+            stale.map(|(path, record)| (path.clone(), K::stamp(record).0)).collect()
+        };
+        for (path, known) in stale {
+            // A file that cannot be accessed for a moment is not gone.
+            let seen = self.vault.recheck(&path).map_or(known, |meta| stamp(&meta));
+            let fresh = K::read(&self.vault, &path, seen);
+            self.put(path, fresh);
+        }
+    }
+
+    /// Reads a file without a record.
+    pub fn read(&self, path: &VaultPath) {
+        if let (true, Ok(meta)) = (K::wants(path.borrowed()), self.vault.stat(path)) {
+            self.put(path.clone(), K::read(&self.vault, path, stamp(&meta)));
+        }
+    }
+
+    /// The files to read again.
+    fn stale(&self) -> Vec<Changed> {
+        let table = self.table();
+        let mut pending = self.changes.take();
+        table.unsure().for_each(|path| pending.name(path.clone()));
+        let known = table.iter().map(|(path, _)| path.borrowed());
+        let mut files = self.changes.files(pending, known);
+        let stamp = |path: &VaultPath| table.get(path).map(|record| K::stamp(record).0);
+        files.retain(|file| file.named || stamp(&file.path) != file.stamp);
+        files
+    }
+
+    fn take(&self, stale: Vec<Changed>, cancel: &Cancel) -> Result<(), Cancelled> {
+        let (there, gone): (Vec<_>, Vec<_>) =
+            stale.into_iter().partition(|file| file.stamp.is_some());
+        gone.into_iter().for_each(|file| self.put(file.path, None));
+        for batch in there.chunks(BATCH) {
+            let fresh: Vec<_> = batch
+                .par_iter()
+                .filter(|_| !cancel.is_cancelled())
+                .filter_map(|file| {
+                    Some((file.path.clone(), K::read(&self.vault, &file.path, file.stamp?)))
+                })
+                .collect();
+            for (path, record) in fresh {
+                self.put(path, record);
+            }
+            if cancel.is_cancelled() {
+                return Err(Cancelled);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&self, path: VaultPath, read: Option<K::Read>) {
+        self.is_unsaved.store(true, Ordering::Relaxed);
+        let mut table = self.table_mut();
+        match read {
+            Some(read) => table.put(path, read),
+            None => table.remove(&path),
+        }
+    }
+}

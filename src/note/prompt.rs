@@ -1,0 +1,165 @@
+//! A note as a prompt: what a person sends to the agent by its name, with the note, the selection and the
+//! words of the moment in it.
+
+use super::frontmatter;
+use super::template::{self, Variables};
+
+/// Characters of a prompt's name.
+const MAX_NAME: usize = 60;
+
+/// What stands for the selection. The selected text itself goes beside the message, marked as material: it may
+/// be a stranger's, and the message is the person's own.
+const SELECTION: &str = "the selected text";
+
+/// A note as a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its property `description`.
+    pub description: Option<String>,
+    /// Its property `arguments`: what can follow its name, for people.
+    pub hint: Option<String>,
+    /// What is sent, before its words in braces are replaced.
+    pub text: String,
+}
+
+/// What a prompt is filled with.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The path of the note that is meant.
+    pub note: Option<&'a str>,
+    /// Whether a text is selected in it.
+    pub has_selection: bool,
+    /// What followed the prompt's name.
+    pub arguments: &'a str,
+    /// The day and the formats.
+    pub variables: Variables<'a>,
+}
+
+/// What a prompt cannot be filled without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    Note,
+    /// A selected text.
+    Selection,
+    /// Words behind its name.
+    Arguments,
+}
+
+/// The name that a person types for the note of this name: lower case, with hyphens. Empty where nothing of
+/// it can be typed.
+pub fn name_of(note: &str) -> String {
+    let mut name = String::new();
+    for c in note.chars().flat_map(char::to_lowercase) {
+        if c.is_alphanumeric() {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    let name: String = name.chars().take(MAX_NAME).collect();
+    name.trim_end_matches('-').to_owned()
+}
+
+impl Prompt {
+    /// Parses the text of a note.
+    pub fn parse(text: &str) -> Self {
+        let found = frontmatter::find(text, 0);
+        let property = |name: &str| {
+            let value = found.as_ref()?.get(name)?.value.as_str()?.trim();
+            let line: String = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            Some(line.chars().take(200).collect::<String>()).filter(|line| !line.is_empty())
+        };
+        let body = found.as_ref().map_or(text, |found| &text[found.range.end..]);
+        Self {
+            description: property("description"),
+            hint: property("arguments"),
+            text: body.trim().to_owned(),
+        }
+    }
+
+    /// Whether it uses this word: `note`, `selection`, `arguments`, `date`.
+    pub fn uses(&self, word: &str) -> bool {
+        template::has(&self.text, word)
+    }
+
+    /// What is sent. Arguments for which it has no place go behind it.
+    ///
+    /// # Errors
+    /// What it uses is not given.
+    pub fn fill(&self, given: &Given<'_>) -> Result<String, Missing> {
+        let arguments = given.arguments.trim();
+        let places = self.uses("arguments");
+        if self.uses("selection") && !given.has_selection {
+            return Err(Missing::Selection);
+        }
+        if self.uses("note") && given.note.is_none() {
+            return Err(Missing::Note);
+        }
+        if places && arguments.is_empty() {
+            return Err(Missing::Arguments);
+        }
+        let note = given.note.unwrap_or_default();
+        let link = format!("[[{}]]", note.strip_suffix(".md").unwrap_or(note));
+        let values = [("note", &*link), ("selection", SELECTION), ("arguments", arguments)];
+        let text = template::fill_with(&self.text, &given.variables, &values).text;
+        Ok(match arguments {
+            more if !places && !more.is_empty() => format!("{text}\n\n{more}"),
+            _ => text,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::DateTime;
+
+    fn given(arguments: &str) -> Given<'_> {
+        let time = DateTime::parse_from_rfc3339("2026-11-21T09:05:00+01:00").expect("a time");
+        let (date_format, time_format) = ("YYYY-MM-DD", "HH:mm");
+        let variables = Variables { title: "", time, date_format, time_format };
+        Given { note: Some("A/Compost.md"), has_selection: true, arguments, variables }
+    }
+
+    #[test]
+    fn a_prompt_is_named_so_that_it_can_be_typed() {
+        for (note, name) in [
+            ("Weekly review", "weekly-review"),
+            ("  To-do: what's next?", "to-do-what-s-next"),
+            ("Übersetzen", "übersetzen"),
+            ("要約", "要約"),
+            ("???", ""),
+        ] {
+            assert_eq!(name_of(note), name, "{note}");
+        }
+        assert_eq!(name_of(&"a ".repeat(90)).len(), 59);
+    }
+
+    #[test]
+    fn properties_are_not_sent_and_words_in_braces_are_filled_once() {
+        let note = "---\ndescription: In another  language\narguments: LANGUAGE\n---\n\nTranslate \
+                    {{Selection}} of {{note}} into {{arguments}}; today is {{date}}. {{other}}\n";
+        let prompt = Prompt::parse(note);
+        assert_eq!(prompt.description.as_deref(), Some("In another language"));
+        assert_eq!(prompt.hint.as_deref(), Some("LANGUAGE"));
+        assert_eq!(
+            prompt.fill(&given(" {{note}} ")).expect("filled"),
+            "Translate the selected text of [[A/Compost]] into {{note}}; today is 2026-11-21. {{other}}"
+        );
+        let plain = Prompt::parse("Sum it up.");
+        assert_eq!(plain.fill(&given("In French")).expect("filled"), "Sum it up.\n\nIn French");
+        assert_eq!(plain.fill(&given("")).expect("filled"), "Sum it up.");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let fill = |text: &str| {
+            let given = Given { note: None, has_selection: false, ..given("") };
+            Prompt::parse(text).fill(&given)
+        };
+        assert_eq!(fill("{{selection}} {{note}}"), Err(Missing::Selection));
+        assert_eq!(fill("{{note}}"), Err(Missing::Note));
+        assert_eq!(fill("{{arguments}}"), Err(Missing::Arguments));
+        assert_eq!(fill("{{date}}").as_deref(), Ok("2026-11-21"));
+    }
+}

@@ -1,0 +1,83 @@
+//! The image that goes with an answer.
+
+use super::ToolError;
+use super::text_file::size;
+use crate::media::image::{BadImage, Format, Scaled, scaled};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::vault::{FileContent, Vault, Want};
+
+/// An image that goes with an answer, for models that see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// The path of its file.
+    pub path: String,
+    /// The revision of its file.
+    pub revision: String,
+    /// The media type.
+    pub mime: &'static str,
+    /// The encoded image: upright, scaled and without metadata.
+    pub bytes: Vec<u8>,
+}
+
+/// An image with its width and height in pixels, as it is given and as its file has it.
+pub(super) struct Made {
+    pub image: Image,
+    pub size: (u32, u32),
+    pub original: (u32, u32),
+}
+
+impl Image {
+    /// The image of a file that an earlier answer named; `None` if the file is gone or has changed.
+    pub fn again(vault: &Vault, path: &str, revision: &str) -> Option<Self> {
+        let found = vault.resolve(path, Want::File).ok()?;
+        let content = vault.read(&found.path).ok()?;
+        let is_same = found.path.as_str() == path && content.revision.to_string() == revision;
+        let format = Format::of(&content.bytes).filter(|_| is_same)?;
+        Some(Self::of(&found.path, &content, format).ok()?.image)
+    }
+
+    /// The image of a file.
+    pub(super) fn of(
+        path: &VaultPath,
+        content: &FileContent,
+        format: Format,
+    ) -> Result<Made, ToolError> {
+        let made = scaled(format, &content.bytes).map_err(|fault| bad(path, format, &fault))?;
+        let Scaled { mime, bytes, size, original } = made;
+        let (path, revision) = (path.as_str().to_owned(), content.revision.to_string());
+        Ok(Made { image: Self { path, revision, mime, bytes }, size, original })
+    }
+}
+
+fn bad(path: &VaultPath, format: Format, fault: &BadImage) -> ToolError {
+    let message = format!("`{path}` is a {} image that {fault}", format.name());
+    let (code, hint) = match fault {
+        BadImage::TooLarge { .. } => (ErrorCode::TooLarge, "save a smaller copy of it"),
+        BadImage::Damaged(_) => (
+            ErrorCode::BinaryFile,
+            "open it in an image viewer; if that fails, too, restore it from a backup",
+        ),
+    };
+    ToolError::new(code, message, hint)
+}
+
+/// What the text of the answer says about an image.
+pub(super) fn described(
+    path: &VaultPath,
+    format: Format,
+    bytes: usize,
+    shown: (u32, u32),
+    original: (u32, u32),
+) -> String {
+    let (name, (width, height)) = (format.name(), original);
+    let scaled = match shown == original {
+        true => String::new(),
+        false => format!(", scaled to {} × {}", shown.0, shown.1),
+    };
+    format!(
+        "{path}\n{name} image, {width} × {height} pixels, {}{scaled}\n[the image follows for a model that sees; \
+         a person opens the file]",
+        size(bytes as u64)
+    )
+}
