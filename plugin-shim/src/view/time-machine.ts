@@ -16,6 +16,8 @@ import { said } from "../call-error";
 const PAGE = 200;
 /** Pixels of a row. */
 const ROW = 46;
+/** More pixels than a calendar has. */
+const WIDE = 10_000;
 /** Milliseconds without a key until it is searched, */
 const PAUSE = 250;
 /** and for which the slider may be dragged on before its day is shown. */
@@ -48,6 +50,12 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
   const tool = element(root, "input", { class: "vs-time-field", attributes: { type: "search", placeholder: "Tool", "aria-label": "Only changes made with this tool", dir: "auto" } });
   const strip = density(root, scope, (last) => goTo(last, DRAG));
   const days = element(root, "details", { class: "vs-calendar-fold", attributes: { open: isAlone } }, element(root, "summary", { text: "Calendar" }));
+  /** Has the last week in view, where not all weeks are. */
+  const lastWeek = (): void => {
+    const weeks = days.querySelector(".vs-calendar");
+    if (weeks) weeks.scrollLeft = WIDE;
+  };
+  scope.listen(days, "toggle", lastWeek);
   const present = textButton(root, "Back to now", "vs-small");
   const tab = element(root, "a", { class: "vs-time-tab", text: "Open in a tab", attributes: { href: "#view=time-machine", target: "_blank", rel: "opener" } });
   const status = element(root, "div", { class: "vs-list-note", attributes: { role: "status" } });
@@ -136,6 +144,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
         days.querySelector(".vs-calendar")?.remove();
         days.append(drawn);
         show(days, answer.days.length > 0);
+        lastWeek();
       }
       if (!more) lastDay = "";
       const made = rowsOf(answer.sets);
