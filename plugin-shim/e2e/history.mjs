@@ -1,6 +1,7 @@
 // The time machine: what changed, who did it, and how everything was.
 import assert from "node:assert/strict";
 import { faults } from "./axe.mjs";
+import { Desk } from "./obsidian/desk.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 const NOTE = "Garden/Compost.md";
@@ -110,4 +111,116 @@ export async function the_vault_of_an_earlier_time_is_looked_at(set) {
   assert.deepEqual(await faults(tab, "not certain"), []);
   await stage.close(tab);
   await stage.strike();
+}
+
+const LONG = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
+
+/** A note of thirty lines of which a second change set wrote two anew. */
+async function twoHunks(stage) {
+  const write = (lines) => stage.daemon.command("call", "write_file", "--path", "Long.md", "--content", `${lines.join("\n")}\n`);
+  await write(LONG);
+  await write(LONG.map((line, at) => (at === 2 || at === 26 ? `${line}, wrong` : line)));
+}
+
+/** One hunk of a change is put back alone, and that is undone; what was written since stays. */
+export async function a_hunk_is_put_back_alone(set) {
+  const stage = await Stage.set(set);
+  await twoHunks(stage);
+  await stage.daemon.write("Long.md", `mine\n${await stage.daemon.read("Long.md")}`);
+  const tab = await stage.open({ width: 1000 });
+  await machine(tab);
+  await tab.locator(".vs-river-row", { hasText: "Long" }).first().click();
+  const detail = tab.locator(".vs-time-detail");
+  await detail.getByRole("button", { name: "Diff of Long.md" }).click();
+  const back = detail.getByRole("button", { name: "Put back these lines of Long.md" });
+  await until("count", () => back.count(), (count) => count === 2);
+  assert.deepEqual(await faults(tab, "hunks"), []);
+  await picture(tab, "time-hunks-light");
+  await back.first().click();
+  await until("text", () => stage.daemon.read("Long.md"), (text) => text === `mine\n${LONG.join("\n")}\n`.replace("line 27\n", "line 27, wrong\n"));
+  const undo = detail.getByRole("button", { name: "Undo: put back these lines of Long.md" });
+  await undo.waitFor();
+  await tab.emulateMedia({ colorScheme: "dark" });
+  await picture(tab, "time-hunk-back-dark");
+  // It is a change as any other: the last one of the list.
+  await until("count", () => tab.locator(".vs-river-row").count(), (count) => count === 3);
+  await undo.click();
+  await until("text", () => stage.daemon.read("Long.md"), (text) => text.startsWith("mine\n") && text.match(/, wrong$/gm)?.length === 2);
+  // Lines that somebody has written otherwise since are left alone.
+  await stage.daemon.write("Long.md", (await stage.daemon.read("Long.md")).replace("line 27, wrong", "line 27, mine"));
+  await back.last().click();
+  await detail.getByText("These lines have changed since.").waitFor();
+  assert.match(await stage.daemon.read("Long.md"), /line 27, mine/);
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** In a tab of its own it is let in as the page is, and stays there when it is loaded again. */
+export async function the_time_machine_has_a_tab_of_its_own(set) {
+  const stage = await Stage.set(set);
+  await twoHunks(stage);
+  const tab = await stage.open({ width: 600 });
+  await machine(tab);
+  const opened = tab.context().waitForEvent("page");
+  await tab.getByRole("link", { name: "Open in a tab" }).click();
+  const own = await opened;
+  const rows = own.locator(".vs-river-row");
+  await until("count", () => rows.count(), (count) => count === 2);
+  assert.equal(await own.locator(".vs-composer").count(), 0);
+  assert.equal(await own.title(), "Time machine · Vault Steward");
+  await own.reload();
+  await until("count", () => rows.count(), (count) => count === 2);
+  await own.setViewportSize({ width: 1000, height: 760 });
+  // A day of the calendar, by the keyboard.
+  const day = own.getByRole("group", { name: /^Activity, last 26 weeks: 2 turns$/ }).getByRole("button");
+  await until("count", () => day.count(), (count) => count === 1);
+  await day.focus();
+  await own.keyboard.press("Enter");
+  await own.getByRole("button", { name: "Back to now" }).click();
+  await own.getByRole("button", { name: "Back to now" }).waitFor({ state: "hidden" });
+  await rows.first().click();
+  await own.locator(".vs-time-detail").getByRole("button", { name: "Undo all of these changes" }).click();
+  await own.locator(".vs-time-detail").getByText("Undone: 1 change").waitFor();
+  assert.doesNotMatch(await stage.daemon.read("Long.md"), /wrong/);
+  assert.deepEqual(await faults(own, "a tab of its own"), []);
+  await picture(own, "time-tab-light");
+  await own.emulateMedia({ colorScheme: "dark" });
+  await own.setViewportSize({ width: 320, height: 700 });
+  await own.getByRole("button", { name: "Back to the list" }).click();
+  const [wide, all] = await own.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  assert.ok(wide <= all, "nothing sticks out");
+  await picture(own, "time-tab-narrow-dark");
+  // Escape leaves what is chosen, and nothing of the tab.
+  await own.keyboard.press("Escape");
+  await own.locator(".vs-machine").waitFor();
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** In Obsidian the command opens it among the notes, once. */
+export async function the_time_machine_is_a_tab_in_obsidian(set) {
+  const desk = await Desk.set(set);
+  const tab = await desk.openPaired();
+  await desk.daemon.command("call", "edit_file", "--path", NOTE, "--old-text", "Turn at Christmas.", "--new-text", "Turn at Easter.");
+  const open = () => tab.evaluate(() => window.standIn.command("vault-steward:open-time-machine"));
+  assert.equal(await open(), true);
+  const view = tab.locator(".mod-root .vs-machine");
+  await view.locator(".vs-river-row", { hasText: "Compost" }).click();
+  await view.getByRole("button", { name: `Diff of ${NOTE}` }).click();
+  await view.getByRole("button", { name: `Put back these lines of ${NOTE}` }).waitFor();
+  await picture(tab, "obsidian-time-light");
+  await tab.evaluate(() => window.standIn.setDark(true));
+  await picture(tab, "obsidian-time-dark");
+  await open();
+  // The menu of the chat leads to the same tab.
+  await tab.locator(".mod-right-split").getByRole("button", { name: "More", exact: true }).click();
+  await tab.getByRole("menuitem", { name: "Time machine" }).click();
+  const leaves = () => tab.evaluate(() => window.standIn.app.workspace.getLeavesOfType("vault-steward-time-machine").length);
+  assert.equal(await leaves(), 1);
+  await view.locator(".vs-row-name").click();
+  await until("note", () => tab.evaluate(() => window.standIn.app.workspace.getActiveFile()?.path), (path) => path === NOTE);
+  await tab.evaluate(() => window.standIn.app.workspace.getLeavesOfType("vault-steward-time-machine")[0].detach());
+  await until("count", () => tab.locator(".vs-machine").count(), (count) => count === 0);
+  assert.deepEqual(desk.problems, []);
+  await desk.strike();
 }

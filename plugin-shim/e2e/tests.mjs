@@ -12,8 +12,9 @@ import * as reading from "./reading.mjs";
 import * as talking from "./talking.mjs";
 import * as trouble from "./trouble.mjs";
 import * as truth from "./truth.mjs";
+import * as turns from "./turns.mjs";
 
 /** Those that look at the clock: they have the machine to themselves. */
-export const timed = new Set(Object.keys(large));
+export const timed = new Set(Object.keys({ ...large, ...turns }));
 
-export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...plan, ...prompts, ...journey, ...large };
+export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...plan, ...prompts, ...journey, ...large, ...turns };

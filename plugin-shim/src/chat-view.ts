@@ -69,11 +69,6 @@ export class ChatView extends ItemView {
     this.#chat?.focus();
   }
 
-  /** Shows what changed the vault, and how it was. */
-  timeMachine(): void {
-    this.#chat?.timeMachine();
-  }
-
   /** Puts a prompt of the person's where they write. */
   prompt(name: string, about: ActiveNote | null): void {
     this.#chat?.prompt(name, about);

@@ -65,7 +65,7 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
     name: "Open the time machine",
     checkCallback: (checking) => {
       if (connection.state.kind !== "connected") return false;
-      if (!checking) void openChat(app).then((view) => view?.timeMachine());
+      if (!checking) host.openTimeMachine?.();
       return true;
     },
   });

@@ -29,6 +29,8 @@ export interface Host {
   readonly kind: "obsidian" | "browser";
   /** Opens a note or another file of the vault. */
   openNote(path: string, options?: OpenOptions): void;
+  /** Opens the time machine in a tab of its own; left out where it is shown over the conversation. */
+  openTimeMachine?(): void;
   /** Opens an address outside the vault. Only a click of the person's may lead here. */
   openExternal(url: string): void;
   /** The note in front of the person, or the last one that was; null where there is none. */

@@ -14,6 +14,7 @@ import { PluginData } from "./plugin-data";
 import { PromptCommands } from "./prompts";
 import { StewardSettingTab } from "./settings-tab";
 import { StatusBar } from "./status-bar";
+import { TIME_MACHINE_VIEW, TimeMachineView } from "./time-machine-view";
 
 export default class VaultStewardPlugin extends Plugin {
   readonly #data = new PluginData(this);
@@ -42,6 +43,7 @@ export default class VaultStewardPlugin extends Plugin {
     this.register(() => activity.stop());
 
     this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, connection, activity, host));
+    this.registerView(TIME_MACHINE_VIEW, (leaf) => new TimeMachineView(leaf, connection, activity, host));
     this.addChild(new HostOperations(app, connection));
     const open = (): void => void openChat(app);
     this.addChild(new StatusBar(this.addStatusBarItem(), connection, activity, open));

@@ -17,6 +17,7 @@ import { said } from "./call-error";
 import type { Unsubscribe } from "./connection";
 import type { ActiveNote, Host, OpenOptions } from "./host";
 import { activeNote, openFile } from "./notes";
+import { openTimeMachine } from "./time-machine-view";
 import { setWords } from "./view/part";
 
 const USUAL = DEFAULT_ADDRESS.slice(DEFAULT_ADDRESS.lastIndexOf(":") + 1);
@@ -40,6 +41,10 @@ export class ObsidianHost implements Host {
     openFile(this.#app, path, options).catch((error: unknown) => {
       this.notice(said(error));
     });
+  }
+
+  openTimeMachine(): void {
+    openTimeMachine(this.#app).catch((error: unknown) => this.notice(String(error)));
   }
 
   openExternal(url: string): void {

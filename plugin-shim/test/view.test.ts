@@ -1,5 +1,5 @@
 // The view as a person uses it, before a daemon that a test plays.
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Activity } from "../src/activity";
 import type { Connection } from "../src/connection";
 import type { ActiveNote, Host } from "../src/host";
@@ -17,6 +17,9 @@ let items: ItemInfo[];
 let notices: string[];
 let active: ActiveNote | null;
 let copy: () => Promise<void>;
+
+// As on a page that has drawn one part of them: what is loaded is there at once.
+beforeAll(async () => void (await loadCards()));
 
 beforeEach(() => {
   [daemon, clock, items, notices, active] = [new FakeDaemon(), new FakeClock(), [], [], null];

@@ -1,13 +1,19 @@
 /** The chat as a page that the daemon serves: without Obsidian, in a browser. */
 
 import { Activity } from "../activity";
-import { createConnection } from "../connection";
+import { type Connection, createConnection } from "../connection";
 import { BrowserHost } from "./browser-host";
 import { element } from "../view/dom";
+import type { Host } from "../host";
+import { loadCards } from "../view/lazy";
 import { type ChatState, mountChat } from "../view";
 import { codeIn, exchange, keep, tokenFor } from "./exchange";
 
+const NAME = "Vault Steward";
+
 async function start(): Promise<void> {
+  // Before the code is taken out of the address, and what goes with it.
+  const isMachine = new URLSearchParams(window.location.hash.slice(1)).get("view") === "time-machine";
   const root = element(document, "main", { class: "page-chat" });
   document.body.appendChild(root);
   let token = tokenFor(window).catch(() => null);
@@ -24,13 +30,8 @@ async function start(): Promise<void> {
   });
   const host = new BrowserHost(document, () => connection);
   const activity = new Activity(connection);
-  const chat = mountChat(root, connection, activity, host);
-  const entitle = (): void => {
-    document.title = titleFor(chat.state(), activity.waiting);
-  };
-  activity.onChange(entitle);
   activity.onWaiting((what) => host.alert(what));
-  chat.onState(entitle);
+  const focus = isMachine ? await showMachine(root, connection, activity, host) : showChat(root, connection, activity, host);
   /** Once it is in: a token with all of its time before it, and what lets this tab in again. */
   const renew = async (): Promise<void> => {
     const { url } = await connection.call("_vault/page_code", {});
@@ -46,11 +47,30 @@ async function start(): Promise<void> {
   });
   connection.start();
   await token;
-  chat.focus();
+  focus();
   window.addEventListener("pagehide", () => connection.stop());
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) connection.start();
   });
+}
+
+/** The chat; the answer has the person write there. */
+function showChat(root: HTMLElement, connection: Connection, activity: Activity, host: Host): () => void {
+  const chat = mountChat(root, connection, activity, host);
+  const entitle = (): void => {
+    document.title = titleFor(chat.state(), activity.waiting);
+  };
+  activity.onChange(entitle);
+  chat.onState(entitle);
+  return () => chat.focus();
+}
+
+/** The time machine in a tab of its own. */
+async function showMachine(root: HTMLElement, connection: Connection, activity: Activity, host: Host): Promise<() => void> {
+  document.title = `Time machine · ${NAME}`;
+  const { mountMachine } = await loadCards();
+  mountMachine(root, connection, activity, host);
+  return () => root.querySelector<HTMLElement>(".vs-river")?.focus();
 }
 
 /** What the tab is called: what waits for the person first, in whichever conversation it does. */
@@ -58,7 +78,7 @@ function titleFor({ kind, approvals }: ChatState, isWaiting: boolean): string {
   const words: Partial<Record<ChatState["kind"], string>> = { working: "Working…", failed: "Failed", away: "Disconnected" };
   const what = words[kind];
   const first = approvals > 0 ? `(${approvals}) Waiting for you` : isWaiting ? "Waiting for you" : what;
-  return first === undefined ? "Vault Steward" : `${first} · Vault Steward`;
+  return first === undefined ? NAME : `${first} · ${NAME}`;
 }
 
 // In a task of its own: reading the program and building the page are each as long as one may be.

@@ -1,13 +1,16 @@
-/** What few conversations show. The page loads this file when it draws the first of it. */
+/** What the first paint does not need. The page loads this file when it draws the first of it. */
 
 export { approvalsView } from "./approvals";
 export { callDetails } from "./call-details";
 export { checkLink, drawFound, foundBeside } from "./found-notes";
+export { changesView } from "./changes";
+export { conversationList, editTitle } from "./conversations";
 export { drawTable } from "./table";
 export { highlight } from "./highlight";
 export { jobCard } from "./job-card";
 export { chooseMode } from "./mode-menu";
 export { liveLine } from "./live";
+export { mountMachine } from "./machine-view";
 export { namesCard } from "./names-card";
 export { previewNote } from "./note-preview";
 export { proposalsView } from "./proposals";

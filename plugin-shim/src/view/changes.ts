@@ -8,6 +8,7 @@ import { counted, folderOf, noteName, visible } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import type { EntryView } from "./entries";
+import { putBackLine } from "./put-back";
 import { said } from "../call-error";
 
 /** Rows that are shown at first. */
@@ -34,6 +35,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   const diffs = new Map<string, DiffChange>();
   const asked = new Set<string>();
   const opened = new Set<string>();
+  const drawings = new Map<string, HTMLElement>();
   let all = false;
   let shown: ChangesEntry | null = null;
   let isOver = false;
@@ -59,8 +61,8 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       counts.appendChild(drawCounts(root, { added: sum("added"), removed: sum("removed") }));
     }
     clear(rows);
-    for (const { change, undone } of all ? changes : changes.slice(0, ROWS)) {
-      rows.appendChild(drawRow(change, undone, changes.length > 1));
+    for (const { set, change, undone } of all ? changes : changes.slice(0, ROWS)) {
+      rows.appendChild(drawRow(set, change, undone, changes.length > 1));
     }
     const left = total - Math.min(changes.length, all ? changes.length : ROWS);
     setText(more, all ? `and ${left} more, in the list of changes` : `Show ${left} more`);
@@ -68,11 +70,20 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     show(more, left > 0);
   };
 
-  const drawRow = (
-    change: ChangesEntry["sets"][number]["info"]["changes"][number],
-    undone: boolean,
-    withUndo: boolean,
-  ): HTMLElement => {
+  /** A diff, once: what was put back of it says so over the drawing of the card. */
+  const drawn = (set: ShownSet, change: ChangeInfo, text: string, undone: boolean): HTMLElement => {
+    const canPutBack = !undone && (change.action === "modified" || change.action === "moved");
+    const key = `${change.id}/${text.length}/${canPutBack}`;
+    let made = drawings.get(key);
+    if (!made) {
+      const where = { changeSet: set.info.id, path: change.path };
+      made = drawDiff(root, text, canPutBack ? { above: (hunk) => putBackLine(parts, where, hunk) } : {});
+      drawings.set(key, made);
+    }
+    return made;
+  };
+
+  const drawRow = (set: ShownSet, change: ChangeInfo, undone: boolean, withUndo: boolean): HTMLElement => {
     const row = element(root, "li", { class: "vs-row" });
     toggle(row, "is-undone", undone);
     const line = box(root, "vs-row-line");
@@ -110,7 +121,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       });
       end.appendChild(button);
       if (isOpen && hasFiles) row.appendChild(drawFiles(row, diff));
-      if (isOpen && diff.diff !== undefined) row.appendChild(drawDiff(row, diff.diff));
+      if (isOpen && diff.diff !== undefined) row.appendChild(drawn(set, change, diff.diff, undone));
       if (isOpen && diff.reason !== undefined) row.appendChild(element(row, "div", { class: "vs-aside", text: diff.reason }));
     }
     if (withUndo && !undone) {
@@ -169,7 +180,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
 
   const refused = (target: Record<string, string | number>, why: Refused, wasForced: boolean): void => {
     const nodes: Node[] = [];
-    if (why.diff !== "") nodes.push(drawDiff(root, why.diff, true));
+    if (why.diff !== "") nodes.push(drawDiff(root, why.diff, { isTaken: true }));
     if (!wasForced) {
       const button = textButton(root, "Undo anyway", "mod-warning");
       button.addEventListener("click", () => {

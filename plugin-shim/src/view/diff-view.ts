@@ -2,31 +2,44 @@
 
 import { append, box, element } from "./dom";
 import { countsSaid, type Diff, type DiffLine, parseDiff, reversed } from "./diff";
+import { type Hunk, hunksOf } from "./hunks";
 import { visible } from "./format";
 
 /** Lines that are drawn at first; the others come when they are asked for. */
 const SHOWN = 400;
 
-/** Draws a unified diff; `isTaken` where the changes that it tells of are taken back. */
-export function drawDiff(near: Node, text: string, isTaken = false): HTMLElement {
+/** How a diff is drawn. */
+interface Drawn {
+  /** Whether the changes that it tells of are taken back. */
+  isTaken?: boolean;
+  /** Draws what stands above a hunk. */
+  above?: (hunk: Hunk) => HTMLElement;
+}
+
+/** Draws a unified diff. */
+export function drawDiff(near: Node, text: string, { isTaken = false, above }: Drawn = {}): HTMLElement {
   const diff = isTaken ? reversed(parseDiff(text)) : parseDiff(text);
   const made = element(near, "div", {
     class: "vs-diff",
     attributes: { role: "group", tabindex: 0, dir: "ltr", "aria-label": `Changes: ${countsSaid(diff)}` },
   });
-  drawLines(made, diff.lines);
+  const hunks = hunksOf(above ? diff.lines : []);
+  drawLines(made, diff.lines, (line) => {
+    const hunk = hunks.get(line);
+    return hunk && above?.(hunk);
+  });
   return made;
 }
 
-function drawLines(made: HTMLElement, lines: DiffLine[]): void {
-  for (const line of lines.slice(0, SHOWN)) made.appendChild(drawLine(made, line));
+function drawLines(made: HTMLElement, lines: DiffLine[], above: (line: DiffLine) => HTMLElement | undefined): void {
+  for (const line of lines.slice(0, SHOWN)) append(made, above(line), drawLine(made, line));
   const rest = lines.slice(SHOWN);
   if (rest.length === 0) return;
   const attributes = { type: "button" };
   const more = element(made, "button", { class: "vs-button", text: `Show ${rest.length} more lines`, attributes });
   more.addEventListener("click", () => {
     more.remove();
-    drawLines(made, rest);
+    drawLines(made, rest, above);
   }, { once: true });
   made.appendChild(more);
 }

@@ -39,6 +39,13 @@ export function when(time: string, now: Date): string {
   return date.toLocaleDateString([], { month: "short", day: "numeric", year });
 }
 
+const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
+
+/** `14:02`. */
+export function clock(time: string): string {
+  return CLOCK.format(new Date(time));
+}
+
 /** `Today`, `Yesterday`, `Previous 7 days`, else the month; empty for what is not a time. */
 export function period(time: string, now: Date): string {
   const date = new Date(time);

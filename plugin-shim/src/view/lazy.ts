@@ -1,5 +1,7 @@
 /** Cards whose code is loaded when the first of them is drawn. */
 
+import type { Entry } from "./timeline";
+import type { EntryView } from "./entries";
 import { box, setText } from "./dom";
 
 /** A card in the timeline, or above the field. */
@@ -51,6 +53,26 @@ export function lazyCard(near: Node, make: (cards: Cards) => Card): Card {
       isOver = true;
       card?.end();
     },
+  };
+}
+
+/** An entry of the timeline, likewise; it is drawn as it stands when its code is there. */
+export function lazyEntry<E extends Entry>(near: Node, make: (cards: Cards) => EntryView<E>): EntryView<E> {
+  if (loaded) return make(loaded);
+  let view: EntryView<E> | null = null;
+  let last: E | null = null;
+  const card = lazyCard(near, (cards) => {
+    view = make(cards);
+    if (last) view.update(last);
+    return { root: view.root, end: () => view?.end?.() };
+  });
+  return {
+    root: card.root,
+    update(entry) {
+      last = entry;
+      view?.update(entry);
+    },
+    end: () => card.end(),
   };
 }
 

@@ -2,9 +2,8 @@
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
 import { box, element, setText, show, toggle } from "./dom";
-import { type Card, cardsNow, lazyCard, loadCards } from "./lazy";
+import { type Card, cardsNow, lazyCard, lazyEntry, loadCards } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
-import { changesView } from "./changes";
 import { counted } from "./format";
 import type { Entry } from "./timeline";
 import type { Happened } from "./chat";
@@ -113,7 +112,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
       case "notice":
         return noticeView(parts);
       case "changes":
-        return changesView(parts);
+        return lazyEntry(root, ({ changesView }) => changesView(parts));
       case "end":
         return endView(parts, actions);
     }

@@ -5,11 +5,15 @@ import type { Scope } from "./scope";
 
 /** Rows that are drawn beyond what is seen, at either end. */
 const SPARE = 8;
+/** Rows before the end at which more are wanted. */
+const AHEAD = 100;
 
 export interface Rows<T> {
   root: HTMLElement;
   /** Shows these rows, with the active one where it was. */
   set(rows: T[]): void;
+  /** Shows more rows behind those. */
+  add(rows: T[]): void;
   /** Draws the rows anew that are seen. */
   draw(): void;
   toStart(): void;
@@ -80,7 +84,7 @@ export function rows<T>(near: Node, scope: Scope, of: RowsOf<T>): Rows<T> {
     }
     if (active !== null && drawn.has(active)) root.setAttribute("aria-activedescendant", `${id}-${active}`);
     else root.removeAttribute("aria-activedescendant");
-    if (last >= all.length - SPARE && all.length > 0) of.nearEnd();
+    if (last >= all.length - AHEAD && all.length > 0) of.nearEnd();
   };
 
   const later = (): void => {
@@ -132,9 +136,13 @@ export function rows<T>(near: Node, scope: Scope, of: RowsOf<T>): Rows<T> {
   return {
     root,
     set(rows_) {
-      all = rows_;
+      all = [...rows_];
       for (const made of drawn.values()) made.remove();
       drawn.clear();
+      draw();
+    },
+    add(rows_) {
+      all.push(...rows_);
       draw();
     },
     draw,

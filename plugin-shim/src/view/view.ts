@@ -1,36 +1,31 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
 import type { Activity } from "../activity";
-import { append, box, element, setText, show, toggle } from "./dom";
-import { Chat, type Happened } from "./chat";
+import { append, box, element, show, toggle } from "./dom";
+import type { Happened } from "./chat";
 import { type Draft, draftOf } from "./draft";
-import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
 import type { Kept, TabOf } from "./kept";
-import { iconButton, type Parts, textButton } from "./part";
+import { iconButton, textButton } from "./part";
 import type { Connection } from "../connection";
 import type { ConversationInfo } from "../protocol";
 import type { CallEntry, Entry, UserEntry } from "./timeline";
 import type { ActiveNote, Host } from "../host";
 import { type MenuItem, showMenu } from "./menu";
-import { Jobs } from "./jobs";
 import { jobsView } from "./jobs-view";
 import { lazyPart, loadCards } from "./lazy";
+import { followLinks } from "./following";
+import { lazyList } from "./lazy-list";
+import { makeParts, unmake } from "./parts";
 import { isProposed } from "./outputs";
 import { composer, type Place } from "./composer";
 import { messages } from "./messages";
-import { Painter } from "./answer";
 import { panel } from "./panel";
-import { Scope } from "./scope";
 import type { Tabs } from "./tabs";
 import type { Kind } from "./stands";
-import { Titles } from "./titles";
 import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
-
-/** Characters of an answer that are said to those who hear the view; the rest they read. */
-const HEARD = 2_000;
 
 /** How the view stands, for a status bar. */
 export interface ChatState {
@@ -51,8 +46,6 @@ export interface ChatHandle {
   compose(text: string, attach?: Draft["attachments"]): void;
   /** Stops the turn that is shown. */
   stop(): void;
-  /** Shows the time machine. */
-  timeMachine(): void;
   /** Puts a prompt of the person's where they write. Sends nothing. */
   prompt(name: string, about: ActiveNote | null): void;
   focus(): void;
@@ -69,34 +62,9 @@ export interface ChatHandle {
 
 /** Builds the view into `root`, which is its own from then on. */
 export function mountChat(root: HTMLElement, connection: Connection, activity: Activity, host: Host): ChatHandle {
-  const window = (): Window => {
-    const view = root.ownerDocument.defaultView;
-    if (!view) throw new Error("the view is in a document that no window shows");
-    return view;
-  };
-  const scope = new Scope(window);
-  const chat = new Chat(connection, activity);
-  const painter = new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host), (link) => {
-    // A link that is not checked is opened all the same.
-    void loadCards().then(({ checkLink }) => checkLink(connection, host, link), () => undefined);
-  });
-  const live = element(root, "div", { class: "vs-hidden", attributes: { "aria-live": "polite", "aria-atomic": "true" } });
-  const parts: Parts = {
-    root,
-    chat,
-    connection,
-    host,
-    painter,
-    scope,
-    jobs: new Jobs({ chat, host, connection, scope }),
-    activity,
-    titles: new Titles(connection),
-    now: () => new Date(),
-    compose: (text) => field.compose(text),
-    announce: (text) => setText(live, text.length > HEARD ? `${text.slice(0, HEARD)}…` : text),
-  };
+  const parts = makeParts(root, connection, activity, host, (text) => field.compose(text));
+  const { chat, painter, scope } = parts;
   const heard = new Set<(state: ChatState) => void>();
-  root.classList.add("vs-chat");
 
   const leave = (): void => {
     list.close();
@@ -240,19 +208,19 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     rename() {
       const { sessionId } = chat;
       if (sessionId === null) return;
-      editTitle(parts, head.listButton, chat.info?.title ?? "", async (title) => {
+      list.editTitle(head.listButton, chat.info?.title ?? "", async (title) => {
         await connection.call("_vault/rename_conversation", { sessionId, title });
       });
     },
     exportNote: () => chat.sessionId !== null && void exportNote(chat.sessionId),
     endConversation: () => chat.sessionId !== null && void endConversation(chat.sessionId),
-    timeMachine: () => void openSheet("timeMachine"),
+    timeMachine: () => (host.openTimeMachine ? host.openTimeMachine() : void openSheet("timeMachine")),
     prompts: () => void openSheet("promptsPanel"),
     tab: () => void attempt(() => openTab(null)),
     model: () => head.chooseModel(),
   };
   const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, hasModel: (isThere) => said_.setModel(isThere) });
-  const list = conversationList(parts, {
+  const list = lazyList(parts, {
     open(sessionId) {
       if (!tabs?.goTo(sessionId)) show_(sessionId);
     },
@@ -309,7 +277,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   const isProposal = ({ output }: CallEntry): boolean => isProposed(output);
   const proposed = lazyPart(root, () => chat.timeline.last("call", isProposal) !== undefined, ({ proposalsView }) => proposalsView(parts));
   const body = box(root, "vs-body", said_.root, waitingView(parts), working.root, proposed.root, asked.root, banner, field.root);
-  append(root, head.root, connected.root, body, list.root, live);
+  append(root, head.root, connected.root, body, list.root);
 
   const drawBanner = (): void => {
     banner.textContent = "";
@@ -364,50 +332,10 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     tellState();
   });
 
-  /** Links and the copying of code, for everything that is shown, by one listener. */
-  const act = (target: Element, isModified: boolean): boolean => {
-    const link = target.closest<HTMLElement>("[data-linkpath], [data-url], [data-path]");
-    if (link && root.contains(link)) {
-      const { linkpath, url, path } = link.dataset;
-      if (url !== undefined) host.openExternal(url);
-      else if (path !== undefined) host.openNote(path, { newLeaf: isModified });
-      else if (linkpath !== undefined) {
-        const { path: to, subpath } = host.resolveLink?.(linkpath, "") ?? { path: linkpath, subpath: "" };
-        host.openNote(to, { newLeaf: isModified, subpath });
-      }
-      return true;
-    }
-    const note = target.closest<HTMLElement>("[data-footnote]");
-    if (note) {
-      const answer = note.closest(".vs-markdown");
-      if (answer) painter.finish(answer);
-      const notes = [...(answer?.querySelectorAll<HTMLElement>("[data-note]") ?? [])];
-      notes.find((one) => one.dataset["note"] === note.dataset["footnote"])?.focus();
-      return true;
-    }
-    const button = target.closest("[data-action='copy-code']");
-    if (button) {
-      painter.finish(button);
-      void host.copy(codeAt(button)).then(() => {
-        parts.announce("Copied");
-        setText(button, "Copied");
-        scope.after(1_500, () => setText(button, "Copy"));
-      }, (error: unknown) => host.notice(said(error)));
-      return true;
-    }
-    return false;
-  };
-  scope.listen(root, "click", (event) => {
-    if (act(event.target as Element, event.ctrlKey || event.metaKey)) event.preventDefault();
-  });
-  scope.listen(root, "auxclick", (event) => {
-    if (event.button === 1 && act(event.target as Element, true)) event.preventDefault();
-  });
+  followLinks(parts);
   scope.listen(root, "keydown", (event) => {
-    const target = event.target as Element;
     // Whatever Escape closes has stopped it.
     if (event.key === "Escape" && chat.isWorking && !event.defaultPrevented) chat.stop();
-    if (event.key === "Enter" && target.getAttribute("role") === "link" && act(target, event.ctrlKey || event.metaKey)) event.preventDefault();
   });
   scope.add(connection.on("_vault/conversation_changed", () => list.refresh()));
   scope.add(connection.onState(() => {
@@ -426,7 +354,6 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     newConversation: begin,
     compose: (text, attach) => field.compose(text, attach),
     stop: () => chat.stop(),
-    timeMachine: commands.timeMachine,
     prompt: (name, about) => void attempt(async () => (await loadCards()).usePrompt(parts, name, about, (text, attach) => field.compose(text, attach))),
     focus: () => field.focus(),
     state,
@@ -445,25 +372,9 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     },
     unmount() {
       const last = kept();
-      chat.end();
-      scope.end();
+      unmake(parts);
       heard.clear();
-      root.classList.remove("vs-chat");
-      while (root.lastChild) root.removeChild(root.lastChild);
       return last;
     },
   };
-}
-
-/** The code that a button belongs to, with the pieces that go on with it. */
-function codeAt(button: Element): string {
-  const block = button.closest(".vs-code");
-  const text = [block?.querySelector("code")?.textContent ?? ""];
-  const all = [...(button.closest(".vs-markdown")?.querySelectorAll(".vs-segment") ?? [])];
-  const own = all.findIndex((segment) => segment.contains(button));
-  for (const next of all.slice(own + 1)) {
-    if (!next.matches(".vs-segment-code.is-continued")) break;
-    text.push(next.querySelector("code")?.textContent ?? "");
-  }
-  return text.join("\n");
 }

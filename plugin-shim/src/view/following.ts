@@ -1,0 +1,64 @@
+/** Links and the copying of code, for everything that a view shows, by one listener. */
+
+import type { Parts } from "./part";
+import { said } from "../call-error";
+import { setText } from "./dom";
+
+/** Hears clicks on links of all kinds and on the buttons that copy code. */
+export function followLinks({ root, host, painter, scope, announce }: Pick<Parts, "root" | "host" | "painter" | "scope" | "announce">): void {
+  const act = (target: Element, isModified: boolean): boolean => {
+    const link = target.closest<HTMLElement>("[data-linkpath], [data-url], [data-path]");
+    if (link && root.contains(link)) {
+      const { linkpath, url, path } = link.dataset;
+      if (url !== undefined) host.openExternal(url);
+      else if (path !== undefined) host.openNote(path, { newLeaf: isModified });
+      else if (linkpath !== undefined) {
+        const { path: to, subpath } = host.resolveLink?.(linkpath, "") ?? { path: linkpath, subpath: "" };
+        host.openNote(to, { newLeaf: isModified, subpath });
+      }
+      return true;
+    }
+    const note = target.closest<HTMLElement>("[data-footnote]");
+    if (note) {
+      const answer = note.closest(".vs-markdown");
+      if (answer) painter.finish(answer);
+      const notes = [...(answer?.querySelectorAll<HTMLElement>("[data-note]") ?? [])];
+      notes.find((one) => one.dataset["note"] === note.dataset["footnote"])?.focus();
+      return true;
+    }
+    const button = target.closest("[data-action='copy-code']");
+    if (button) {
+      painter.finish(button);
+      void host.copy(codeAt(button)).then(() => {
+        announce("Copied");
+        setText(button, "Copied");
+        scope.after(1_500, () => setText(button, "Copy"));
+      }, (error: unknown) => host.notice(said(error)));
+      return true;
+    }
+    return false;
+  };
+  scope.listen(root, "click", (event) => {
+    if (act(event.target as Element, event.ctrlKey || event.metaKey)) event.preventDefault();
+  });
+  scope.listen(root, "auxclick", (event) => {
+    if (event.button === 1 && act(event.target as Element, true)) event.preventDefault();
+  });
+  scope.listen(root, "keydown", (event) => {
+    const target = event.target as Element;
+    if (event.key === "Enter" && target.getAttribute("role") === "link" && act(target, event.ctrlKey || event.metaKey)) event.preventDefault();
+  });
+}
+
+/** The code that a button belongs to, with the pieces that go on with it. */
+function codeAt(button: Element): string {
+  const block = button.closest(".vs-code");
+  const text = [block?.querySelector("code")?.textContent ?? ""];
+  const all = [...(button.closest(".vs-markdown")?.querySelectorAll(".vs-segment") ?? [])];
+  const own = all.findIndex((segment) => segment.contains(button));
+  for (const next of all.slice(own + 1)) {
+    if (!next.matches(".vs-segment-code.is-continued")) break;
+    text.push(next.querySelector("code")?.textContent ?? "");
+  }
+  return text.join("\n");
+}

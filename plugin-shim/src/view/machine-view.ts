@@ -1,0 +1,23 @@
+/** The time machine as a view of its own, without a conversation. */
+
+import type { Activity } from "../activity";
+import type { Connection } from "../connection";
+import { followLinks } from "./following";
+import type { Host } from "../host";
+import { makeParts, unmake } from "./parts";
+import { panel } from "./panel";
+import { append, show } from "./dom";
+import { timeMachine } from "./time-machine";
+
+/** Builds it into `root`; the answer takes it away again. */
+export function mountMachine(root: HTMLElement, connection: Connection, activity: Activity, host: Host): () => void {
+  const parts = makeParts(root, connection, activity, host);
+  const machine = timeMachine(parts, () => undefined, true);
+  const connected = panel(parts, (isAway) => show(machine.root, !isAway));
+  append(root, connected.root, machine.root);
+  machine.root.classList.add("is-alone");
+  followLinks(parts);
+  parts.scope.add(connection.onState(() => connected.update()));
+  connected.update();
+  return () => unmake(parts);
+}
