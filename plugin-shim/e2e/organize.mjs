@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { appendFile, mkdir } from "node:fs/promises";
 import path from "node:path";
+import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 /** Notes on vegetables go to a folder of their own, an old note to the trash; one of them, whose path is taken, stays. */
@@ -205,5 +206,83 @@ export async function suggested_names_become_a_plan(set) {
   assert.match(await stage.daemon.read(`Drafts/${chosen}`), /A shelf for jars 1/);
   assert.match(await stage.daemon.read("Drafts index.md"), new RegExp(chosen.replace(/\.md$/, "")));
   await stage.close(tab);
+  await stage.strike();
+}
+
+/** A rule that a model drafted is shown with what it means, is corrected, kept in a note, and enabled and disabled by the person alone. */
+export async function a_drafted_rule_is_understood_corrected_kept_and_enabled(set) {
+  const stage = await Stage.set(set);
+  const { daemon, model } = stage;
+  await mkdir(path.join(daemon.vault, "Inbox"));
+  await daemon.write("Inbox/Call with Ada.md", "---\ndone: true\ntags: [meeting]\n---\n");
+  await daemon.write("Inbox/Talk.md", "---\ndone: false\ntags: [meeting]\n---\n");
+  const tab = await stage.open();
+  const rules = (folder) => `version: 1
+rules:
+  - name: Old meetings
+    in: [Inbox]
+    when: file.hasTag("meeting") && done
+    do: [{ tag: [archived] }, { move: ${folder} }]
+    run: change
+`;
+  model.next((turn) => turn.call("plan_changes", { rules: rules("Archive") }), (turn) => turn.text("A first draft."));
+  await say(tab, "Old meetings into the archive, by themselves");
+  await tab.locator(".vs-list").getByText("A first draft.").waitFor();
+  await done(tab);
+  const first = tab.getByRole("group", { name: "Rules of plan 1" });
+  const rule = first.getByRole("group", { name: "Rule Old meetings" });
+  await rule.getByText(/has the tag #meeting/).waitFor();
+  await rule.locator("summary", { hasText: "Takes 1 file: Call with Ada" }).click();
+  await rule.getByText(/file\.hasTag\("meeting"\) {2}true/).waitFor();
+  await rule.locator("summary", { hasText: "Nearly takes: Talk" }).click();
+  await rule.getByText(/done {2}false/).waitFor();
+  await picture(tab, "rule-light");
+  assert.deepEqual(await faults(tab, "rule"), []);
+
+  // What is to be otherwise is said in the conversation.
+  await first.getByRole("button", { name: "Correct…" }).click();
+  assert.equal(await tab.locator(".vs-input").inputValue(), "Change the rules of plan 1: ");
+  model.next((turn) => turn.call("plan_changes", { rules: rules("Meetings/Old"), plan: 1 }), (turn) => turn.text("Corrected."));
+  await tab.locator(".vs-input").press("End");
+  await tab.keyboard.type("into Meetings/Old");
+  await tab.keyboard.press("Enter");
+  await tab.locator(".vs-list").getByText("Corrected.").waitFor();
+  await done(tab);
+  const card = tab.getByRole("group", { name: "Rules of plan 1" });
+  await card.getByText(/Meetings\/Old/).first().waitFor();
+  assert.ok(model.requests.some((request) => JSON.stringify(request.messages).includes("Change the rules of plan 1: into Meetings/Old")));
+
+  // Kept by name, it can be enabled; what the person is asked says which folders it may touch.
+  const file = card.getByLabel("File for the rules");
+  assert.equal(await file.inputValue(), "Rules/Old meetings.md");
+  await card.getByRole("button", { name: "Keep the rules in a file" }).click();
+  await card.getByText("Kept in Rules/Old meetings.md").waitFor();
+  assert.match(await daemon.read("Rules/Old meetings.md"), /^```rules\nversion: 1\n[^]*```\n$/);
+  const state = card.getByLabel("How Old meetings runs by itself");
+  assert.equal(await state.inputValue(), "off");
+  const listed = async () => JSON.parse(await daemon.command("organize", "rules", "list", "--json")).rules;
+  await state.selectOption("automatic");
+  const dialog = tab.locator(".page-dialog");
+  await dialog.getByText(/It may touch Inbox, Meetings\/Old/).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await until("off again", () => state.inputValue(), (value) => value === "off");
+  assert.deepEqual(await listed(), [], "nothing is enabled that the person did not agree to");
+  await state.selectOption("ask");
+  await dialog.getByRole("button", { name: "Enable" }).click();
+  await until("an enabled rule", listed, ([one]) => one?.state === "ask");
+  await picture(tab, "rule-enabled-light");
+  await stage.close(tab);
+
+  // As it stands later, in the dark and in little room.
+  const narrow = await stage.open({ width: 300, dark: true });
+  const again = narrow.getByRole("group", { name: "Rules of plan 1" }).last();
+  const later = again.getByLabel("How Old meetings runs by itself");
+  await until("asking", () => later.inputValue(), (value) => value === "ask");
+  await again.getByText("Kept in Rules/Old meetings.md").waitFor();
+  assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= 300));
+  await picture(narrow, "rule-enabled-narrow-dark");
+  await later.selectOption("off");
+  await until("a disabled rule", listed, (rules) => rules.length === 0);
+  await stage.close(narrow);
   await stage.strike();
 }

@@ -544,6 +544,28 @@ export type DeleteConversationResult = {
   deleted: boolean,
 };
 
+/** A rule of a plan. */
+export type DescribedRule = { name: string,
+/** The hash of its meaning. */
+hash: string,
+/** What it means, as a sentence that is made from the rule. */
+does: string,
+/** Its file: a path in the vault, or an absolute path; absent if it is not stored in one. */
+source?: string,
+/** Whether it says when it runs by itself, so that it can be enabled. */
+runs: boolean,
+/** `automatic`, `ask`, `stopped` or `changed`, if it is enabled with this meaning. */
+state?: string,
+/** The number of files that it matches now, regardless of earlier rules. */
+fits: number,
+/** The number of the plan's items that it took. */
+takes: number,
+/** The first five of these items. */
+examples: Array<RuleExample>,
+/** The first three files that fail a single part of its condition, with that part. */
+near: Array<RuleExample>,
+};
+
 /** A change. */
 export type DiffChange = {
   /** Its id: `17.2`, which `undo` takes; of an approval request its number, from 1. */
@@ -1242,6 +1264,29 @@ export type ModelsResult = {
   problems: Array<string>,
 };
 
+/** Files that a model is to name. */
+export type NamesSuggestParams = {
+  /**
+   * The files, by path or name; of a folder, the files directly in it whose names do not fit or say nothing. At most
+   * 100.
+   */
+  paths: Array<string>,
+  /** A pattern, a style or the id of a convention, as `suggest_names` takes it. By default as their folder names files. */
+  convention?: string,
+};
+
+/** The suggested names. Nothing is renamed. */
+export type NamesSuggestResult = {
+  /** The model; absent if no file needed one. */
+  model?: string,
+  /** The files whose first characters the model got. */
+  sent: Array<string>,
+  /** The names, as in the result of `suggest_names`. */
+  names: JsonValue,
+  /** The same as text. */
+  text: string,
+};
+
 /** That a method is there. */
 export type Offered = Record<symbol, never>;
 
@@ -1618,6 +1663,28 @@ export type RequestPermissionParams = {
 
 /** A person's answer. */
 export type RequestPermissionResult = { outcome: PermissionOutcome, _meta?: PermissionAnswerMeta,
+};
+
+/** A file that a rule took, or nearly took. */
+export type RuleExample = { path: string,
+/** Parts of the rule's condition with the values that they read. */
+parts: Array<string>,
+};
+
+/** Describes the rules of a plan. */
+export type RulesDescribeParams = {
+  /** The number of the plan. */
+  plan: number,
+};
+
+/** The rules of a plan, for the person who decides about them. */
+export type RulesDescribeResult = {
+  /** The rules as text, if they were given as one text; absent if they come from files. */
+  text?: string,
+  /** In the order of the text; empty for a plan without rules. */
+  rules: Array<DescribedRule>,
+  /** Probable mistakes in the rules, each with its place. */
+  warnings: Array<string>,
 };
 
 /** Disables a rule. */
@@ -2531,6 +2598,8 @@ export interface Methods {
   "_vault/inbox/discard": { params: InboxDiscardParams; result: InboxResult };
   /** Drafts rules from a sentence with a model, and plans what they would do. */
   "_vault/organize/draft": { params: OrganizeDraftParams; result: OrganizeDraftResult };
+  /** Has a model suggest names for files. */
+  "_vault/names/suggest": { params: NamesSuggestParams; result: NamesSuggestResult };
   /** Stops a running job before its next piece, whoever began it. */
   "_vault/organize/stop": { params: OrganizeStopParams; result: OrganizeStopResult };
   /** The enabled rules, which run by themselves. */
@@ -2539,6 +2608,8 @@ export interface Methods {
   "_vault/rules/enable": { params: RulesEnableParams; result: RulesEnableResult };
   /** Disables a rule. */
   "_vault/rules/disable": { params: RulesDisableParams; result: RulesDisableResult };
+  /** What the rules of a plan mean, and which files they take and nearly take. */
+  "_vault/rules/describe": { params: RulesDescribeParams; result: RulesDescribeResult };
   /** The files that rules with `once` took; and has them forgotten. */
   "_vault/rules/marks": { params: RulesMarksParams; result: RulesMarksResult };
   /** Runs a workflow, or previews it. */

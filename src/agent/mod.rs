@@ -10,7 +10,7 @@
 //! in between.
 //!
 //! Reading order: [`conversations`] (the handle for everything stored), [`clock`], [`settings`],
-//! `one_shot`, `digest` and [`summary`] (titles), [`drafting`] (rules from a sentence), [`view`]
+//! `one_shot`, `digest` and [`summary`] (titles), [`drafting`] (rules from a sentence), [`naming`] (names for files), [`view`]
 //! (conversations for the tools); [`entry`] (what is stored), [`call_result`], [`changed`] (the
 //! files that a call changed), [`attachments`], [`turn`] (a turn as a value), [`context`] (the
 //! prompt), [`prompt`], [`wrap`] (marks note text as data), [`read_set`] (the file versions that
@@ -37,6 +37,7 @@ pub mod handle;
 mod images;
 mod load;
 pub mod memory;
+pub mod naming;
 mod one_shot;
 pub mod own_tools;
 pub mod ports;

@@ -107,7 +107,7 @@ fn names_are_bound_within_their_calls() {
 fn missing_parts_are_reported_at_their_place() {
     invalid("", 1, "empty", "");
     invalid("  ", 3, "empty", "");
-    invalid("price = 1", 7, "no operator", "`==`");
+    invalid("price = 1", 7, "not an operator", "`==`");
     invalid("status ==", 10, "a value is missing", "");
     invalid("a b", 3, "an operator is missing", "");
     invalid("a and b", 3, "an operator is missing", "`&&`");
@@ -133,7 +133,7 @@ fn missing_parts_are_reported_at_their_place() {
     invalid("a * / b", 5, "not closed", "`/`");
     invalid("+a", 1, "only between two values", "leave it away");
     invalid(".5", 1, "before this `.`", "0.5");
-    invalid("a !b", 3, "no operator between", "");
+    invalid("a !b", 3, "not an operator between", "");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn unusable_patterns_are_reported_with_their_place() {
     refused("a)", "", 1, "without");
     refused("a\\", "", 1, "nothing behind");
     refused(r"\uD83C", "", 0, "whole character");
-    refused(r"\p{Nothing}", "u", 0, "no property");
+    refused(r"\p{Nothing}", "u", 0, "not a property");
     refused("(?<1>a)", "", 0, "no name");
     refused("(?i:a)", "", 0, "kind of group");
     refused("", "", 0, "empty");

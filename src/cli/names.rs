@@ -17,8 +17,9 @@ use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::note::path::{VaultPath, visible};
 use crate::organize::names_check::{self, Finding};
+use crate::protocol::names::{NamesSuggestParams, NamesSuggestResult};
 use crate::tools::{
-    ApplyPlan, DescribeVault, PlanChanges, ShowPlan, SuggestNames, Tool as _, ToolError,
+    Answer, ApplyPlan, DescribeVault, PlanChanges, ShowPlan, SuggestNames, Tool as _, ToolError,
 };
 use crate::vault::Want;
 
@@ -67,6 +68,10 @@ pub struct SuggestArguments {
     /// A pattern such as '{YYYY-MM-DD} {Title Words}', or a style such as kebab-case [default: as the folder does]
     #[arg(long, short, value_name = "PATTERN")]
     pub convention: Option<String>,
+    /// Send the first words of these files to the configured model, which says what is in them; of a folder, those whose
+    /// names do not fit or say nothing
+    #[arg(long)]
+    pub model: bool,
 }
 
 /// Shows, checks and suggests names.
@@ -78,6 +83,11 @@ pub fn run(
     match &arguments.action {
         NamesAction::Conventions { folder } => conventions(session, folder.as_deref(), output),
         NamesAction::Check { folder } => check(session, folder.as_deref(), output),
+        NamesAction::Suggest(which) if which.model => {
+            let found = by_model(session, which, output)?;
+            output.paged().answer(&json!(found), &found.text)?;
+            Ok(ExitCode::SUCCESS)
+        }
         NamesAction::Suggest(which) => {
             answer(session, SuggestNames::NAME, which.input(), Way::default(), output)
         }
@@ -93,6 +103,26 @@ impl SuggestArguments {
         }
         input
     }
+}
+
+/// Names in the words of the configured model.
+fn by_model(
+    session: &Session,
+    which: &SuggestArguments,
+    output: &Output,
+) -> Result<NamesSuggestResult, Failure> {
+    let root = session.vault(output)?;
+    let SuggestArguments { paths, convention, .. } = which.clone();
+    let found = reach::ask_for_long(session, &root, &NamesSuggestParams { paths, convention })?;
+    let found = found.ok_or_else(|| {
+        let message = "no daemon runs for this vault, and it is what asks the model";
+        Failure::other("no_daemon", message, "start one with `steward serve`")
+    })?;
+    if let Some(model) = &found.model {
+        let files = if found.sent.len() == 1 { "file" } else { "files" };
+        output.notice(&format!("sent the beginning of {} {files} to {model}", found.sent.len()));
+    }
+    Ok(found)
 }
 
 /// Prints the conventions of the place and of each folder below it that has one.
@@ -216,8 +246,17 @@ fn rename(
     yes: bool,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let suggested = call(session, SuggestNames::NAME, which.input(), Way::default(), output)?;
-    let files = suggested.data["files"].as_array().into_iter().flatten();
+    let (names, text) = match which.model {
+        true => {
+            let found = by_model(session, which, output)?;
+            (found.names, found.text)
+        }
+        false => {
+            let found = call(session, SuggestNames::NAME, which.input(), Way::default(), output)?;
+            (found.data, found.text)
+        }
+    };
+    let files = names["files"].as_array().into_iter().flatten();
     let items: Vec<Value> = files
         .filter_map(|file| {
             let free = |one: &&Value| one["taken_by"].is_null();
@@ -226,7 +265,7 @@ fn rename(
         })
         .collect();
     if items.is_empty() {
-        shown(&suggested, output)?;
+        shown(&Answer::new(text, names), output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let made = call(session, PlanChanges::NAME, json!({ "items": items }), Way::default(), output)?;

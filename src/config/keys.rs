@@ -279,7 +279,7 @@ mod tests {
         for key in KEYS {
             assert!(names.iter().any(|name| name == key.name), "`{}` is not a setting", key.name);
         }
-        assert!(docs["server.max_pending_handshakes"].starts_with("Connections at a time"));
+        assert!(docs["server.max_pending_handshakes"].starts_with("The most connections"));
         assert!(docs["vault.path"].starts_with("The vault to serve."));
     }
 

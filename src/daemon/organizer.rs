@@ -392,6 +392,11 @@ impl Organizer {
             Outcome::Answered(Ok(_)) => {
                 let mut state = self.state();
                 state.recent.extend(items.iter().map(|_| round.now));
+                // Another edit may meet it another day.
+                let done = items.iter().filter_map(|item| VaultPath::from_disk(&item.path));
+                done.for_each(|path| {
+                    state.retried.remove(&path);
+                });
                 return Ok(Vec::new());
             }
             Outcome::Answered(Err(error)) => error,

@@ -322,8 +322,8 @@ fn settings_without_effect_are_refused() {
         (json!({"seconds": 0}), "from 1 to 60"),
         (json!({"seconds": 61}), "from 1 to 60"),
         (json!({"sees": "all"}), "unknown variant"),
-        (json!({"environment": ["A=B"]}), "no variable"),
-        (json!({"environment": ["STEWARD_VAULT"]}), "no variable"),
+        (json!({"environment": ["A=B"]}), "not a variable"),
+        (json!({"environment": ["STEWARD_VAULT"]}), "not a variable"),
         (json!({"shell": true}), "unknown field"),
     ] {
         let error = read(with(fine.clone(), &more)).unwrap_err();

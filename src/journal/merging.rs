@@ -75,7 +75,10 @@ fn reverted_text(
         Err(Unmerged::Clash { line }) if of_links => {
             merge::without(&done, &before, now).ok_or(Some(line))
         }
-        Err(Unmerged::Clash { line }) => Err(Some(line)),
+        // Only links were changed since: they stay, and are followed like any other.
+        Err(Unmerged::Clash { line }) => {
+            merge::without_beside_links(&done, &before, now).ok_or(Some(line))
+        }
         Err(Unmerged::NotText) => Err(None),
         Ok(merged) => Ok(merged),
     };

@@ -15,12 +15,12 @@ use crate::config::models::ChosenModels;
 use crate::llm::Origin;
 use crate::note::code::ErrorCode;
 use crate::organize::sentence::sentence;
-use crate::policy::Caller;
+use crate::policy::{Caller, Scope};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::organize::{OrganizeDraftParams, OrganizeDraftResult};
 use crate::server::table::{Context, Later};
 use crate::store::usage::Usage;
-use crate::tools::rules::{self, Given};
+use crate::tools::rules;
 use crate::tools::{Answer, DescribeVault, PlanChanges, Tool as _, ToolError};
 use crate::vault::Cancel;
 
@@ -29,9 +29,6 @@ const MAX_SENTENCE: usize = 4_000;
 
 /// Bytes of the vault's profile that the model is given.
 const PROFILE: u64 = 20_000;
-
-/// How many near misses of a rule are named.
-const NEAR: usize = 3;
 
 /// Lets the configured model draft rules. The drafted rules are only planned, neither enabled nor
 /// applied.
@@ -82,7 +79,8 @@ pub fn draft(
             let count = |origin: Option<&Origin>, usage| count(&models, &used, origin, usage);
             let drafted = drafting::draft(&*model.provider, &clock, wanted, check, count);
             let draft = runtime.block_on(drafted).map_err(not_drafted)?;
-            let text = meaning(calls.context(), &draft.yaml).map_err(failed)?;
+            let plan = draft.rules.data["plan"].as_u64().unwrap_or_default();
+            let text = meaning(&calls, plan).map_err(failed)?;
             Ok(OrganizeDraftResult {
                 text: format!("{text}\n{}", draft.rules.text),
                 rules: draft.yaml,
@@ -97,30 +95,37 @@ pub fn draft(
     })
 }
 
-/// Describes rules in words, derived from the rules themselves; with probable mistakes, and notes
-/// that the rules nearly match.
-fn meaning(context: &crate::tools::Context, yaml: &str) -> Result<String, ToolError> {
-    let given = Given::Text { text: yaml, source: "rules", is_note: false };
-    let checked = rules::check(context, given)?;
+/// Describes the rules of a plan in words, derived from the rules themselves; with files that they match and why,
+/// probable mistakes, and files that they nearly match.
+fn meaning(calls: &Calls, plan: u64) -> Result<String, ToolError> {
+    let described = rules::described(&calls.seen_by(Scope::Person), plan)?;
     let mut text = String::new();
-    for (rule, fits) in checked.rules.iter().zip(&checked.fits) {
-        let files = if *fits == 1 { "file" } else { "files" };
-        let _ = writeln!(text, "{}\n  {}\n  Fits {fits} {files} now.", rule.name, sentence(rule));
+    for one in &described.rules {
+        let files = if one.fits == 1 { "file" } else { "files" };
+        let (name, does) = (&one.rule.name, sentence(&one.rule));
+        let _ = writeln!(text, "{name}\n  {does}\n  Fits {} {files} now.", one.fits);
+        for (path, parts) in &one.examples {
+            let _ = writeln!(text, "    {path}");
+            for part in parts {
+                let _ = writeln!(text, "      {part}");
+            }
+        }
     }
-    for found in &checked.found {
-        let _ = writeln!(text, "{}", found.render("rules"));
+    for found in &described.found {
+        let _ = writeln!(text, "{found}");
     }
-    let near = rules::near_misses(context, &checked.rules, NEAR)?;
+    let near: Vec<_> = described.rules.iter().flat_map(|one| &one.near).collect();
     if !near.is_empty() {
         let _ = writeln!(text, "Nearly taken:");
     }
-    for one in &near {
+    for one in near {
         let _ = writeln!(text, "  {}\n    {}", one.path, one.part);
     }
     Ok(text)
 }
 
-fn call(
+/// Calls a tool that changes no note.
+pub(super) fn call(
     calls: &Calls,
     caller: &Caller,
     cancel: &Cancel,
@@ -131,7 +136,7 @@ fn call(
         Request { tool: tool.to_owned(), arguments, caller: caller.clone(), ..Request::default() };
     match calls.call(request, cancel) {
         Outcome::Answered(answer) => answer.map(|facts| facts.read()),
-        // Neither tool changes a note.
+        // A mode may ask for everything.
         Outcome::Ask(question) => {
             let message = format!("a person has to agree first: {}", question.title());
             Err(ToolError::plain(ErrorCode::ApprovalNeeded, message))
@@ -139,7 +144,7 @@ fn call(
     }
 }
 
-fn failed(error: ToolError) -> ErrorObject {
+pub(super) fn failed(error: ToolError) -> ErrorObject {
     let object = ErrorObject::new(Kind::Failed, error.message);
     match error.hint {
         Some(hint) => object.hint(hint),

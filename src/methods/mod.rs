@@ -9,7 +9,7 @@
 //! [`policy`], [`keeping`], [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
 //! `prompt`, [`prompts`], [`proposals`]; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
-//! [`drafts`] (rules from a sentence), [`rules`] (rules that run by
+//! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
 //! themselves), [`told`] (agent events in the protocol's words).
 
 pub mod as_of;
@@ -28,6 +28,7 @@ pub mod keeping;
 mod listing;
 mod memory;
 pub mod models;
+pub mod naming;
 pub mod policy;
 mod prompt;
 pub mod prompts;
@@ -71,9 +72,10 @@ use crate::protocol::host::HostRequestParams;
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, InboxRetryParams};
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::models::{ModelKeyParams, ModelsParams};
+use crate::protocol::names::NamesSuggestParams;
 use crate::protocol::organize::{
-    OrganizeDraftParams, OrganizeStopParams, RulesDisableParams, RulesEnableParams,
-    RulesListParams, RulesMarksParams,
+    OrganizeDraftParams, OrganizeStopParams, RulesDescribeParams, RulesDisableParams,
+    RulesEnableParams, RulesListParams, RulesMarksParams,
 };
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
@@ -253,6 +255,9 @@ pub fn table() -> Table<Services> {
         .later::<OrganizeDraftParams>(Person, |it, params, by| {
             drafts::draft(&it.calls, &it.models, &it.store().usage, params, by)
         })
+        .later::<NamesSuggestParams>(Person, |it, params, by| {
+            naming::suggest(&it.calls, &it.models, &it.store().usage, params, by)
+        })
         .on::<OrganizeStopParams>(Person, Setting, |it, params, _| jobs::stop(&it.calls, &params))
         .on::<RulesListParams>(Person, Read, |it, params, _| rules::list(&it.calls, &params))
         .on::<RulesEnableParams>(Person, Search, |it, params, by| {
@@ -260,6 +265,9 @@ pub fn table() -> Table<Services> {
         })
         .on::<RulesDisableParams>(Person, Setting, |it, params, _| {
             rules::disable(&it.calls, &params)
+        })
+        .on::<RulesDescribeParams>(Person, Search, |it, params, _| {
+            rules::describe(&it.calls, &params)
         })
         .on::<RulesMarksParams>(Person, Setting, |it, params, _| rules::marks(&it.calls, params))
         .later::<WorkflowRunParams>(Person, |it, params, by| {

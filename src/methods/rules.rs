@@ -3,16 +3,19 @@
 use super::info::local;
 use crate::calls::Calls;
 use crate::note::code::ErrorCode;
+use crate::organize::near::NearMiss;
+use crate::organize::rule::Trigger;
+use crate::organize::sentence::sentence;
 use crate::policy::{Mode, Scope};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::organize::{
-    EnabledRuleInfo, MarkedFile, MarkedRule, RulesDisableParams, RulesDisableResult,
-    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult, RulesMarksParams,
-    RulesMarksResult,
+    DescribedRule, EnabledRuleInfo, MarkedFile, MarkedRule, RuleExample, RulesDescribeParams,
+    RulesDescribeResult, RulesDisableParams, RulesDisableResult, RulesEnableParams,
+    RulesEnableResult, RulesListParams, RulesListResult, RulesMarksParams, RulesMarksResult,
 };
-use crate::tools::ToolError;
 use crate::tools::enabled::{self, Enabled, Enabling};
 use crate::tools::rule_marks::{self, Marked, WantedMarks};
+use crate::tools::{ToolError, rules};
 
 /// The rules that a person enabled, with their states.
 pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult, ErrorObject> {
@@ -67,6 +70,33 @@ pub fn disable(
     let disabled = enabled::disable(&calls.seen_by(Scope::Person), &params.name).map_err(failed)?;
     tracing::info!(rule = disabled.row.name, "a rule was disabled");
     Ok(RulesDisableResult { rule: info(&disabled) })
+}
+
+/// What the rules of a plan mean, and which files they take and nearly take.
+///
+/// # Errors
+/// Kinds `not_found`, `invalid_params` for rules that can no longer be read, `failed`.
+pub fn describe(
+    calls: &Calls,
+    params: &RulesDescribeParams,
+) -> Result<RulesDescribeResult, ErrorObject> {
+    let found = rules::described(&calls.seen_by(Scope::Person), params.plan).map_err(failed)?;
+    let example = |(path, parts)| RuleExample { path, parts };
+    let near = |miss: NearMiss| RuleExample { path: miss.path, parts: vec![miss.part] };
+    let rule = |one: rules::DescribedRule| DescribedRule {
+        does: sentence(&one.rule),
+        runs: one.rule.trigger != Trigger::Manual,
+        state: one.enabled.map(|enabled| enabled.standing.word().to_owned()),
+        name: one.rule.name,
+        hash: one.rule.hash,
+        source: one.source,
+        fits: one.fits,
+        takes: one.takes,
+        examples: one.examples.into_iter().map(example).collect(),
+        near: one.near.into_iter().map(near).collect(),
+    };
+    let rules = found.rules.into_iter().map(rule).collect();
+    Ok(RulesDescribeResult { text: found.text, rules, warnings: found.found })
 }
 
 /// The files that rules with `once` took; with `forget` the rules take them again.

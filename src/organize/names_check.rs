@@ -282,6 +282,7 @@ fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec
             name,
             title: file.title.clone(),
             heading: file.heading.clone(),
+            proposed: None,
             dates: file.dates.iter().map(|(name, day)| (name.clone(), *day, None)).collect(),
         };
         let made =

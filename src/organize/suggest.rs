@@ -21,6 +21,8 @@ pub struct About<'a> {
     /// Its property `title`.
     pub title: Option<String>,
     pub heading: Option<String>,
+    /// Words that somebody proposes for its name, and who does. They replace its name, title and heading.
+    pub proposed: Option<(String, String)>,
     /// Dates of its properties, most specific first: property, day, and time if given.
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,
 }
@@ -69,6 +71,9 @@ pub fn suggestions(
 
 /// Sources of the words of a new name, best first; for a file with a meaningful name, that name.
 fn sources(about: &About<'_>, pattern: &Pattern) -> Vec<(Option<String>, String)> {
+    if let Some((words, source)) = about.proposed.clone() {
+        return if pattern.has_words() { vec![(Some(words), source)] } else { Vec::new() };
+    }
     let title = about.title.clone().map(|title| (Some(title), "property `title`".to_owned()));
     let heading = about.heading.clone().map(|heading| (Some(heading), "first heading".to_owned()));
     let name = (None, "its present name".to_owned());
@@ -189,6 +194,7 @@ mod tests {
             name,
             title: title.map(str::to_owned),
             heading: heading.map(str::to_owned),
+            proposed: None,
             dates: dated.clone(),
         };
         for (about, pattern, name, reason) in [

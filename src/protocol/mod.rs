@@ -9,7 +9,7 @@
 //! In reading order: [`envelope`] (the form of all messages), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
-//! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
+//! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
 //! [`quoted`] (JSON strings), [`typescript`].
 
 pub mod acp;
@@ -28,6 +28,7 @@ pub mod initialize;
 pub mod keeping;
 mod methods;
 pub mod models;
+pub mod names;
 pub mod organize;
 pub mod page;
 pub mod permission;
@@ -82,10 +83,12 @@ use keeping::{
 };
 use methods::{methods, notifications, server_requests};
 use models::{ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult};
+use names::{NamesSuggestParams, NamesSuggestResult};
 use organize::{
     OrganizeDraftParams, OrganizeDraftResult, OrganizeStopParams, OrganizeStopResult,
-    RulesDisableParams, RulesDisableResult, RulesEnableParams, RulesEnableResult, RulesListParams,
-    RulesListResult, RulesMarksParams, RulesMarksResult,
+    RulesDescribeParams, RulesDescribeResult, RulesDisableParams, RulesDisableResult,
+    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult, RulesMarksParams,
+    RulesMarksResult,
 };
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
@@ -229,6 +232,8 @@ methods! {
     "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
     /// Drafts rules from a sentence with a model, and plans what they would do.
     "_vault/organize/draft" { OrganizeDraftParams => OrganizeDraftResult },
+    /// Has a model suggest names for files.
+    "_vault/names/suggest" { NamesSuggestParams => NamesSuggestResult },
     /// Stops a running job before its next piece, whoever began it.
     "_vault/organize/stop" { OrganizeStopParams => OrganizeStopResult },
     /// The enabled rules, which run by themselves.
@@ -237,6 +242,8 @@ methods! {
     "_vault/rules/enable" { RulesEnableParams => RulesEnableResult },
     /// Disables a rule.
     "_vault/rules/disable" { RulesDisableParams => RulesDisableResult },
+    /// What the rules of a plan mean, and which files they take and nearly take.
+    "_vault/rules/describe" { RulesDescribeParams => RulesDescribeResult },
     /// The files that rules with `once` took; and has them forgotten.
     "_vault/rules/marks" { RulesMarksParams => RulesMarksResult },
     /// Runs a workflow, or previews it.

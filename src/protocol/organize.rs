@@ -157,6 +157,62 @@ pub struct EnabledRuleInfo {
     pub diff: Option<String>,
 }
 
+/// Describes the rules of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct RulesDescribeParams {
+    /// The number of the plan.
+    pub plan: u64,
+}
+
+/// The rules of a plan, for the person who decides about them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct RulesDescribeResult {
+    /// The rules as text, if they were given as one text; absent if they come from files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub text: Option<String>,
+    /// In the order of the text; empty for a plan without rules.
+    pub rules: Vec<DescribedRule>,
+    /// Probable mistakes in the rules, each with its place.
+    pub warnings: Vec<String>,
+}
+
+/// A rule of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct DescribedRule {
+    pub name: String,
+    /// The hash of its meaning.
+    pub hash: String,
+    /// What it means, as a sentence that is made from the rule.
+    pub does: String,
+    /// Its file: a path in the vault, or an absolute path; absent if it is not stored in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub source: Option<String>,
+    /// Whether it says when it runs by itself, so that it can be enabled.
+    pub runs: bool,
+    /// `automatic`, `ask`, `stopped` or `changed`, if it is enabled with this meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub state: Option<String>,
+    /// The number of files that it matches now, regardless of earlier rules.
+    pub fits: usize,
+    /// The number of the plan's items that it took.
+    pub takes: usize,
+    /// The first five of these items.
+    pub examples: Vec<RuleExample>,
+    /// The first three files that fail a single part of its condition, with that part.
+    pub near: Vec<RuleExample>,
+}
+
+/// A file that a rule took, or nearly took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct RuleExample {
+    pub path: String,
+    /// Parts of the rule's condition with the values that they read.
+    pub parts: Vec<String>,
+}
+
 /// Which files that rules with `once` took.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct RulesMarksParams {

@@ -15,6 +15,9 @@ use crate::organize::rules_file::{self, RuleFile};
 /// The most faults listed in an error.
 const MAX_FAULTS: usize = 10;
 
+/// The source of rules that a caller gave as text.
+pub(super) const TEXT: &str = "rules";
+
 /// The source of rules.
 #[derive(Debug, Clone, Copy)]
 pub enum Given<'g> {
@@ -62,7 +65,7 @@ impl GivenRules {
     /// YAML or JSON as text, or the rule file or note that the text names.
     pub fn find(context: &Context, given: &str) -> Result<Self, ToolError> {
         let given = match is_text(given) {
-            true => Given::Text { text: given, source: "rules", is_note: false },
+            true => Given::Text { text: given, source: TEXT, is_note: false },
             false => Given::File(given),
         };
         Self::of(context, given)

@@ -125,7 +125,7 @@ pub use search_files::SearchFiles;
 pub use search_notes::SearchNotes;
 pub use show_plan::ShowPlan;
 pub use stop_job::{StoppedJob, stop_job};
-pub use suggest_names::SuggestNames;
+pub use suggest_names::{Proposed, SuggestNames, suggest_proposed};
 pub use text_file::size;
 pub use tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 pub use undo::Undo;

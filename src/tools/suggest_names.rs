@@ -1,11 +1,12 @@
 //! `suggest_names`
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::named::Convention;
 use super::text_file::{count, shown, size};
@@ -98,32 +99,73 @@ impl Tool for SuggestNames {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let asked = input.convention.filter(|text| !text.trim().is_empty());
-        let paths = files(context, &input.paths)?;
-        let zone = context.clock.zone();
-        let times = Times::new(&*zone);
-        let instant = |millis: i64| {
-            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-            times.millis(local.naive_utc())
-        };
-        let (index, vault) = (&context.index, &context.vault);
-        let moment = index.properties.moment(vault, &index.links, &context.cancel);
-        let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
-        let mut naming = Naming::new(&moment);
-        let own = asked.as_deref().map(|asked| naming.asked(asked)).transpose()?;
-        let mut found = Vec::with_capacity(paths.len());
-        for path in &paths {
-            if context.cancel.is_cancelled() {
-                return Err(ToolError::cancelled());
-            }
-            let wanted = own.clone().unwrap_or_else(|| naming.of_folder(path));
-            if let Some(file) = moment.file(path) {
-                found.push(suggested(&moment, &times, &naming.vocabulary, path, file, &wanted));
-            }
-        }
-        mark_taken(context, &mut found);
-        Ok(Answer::new(words(&found), Output { files: found }))
+        suggest(context, &input.paths, input.convention.as_deref(), &Proposed::default())
     }
+}
+
+/// Words that somebody proposes for the names of files.
+#[derive(Debug, Clone, Default)]
+pub struct Proposed {
+    /// Who proposes them: a model.
+    pub by: String,
+    /// By path.
+    pub words: BTreeMap<String, String>,
+}
+
+/// Suggests names as [`SuggestNames`] does, made of the proposed words for the files that have some.
+///
+/// # Errors
+/// As [`SuggestNames`].
+pub fn suggest_proposed(
+    context: &Context,
+    paths: &[String],
+    convention: Option<&str>,
+    proposed: &Proposed,
+) -> Result<Answer<Value>, ToolError> {
+    let answer = suggest(context, paths, convention, proposed)?;
+    Ok(Answer::new(answer.text, json!(answer.data)))
+}
+
+fn suggest(
+    context: &Context,
+    asked: &[String],
+    convention: Option<&str>,
+    proposed: &Proposed,
+) -> Result<Answer<Output>, ToolError> {
+    let convention = convention.filter(|text| !text.trim().is_empty());
+    let paths = files(context, asked)?;
+    let zone = context.clock.zone();
+    let times = Times::new(&*zone);
+    let instant = |millis: i64| {
+        let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
+        times.millis(local.naive_utc())
+    };
+    let (index, vault) = (&context.index, &context.vault);
+    let moment = index.properties.moment(vault, &index.links, &context.cancel);
+    let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+    let mut naming = Naming::new(&moment);
+    let own = convention.map(|asked| naming.asked(asked)).transpose()?;
+    let mut found = Vec::with_capacity(paths.len());
+    for path in &paths {
+        if context.cancel.is_cancelled() {
+            return Err(ToolError::cancelled());
+        }
+        let wanted = own.clone().unwrap_or_else(|| naming.of_folder(path));
+        if let Some(file) = moment.file(path) {
+            let words = proposed.words.get(path.as_str());
+            let words = words.map(|words| (words.clone(), proposed.by.clone()));
+            found.push(suggested(
+                &moment,
+                &times,
+                &naming.vocabulary,
+                (path, file),
+                &wanted,
+                words,
+            ));
+        }
+    }
+    mark_taken(context, &mut found);
+    Ok(Answer::new(words(&found), Output { files: found }))
 }
 
 /// The files that are asked about, each once.
@@ -268,9 +310,9 @@ fn suggested(
     moment: &Moment<'_>,
     times: &Times<'_>,
     vocabulary: &Vocabulary,
-    path: &VaultPath,
-    file: FileId,
+    (path, file): (&VaultPath, FileId),
     wanted: &[conventions::Convention],
+    proposed: Option<(String, String)>,
 ) -> File {
     let text = moment.text(file);
     let heading = text.as_deref().and_then(about::heading);
@@ -278,6 +320,7 @@ fn suggested(
         name: path.stem(),
         title: about::title(moment, file),
         heading,
+        proposed,
         dates: about::dates(moment, times, file),
     };
     let patterns: Vec<Pattern> = wanted.iter().map(|found| found.pattern.clone()).collect();
@@ -286,7 +329,10 @@ fn suggested(
     });
     let is_named =
         fitting.is_some_and(|pattern| !(pattern.has_words() && is_empty_name(about.name)));
-    let made = if is_named { Vec::new() } else { suggestions(&about, &patterns, vocabulary) };
+    // Words are only proposed for a file that somebody wants another name for.
+    let asks = !is_named || about.proposed.is_some();
+    let made = if asks { suggestions(&about, &patterns, vocabulary) } else { Vec::new() };
+    let is_named = is_named && made.is_empty();
     let folder = path.parent().unwrap_or_else(VaultPath::root);
     let full = |stem: &str| match path.extension() {
         Some(extension) => format!("{stem}.{extension}"),

@@ -25,6 +25,8 @@ fn a_sentence_becomes_rules_that_are_shown_and_change_nothing() {
     assert!(text.contains("move: Archive"), "{text}");
     assert!(text.contains("has the tag #recipe"), "{text}");
     assert!(text.contains("Fits 1 file now."), "{text}");
+    let why = "Fits 1 file now.\n    Recipes/Old.md\n      → Archive/Old.md\n      status == \"done\"  true: status is done\n";
+    assert!(text.contains(why), "{text}");
     assert!(text.contains("Nearly taken:\n  Recipes/Near.md\n"), "{text}");
     assert!(text.contains("Nothing is changed yet."), "{text}");
     assert!(place.vault.join("Recipes/Old.md").exists());

@@ -46,7 +46,7 @@ fn evening(home: &Home, vault: &Path) -> Vec<String> {
     let gone = run(&["show", "projects/my note", "--at", "2100-01-01"]).expect(1);
     assert!(gone.stderr.contains("was not in the vault"), "{gone:?}");
     let wrong = run(&["show", "projects/my note", "--at", "soon"]).expect(2);
-    assert!(wrong.stderr.contains("no time"), "{wrong:?}");
+    assert!(wrong.stderr.contains("not a time"), "{wrong:?}");
     let list = run(&["list", "Projects", "--at", &set]).expect(0);
     assert!(list.stdout.contains("Projects/My Note.md"), "{list:?}");
     said.push(list.stdout);

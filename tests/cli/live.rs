@@ -168,7 +168,7 @@ fn a_client_changes_what_it_may_and_the_file_keeps_its_comments() {
     let port = find("server.port");
     assert_eq!((&port["source"], &port["from"]), (&json!("flag"), &json!("--port")));
     assert_eq!(find("server.allowed_origins")["settable"], false);
-    assert!(find("search.deadline_milliseconds")["doc"].as_str().unwrap().contains("answers"));
+    assert!(find("search.deadline_milliseconds")["doc"].as_str().unwrap().contains("returns"));
     let names: Vec<&str> =
         all["settings"].as_array().unwrap().iter().map(|s| s["key"].as_str().unwrap()).collect();
     assert!(names.is_sorted() && names.len() > 20, "{names:?}");

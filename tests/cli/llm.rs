@@ -188,7 +188,7 @@ fn the_environment_overrides_the_stored_key_with_a_note() {
     let mut command = home.steward(&["key", "set", "work", "--no-check"]);
     command.env("WORK_KEY", "sk-other");
     let run = finish_with(command, KEY.as_bytes()).expect(0);
-    assert!(run.stderr.contains("the key from $WORK_KEY is stronger"), "{run:?}");
+    assert!(run.stderr.contains("the key from $WORK_KEY overrides the stored one"), "{run:?}");
     let mut command = home.steward(&["key", "status", "work"]);
     command.env("WORK_KEY", "sk-other");
     let run = finish(command).expect(0);

@@ -7,7 +7,11 @@ mod checker;
 #[allow(dead_code, reason = "the harness of the tools' tests")]
 mod harness;
 
+#[path = "../support/machine.rs"]
+mod machine;
+
 mod by_hand;
+mod peers;
 mod random;
 mod rules;
 

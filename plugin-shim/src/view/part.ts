@@ -24,6 +24,8 @@ export interface Parts {
   titles: Titles;
   /** The clock. */
   now(): Date;
+  /** Puts a text where the person writes, for them to go on with. */
+  compose(text: string): void;
   /** Has it said to those who hear the view. */
   announce(text: string): void;
 }

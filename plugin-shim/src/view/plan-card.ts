@@ -2,6 +2,7 @@
 
 import { type Applied } from "./jobs";
 import { jobState, reasons, resultView, staleOf } from "./job-card";
+import { rulesOf } from "./rule-card";
 import type { Card } from "./lazy";
 import { actionCounts, type Asked, editsOf, type Group, groupsOf, groupTitle, isApplicable, type Job, jobWords, type PlanItem, riskCounts } from "./plans";
 import { append, box, clear, element, setText, show } from "./dom";
@@ -40,7 +41,8 @@ export function planCard(parts: Parts, plan: number): Card {
   const buttons = box(root, "vs-answers", apply, drop);
   const job = jobState(parts);
   const told = resultView(root);
-  append(root, box(root, "vs-card-head", iconOf(parts, "folder"), title, all), facts, tree, more, told.root, buttons, job.root);
+  const rules = rulesOf(parts, plan);
+  append(root, box(root, "vs-card-head", iconOf(parts, "folder"), title, all), rules.root, facts, tree, more, told.root, buttons, job.root);
 
   let shown: Shown | null = null;
   /** What the person has unticked. */
@@ -163,7 +165,7 @@ export function planCard(parts: Parts, plan: number): Card {
 
   /** The rules that took a file; opened, all that were asked about it and what decided. */
   const drawWhy = ({ item, path }: PlanItem, rules: string[]): HTMLElement => {
-    const summary = element(root, "summary", { text: visible(`Why: ${rules.join(", ")}`), attributes: { dir: "auto", "aria-label": visible(`Why ${path}: ${rules.join(", ")}`) } });
+    const summary = element(root, "summary", { text: visible(`Why: ${rules.join(", ")}`), attributes: { dir: "auto", "aria-label": visible(`Why: ${rules.join(", ")} (${path})`) } });
     const list = element(root, "ol", { class: "vs-plan-why" });
     const details = element(root, "details", { class: "vs-plan-more" }, summary, list);
     details.addEventListener("toggle", () => {
@@ -262,6 +264,7 @@ export function planCard(parts: Parts, plan: number): Card {
         items.push(...part.items);
         isLast = items.length >= part.total || part.items.length === 0;
         if (!isSame) unticked.clear();
+        if (!isSame) void rules.load();
         shown = { ...part, items: [...items], total: isLast ? items.length : part.total };
         draw();
       }
@@ -276,7 +279,7 @@ export function planCard(parts: Parts, plan: number): Card {
     shown = null;
     draw();
     setText(title, `Plan ${plan}`);
-    for (const one of [all, more, buttons, job.root]) show(one, false);
+    for (const one of [all, rules.root, more, buttons, job.root]) show(one, false);
     setWords(facts, sentence(why));
   };
 

@@ -62,7 +62,7 @@ export interface ChatHandle {
 
 /** Builds the view into `root`, which is its own from then on. */
 export function mountChat(root: HTMLElement, connection: Connection, activity: Activity, host: Host): ChatHandle {
-  const parts = makeParts(root, connection, activity, host);
+  const parts = makeParts(root, connection, activity, host, (text) => field.compose(text));
   const { chat, painter, scope } = parts;
   const heard = new Set<(state: ChatState) => void>();
 

@@ -165,7 +165,7 @@ fn a_truncated_call_is_never_run() {
     let cut = Block { kind: BlockKind::ToolCall(cut), native: None };
     let effects = turn.handle(answer(vec![cut, call("b", "read", json!({}))], Stop::ToolUse));
     assert_eq!(runs(&effects), ["b"]);
-    assert!(results(&effects)[0].0.contains("no JSON object"));
+    assert!(results(&effects)[0].0.contains("not a JSON object"));
 }
 
 #[test]

@@ -60,6 +60,15 @@ pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     join(&done, &before, &now, Met::Clashes).ok().map(|joined| joined.concat().into_bytes())
 }
 
+/// As [`without`], where `now` differs from `done` in links alone: a link that both changed stays as it is in `now`.
+/// `None` where more than links was changed since, or a link directly beside what else the change made.
+pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
+    if !differ_in_links_alone(done, now) {
+        return None;
+    }
+    following(done, now, before).filter(|merged| differ_in_links_alone(merged, before))
+}
+
 /// `merged`, made from `base`, with the changes of links between `base` and `followed`, which were
 /// written since. If both changed one link, `merged` wins. `None` if it is no text.
 pub fn following(base: &[u8], merged: &[u8], followed: &[u8]) -> Option<Vec<u8>> {

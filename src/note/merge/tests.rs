@@ -299,3 +299,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_change_is_taken_out_beside_links_that_were_changed_since() {
+    let done = b"k: 2\nto [b](Out/b.md)\n";
+    let before = b"k: 1\nto [b](b.md)\n";
+    let since = b"k: 2\nto [b](In/b.md)\n";
+    let taken = without_beside_links(done, before, since).expect("only a link was changed");
+    assert_eq!(String::from_utf8_lossy(&taken), "k: 1\nto [b](In/b.md)\n");
+    let written = b"k: 2\nto me [b](In/b.md)\n";
+    assert_eq!(without_beside_links(done, before, written), None);
+    // The change made the link, and somebody has it lead elsewhere.
+    let without = b"k: 1\nto nobody\n";
+    assert_eq!(without_beside_links(done, without, since), None);
+}

@@ -84,8 +84,8 @@ fn what_must_be_a_list_is_one() {
     gives("", set("Aliases", json!("Smith, J")), "---\nAliases:\n  - Smith, J\n---\n");
     gives("", set("cssclasses", json!("wide")), "---\ncssclasses:\n  - wide\n---\n");
     gives("---\ntags: a b\n---\n", set("tags", json!(["a"])), "---\ntags:\n  - a\n---\n");
-    assert!(refused("", set("tags", json!(["a b"]))).contains("no tag"));
-    assert!(refused("", set("tags", json!(2026))).contains("no tag"));
+    assert!(refused("", set("tags", json!(["a b"]))).contains("not a tag"));
+    assert!(refused("", set("tags", json!(2026))).contains("not a tag"));
 }
 
 #[test]

@@ -1,0 +1,178 @@
+/** The rules of a plan: what they mean, which files they take and nearly take, and whether they run by themselves. */
+
+import { append, box, clear, element, show } from "./dom";
+import { callAgreed, codeOf, messageOf } from "./agreed";
+import { counted, noteName, sentence, visible } from "./format";
+import type { DescribedRule, RuleExample, RulesDescribeResult } from "../protocol";
+import { type Parts, setWords, textButton } from "./part";
+import { noteOfRules, pathOfRules } from "./kept-rules";
+import { resultView } from "./job-card";
+import { CallError, said } from "../call-error";
+
+/** How a rule stands, in the words of the list in which it is chosen. */
+const STATES = [["off", "Off"], ["ask", "Ask first"], ["automatic", "Automatic"]] as const;
+
+/** The rules of a plan; empty and not shown where it was made without rules. */
+export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load(): Promise<void> } {
+  const { connection, host } = parts;
+  const root = element(parts.root, "div", { class: "vs-plan-rules", attributes: { role: "group", "aria-label": `Rules of plan ${plan}` } });
+  const told = resultView(root);
+  let shown: RulesDescribeResult = { rules: [], warnings: [] };
+  /** Where the person has had the rules written. */
+  let keptAt: string | undefined;
+  let file: HTMLInputElement | null = null;
+  let isBusy = false;
+  let asked = 0;
+
+  const draw = (): void => {
+    clear(root);
+    const { rules, warnings, text } = shown;
+    show(root, rules.length > 0);
+    if (rules.length === 0) return;
+    for (const rule of rules) root.append(drawRule(rule));
+    for (const warning of warnings) {
+      const [first = "", ...rest] = warning.split("\n");
+      const details = element(root, "details", { class: "vs-plan-more" }, element(root, "summary", { text: visible(first), attributes: { dir: "auto" } }));
+      details.append(element(root, "pre", { text: visible(rest.join("\n")), attributes: { tabindex: 0 } }));
+      root.append(rest.length > 0 ? details : element(root, "div", { class: "vs-plan-below", text: visible(first), attributes: { dir: "auto" } }));
+    }
+    if (text !== undefined) {
+      const summary = element(root, "summary", { text: "The rules as text" });
+      root.append(element(root, "details", { class: "vs-plan-more" }, summary, element(root, "pre", { text: visible(text), attributes: { tabindex: 0 } })));
+    }
+    root.append(drawFoot(text), told.root);
+  };
+
+  const drawRule = (rule: DescribedRule): HTMLElement => {
+    const { name, does, takes, fits, examples, near } = rule;
+    const title = element(root, "span", { class: "vs-plan-folder", text: visible(name), attributes: { dir: "auto" } });
+    const head = box(root, "vs-row-line", title);
+    if (rule.runs) head.append(drawState(rule));
+    const meaning = element(root, "div", { class: "vs-rule-does", attributes: { dir: "auto" } });
+    setWords(meaning, sentence(does));
+    const made = element(root, "div", { class: "vs-plan-group", attributes: { role: "group", "aria-label": visible(`Rule ${name}`) } }, head, meaning);
+    const more = fits > takes ? `; ${counted(fits, "file fits", "files fit")} its condition` : "";
+    append(made, drawFiles(`Takes ${counted(takes, "file")}${more}`, examples), near.length > 0 && drawFiles("Nearly takes", near));
+    return made;
+  };
+
+  /** Files of which some are named with what decided. */
+  const drawFiles = (words: string, files: RuleExample[]): HTMLElement => {
+    if (files.length === 0) return element(root, "div", { class: "vs-plan-below", text: words });
+    const list = element(root, "ul", { class: "vs-plan-why" });
+    for (const { path, parts: decided } of files) {
+      const name = element(list, "a", { class: "internal-link vs-link", text: visible(noteName(path)), attributes: { role: "link", tabindex: 0, dir: "auto", title: visible(path), "data-path": path } });
+      const line = element(list, "li", {}, name);
+      for (const part of decided) line.append(element(line, "div", { class: "vs-plan-part", text: visible(part) }));
+      list.append(line);
+    }
+    const names = files.slice(0, 3).map(({ path }) => noteName(path));
+    const summary = element(root, "summary", { text: visible(`${words}: ${names.join(", ")}${files.length > names.length ? "…" : ""}`), attributes: { dir: "auto" } });
+    return element(root, "details", { class: "vs-plan-more" }, summary, list);
+  };
+
+  const drawState = (rule: DescribedRule): HTMLElement => {
+    const list = element(root, "select", { class: "dropdown vs-names", attributes: { "aria-label": visible(`How ${rule.name} runs by itself`) } });
+    const now = rule.state ?? "off";
+    for (const [value, text] of STATES) list.append(element(list, "option", { text, attributes: { value, selected: value === now } }));
+    // One that was stopped, or whose file says something else by now.
+    if (!STATES.some(([value]) => value === now)) list.append(element(list, "option", { text: sentence(now), attributes: { value: now, selected: true, disabled: true } }));
+    list.disabled = isBusy;
+    list.addEventListener("change", () => void act(() => stand(rule, list.value)));
+    return list;
+  };
+
+  /** Keeps the rules in a file, and has them written otherwise. */
+  const drawFoot = (text: string | undefined): HTMLElement => {
+    const correct = textButton(root, "Correct…");
+    correct.addEventListener("click", () => parts.compose(`Change the rules of plan ${plan}: `));
+    const kept = keptAt ?? shown.rules.find(({ source }) => source !== undefined)?.source;
+    if (kept !== undefined || text === undefined) {
+      const where = kept === undefined ? null : element(root, "span", { class: "vs-plan-below", text: visible(`Kept in ${kept}`), attributes: { dir: "auto" } });
+      return box(root, "vs-answers", correct, where);
+    }
+    const before = file?.value;
+    const field = element(root, "input", { class: "vs-why-not", attributes: { type: "text", "aria-label": "File for the rules", dir: "auto" } });
+    field.value = before ?? pathOfRules(shown.rules[0]?.name ?? "");
+    file = field;
+    const keep = textButton(root, "Keep");
+    keep.setAttribute("aria-label", "Keep the rules in a file");
+    keep.addEventListener("click", () => void act(async () => void (await write(text, false))));
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing) keep.click();
+    });
+    for (const one of [keep, correct]) one.disabled = isBusy;
+    return box(root, "vs-answers", keep, correct, field);
+  };
+
+  const act = async (does: () => Promise<void>): Promise<void> => {
+    const label = root.ownerDocument.activeElement?.getAttribute("aria-label");
+    isBusy = true;
+    told.clear();
+    draw();
+    try {
+      await does();
+    } catch (error) {
+      told.fail(said(error));
+    } finally {
+      isBusy = false;
+      draw();
+      // What the person used is drawn anew; they go on from there.
+      const { activeElement, body } = root.ownerDocument;
+      const used = [...root.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === label);
+      if (activeElement === body) used?.focus();
+    }
+  };
+
+  /** Writes the rules into their file. Null where that failed, which is said. */
+  const write = async (text: string, mayBeThere: boolean): Promise<string | null> => {
+    const path = file?.value.trim() ?? "";
+    const given = { path, content: noteOfRules(path, text), if_exists: "fail" };
+    const result = await callAgreed(parts, "write_file", given, { question: `Write the rules into ${path}?`, action: "Keep" });
+    if (!result) return null;
+    // They are enabled by what they mean, whoever has written the file.
+    if (result.isError && !(mayBeThere && codeOf(result) === "already_exists")) {
+      told.fail(messageOf(result));
+      return null;
+    }
+    return (keptAt = path);
+  };
+
+  /** Has a rule run by itself, or no longer. */
+  const stand = async ({ name, hash, source }: DescribedRule, state: string): Promise<void> => {
+    if (state === "off") {
+      await connection.call("_vault/rules/disable", { name });
+      return load();
+    }
+    const kept = source ?? keptAt ?? (shown.text === undefined ? null : await write(shown.text, true));
+    if (kept === null) return;
+    const given = { file: kept, names: [name], ask: state === "ask" };
+    const { rules } = await connection.call("_vault/rules/enable", { ...given, dryRun: true });
+    const [rule] = rules;
+    if (!rule || rule.hash !== hash) return told.fail(`${kept} says something else than the rule of this plan.`);
+    const how = state === "ask" ? "What it would do waits for you." : rule.actions.includes("trash") ? "It asks before the trash." : "It does not ask.";
+    const text = `Have ${name} run by itself from now on? ${sentence(rule.does)} It may touch ${rule.folders.join(", ")}. ${how}`;
+    if (!(await host.confirm(text, "Enable"))) return;
+    await connection.call("_vault/rules/enable", { ...given, agreed: [hash] });
+    parts.announce(`${name} runs by itself`);
+    return load();
+  };
+
+  const load = async (): Promise<void> => {
+    const own = ++asked;
+    try {
+      const found = await connection.call("_vault/rules/describe", { plan });
+      if (own !== asked) return;
+      shown = found;
+      draw();
+    } catch (error) {
+      // The plan's own card says that it is gone.
+      if (own !== asked || !(error instanceof CallError) || ["not_found", "disconnected"].includes(error.kind)) return;
+      told.fail(said(error));
+      root.append(told.root);
+      show(root, true);
+    }
+  };
+  show(root, false);
+  return { root, load };
+}

@@ -1,0 +1,116 @@
+//! Names for files, in the words of a model.
+
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+
+use super::drafts::{call, failed};
+use super::used::count;
+use crate::agent::clock::SystemClock;
+use crate::agent::naming::{self, Unnamed};
+use crate::agent::ports::Models as _;
+use crate::calls::Calls;
+use crate::config::models::ChosenModels;
+use crate::llm::Origin;
+use crate::policy::{Caller, Scope};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::names::{NamesSuggestParams, NamesSuggestResult};
+use crate::server::table::{Context, Later};
+use crate::store::usage::Usage;
+use crate::tools::{Proposed, ReadFile, SuggestNames, Tool as _, suggest_proposed};
+
+/// The most files of a request.
+const MAX_FILES: usize = 100;
+
+/// Files that the model is asked about at once.
+const AT_ONCE: usize = 20;
+
+/// The most lines of a file that are read; the model gets less than they may hold.
+const LINES: u64 = 60;
+
+/// Lets the configured model say what is in files, and makes names of its words as `suggest_names` makes them of titles.
+/// Nothing is renamed.
+///
+/// # Errors
+/// Kinds `invalid_params`; `failed` if there is no model, it does not answer, or a file does not exist.
+pub fn suggest(
+    calls: &Calls,
+    models: &ChosenModels,
+    used: &Usage,
+    params: NamesSuggestParams,
+    by: &Context,
+) -> Later<NamesSuggestResult> {
+    let (calls, models, cancel) = (calls.clone(), models.clone(), by.cancel.clone());
+    let used = used.clone();
+    let caller = Caller { scope: by.client.scope, name: by.client.name.clone() };
+    Box::pin(async move {
+        let Some(model) = models.current() else {
+            let error = ErrorObject::new(Kind::Failed, "no language model is set up");
+            return Err(error.hint(models.advice().await));
+        };
+        let runtime = Handle::current();
+        let done = tokio::task::spawn_blocking(move || {
+            let ask =
+                |tool: &str, arguments: Value| call(&calls, &caller, &cancel, tool, arguments);
+            let given = json!({ "paths": params.paths, "convention": params.convention });
+            let found = ask(SuggestNames::NAME, given).map_err(failed)?.data;
+            let wanted = to_name(&found, params.paths.len())?;
+            let mut files = Vec::with_capacity(wanted.len());
+            for path in wanted {
+                let read = ask(ReadFile::NAME, json!({ "path": path, "end_line": LINES }));
+                // What is no text has nothing to be named by.
+                let text = read.map(|answer| answer.data["content"].clone()).unwrap_or_default();
+                let text: String =
+                    text.as_str().unwrap_or_default().chars().take(naming::TEXT).collect();
+                if !text.trim().is_empty() {
+                    files.push(Unnamed { path, text });
+                }
+            }
+            let clock = SystemClock::default();
+            let count = |origin: Option<&Origin>, usage| count(&models, &used, origin, usage);
+            let mut proposed = Proposed::default();
+            let mut model_name = None;
+            for some in files.chunks(AT_ONCE) {
+                if cancel.is_cancelled() {
+                    return Err(ErrorObject::new(Kind::Cancelled, "the request was cancelled"));
+                }
+                let named = naming::name(&*model.provider, &clock, some, &count);
+                let named = runtime.block_on(named).map_err(|error| {
+                    ErrorObject::new(Kind::Failed, format!("the model did not answer: {error}"))
+                })?;
+                proposed.by = format!("words of {}", named.origin.model);
+                model_name = Some(named.origin.model);
+                proposed.words.extend(named.words);
+            }
+            let context = calls.seen_by(Scope::Person);
+            let convention = params.convention.as_deref();
+            let answer = suggest_proposed(&context, &params.paths, convention, &proposed);
+            let answer = answer.map_err(failed)?;
+            Ok(NamesSuggestResult {
+                model: model_name,
+                sent: files.into_iter().map(|file| file.path).collect(),
+                names: answer.data,
+                text: answer.text,
+            })
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "suggesting names broke off");
+            Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
+        })
+    })
+}
+
+/// The files that the model is asked about: those that were named one by one, and of folders those whose names do not
+/// fit or say nothing.
+fn to_name(found: &Value, asked: usize) -> Result<Vec<String>, ErrorObject> {
+    let files: Vec<&Value> = found["files"].as_array().into_iter().flatten().collect();
+    let is_each_named = files.len() == asked;
+    let wanted = files.into_iter().filter(|file| is_each_named || file["fits"] == json!(false));
+    let paths: Vec<String> =
+        wanted.filter_map(|file| file["path"].as_str().map(str::to_owned)).collect();
+    if paths.len() > MAX_FILES {
+        let message =
+            format!("a model would be sent {} files, and names {MAX_FILES} at once", paths.len());
+        return Err(ErrorObject::new(Kind::InvalidParams, message).hint("give fewer at once"));
+    }
+    Ok(paths)
+}
