@@ -11,7 +11,7 @@ import { timeMachine } from "./time-machine";
 
 /** Builds it into `root`; the answer takes it away again. */
 export function mountMachine(root: HTMLElement, connection: Connection, activity: Activity, host: Host): () => void {
-  const parts = makeParts(root, connection, activity, host);
+  const parts = makeParts(root, connection, activity, host, () => undefined);
   const machine = timeMachine(parts, () => undefined, true);
   const connected = panel(parts, (isAway) => show(machine.root, !isAway));
   append(root, connected.root, machine.root);

@@ -16,7 +16,7 @@ import { Titles } from "./titles";
 const HEARD = 2_000;
 
 /** The parts of a view in `root`; its chat is not started. */
-export function makeParts(root: HTMLElement, connection: Connection, activity: Activity, host: Host, compose: (text: string) => void = () => undefined): Parts {
+export function makeParts(root: HTMLElement, connection: Connection, activity: Activity, host: Host, compose: Parts["compose"]): Parts {
   const window = (): Window => {
     const view = root.ownerDocument.defaultView;
     if (!view) throw new Error("the view is in a document that no window shows");
