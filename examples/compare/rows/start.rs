@@ -39,9 +39,9 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let [ready, search, files] = [0, 1, 2].map(|at| times[at].1.median());
     let notes = ground.notes;
     let what = "start to ready (list, resolve, read)";
-    page.add(Row::new(what, notes).within(ready, files, "`rg --files`", 2.0));
+    page.add(Row::new(what, notes).within(ready, files, "`rg --files`", 1.3));
     let what = "start to the first search answered, with kept state";
-    page.add(Row::new(what, notes).within(search, files, "`rg --files`", 2.3));
+    page.add(Row::new(what, notes).within(search, files, "`rg --files`", 1.3));
 
     let times = side_by_side(
         vec![
