@@ -7,6 +7,7 @@ export { changesView } from "./changes";
 export { conversationList, editTitle } from "./conversations";
 export { drawTable } from "./table";
 export { highlight } from "./highlight";
+export { homeCard } from "./home";
 export { jobCard } from "./job-card";
 export { chooseMode } from "./mode-menu";
 export { liveLine } from "./live";
