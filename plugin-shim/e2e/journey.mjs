@@ -108,7 +108,7 @@ async function startAndPair(desk, tab) {
   await question.getByRole("button", { name: "Pair" }).click();
   await tab.locator(".vs-composer").waitFor();
   await status(tab, /^Steward: connected$/);
-  await until("notice", () => desk.notices(), (notices) => notices.includes("Paired: the steward is connected"));
+  await until("notice", () => desk.notices(), (notices) => notices.includes("Paired and connected"));
   // The token is on this device and not in the vault.
   const [, token] = /token=([0-9a-f]{64})/.exec(link);
   await until("data", () => desk.house.data(ID), (text) => text === `{"address":"127.0.0.1:${desk.port}"}`);
