@@ -315,7 +315,7 @@ async function settings(desk, tab) {
   await arranged.fill("The garden is in Garden.");
   await arranged.press("Tab");
   await until("setting", () => desk.daemon.read(path.relative(desk.daemon.vault, desk.daemon.settings)), (text) => text.includes("The garden is in Garden."));
-  await body.getByLabel("Model").selectOption("scripted/two");
+  await body.getByLabel("Model", { exact: true }).selectOption("scripted/two");
   await until("model", async () => JSON.stringify((await desk.call("_vault/models", {})).result.chain[0]), (name) => name === '"scripted/two"');
   await both(tab, "obsidian-settings-more");
   // Forgotten, and paired again by the link where somebody pastes it: token and address.

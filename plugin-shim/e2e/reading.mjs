@@ -78,7 +78,7 @@ export async function notes_are_found(set) {
     await done(tab);
     const list = tab.locator(".vs-found");
     const first = list.locator(".vs-found-note").first();
-    await first.getByRole("link", { name: "Compost", exact: true }).waitFor();
+    await first.getByRole("link", { name: "Compost", exact: true }).first().waitFor();
     assert.deepEqual(await first.locator(".vs-why").allInnerTexts().then((all) => all.includes("name")), true);
     await until("unresolved", () => tab.locator(".vs-agent .is-unresolved").allInnerTexts(), (all) => all.join() === "No such note");
     await picture(tab, `found-${theme}`);
@@ -93,7 +93,7 @@ export async function notes_are_found(set) {
     await picture(tab, `found-beside-${theme}`);
     assert.deepEqual(await faults(tab, `found beside ${theme}`), []);
     await tab.locator(".vs-session[data-session]").first().getByRole("button").first().click();
-    await first.getByRole("link", { name: "Compost", exact: true }).waitFor();
+    await first.getByRole("link", { name: "Compost", exact: true }).first().waitFor();
     await tab.locator(".vs-title").click();
     await tab.locator(".vs-search").fill("compost");
     await note.click();

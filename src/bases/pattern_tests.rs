@@ -93,6 +93,6 @@ fn unusable_patterns_are_reported_with_their_place() {
     refused("(?i:a)", "", 0, "kind of group");
     refused("", "", 0, "empty");
     refused("a", "gx", 3, "no flag `x`");
-    refused("a", "gg", 3, "twice");
+    refused("a", "gg", 3, "repeated");
     refused("(?:a{1000}){1000}", "", 0, "too large");
 }
