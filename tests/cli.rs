@@ -75,6 +75,9 @@ mod json;
 #[cfg(target_os = "linux")]
 #[path = "cli/keyring.rs"]
 mod keyring;
+#[cfg(unix)]
+#[path = "cli/knowledge.rs"]
+mod knowledge;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/live.rs"]

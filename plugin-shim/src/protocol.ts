@@ -1086,6 +1086,18 @@ export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in
 /** The kind of an error, as a stable word. */
 export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "auth_required" | "internal";
 
+/** What `search_notes` finds notes by. */
+export type KnowledgeState = {
+  /** Notes whose words were read; 0 before the first search. */
+  notes: number,
+  /** The model of meaning; null if it is switched off. */
+  model: string | null,
+  /** Whether what the notes mean is still to be read, from the first search on. */
+  meaningPending: boolean,
+  /** Chunks whose meaning was read. */
+  chunks: number,
+};
+
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
   /** The largest message, in bytes. */
@@ -1145,6 +1157,10 @@ export type MemoryState = {
   textIndex: number,
   /** Texts of notes that are cached for searching. */
   residentText: number,
+  /** The words of all notes, for ranking; 0 before the first search. */
+  words: number,
+  /** What all notes mean, as vectors. */
+  meaning: number,
   /** The database's page cache, at most. */
   store: number,
   /**
@@ -2103,7 +2119,9 @@ export type StatusResult = {
   /** The approval mode; null if it cannot be read: then nothing is changed. */
   mode: ModeResult | null,
   /** The client that has the vault open, which is asked to open notes; null if none is connected. */
-  host: HostState | null, memory: MemoryState, vault: VaultState,
+  host: HostState | null, memory: MemoryState,
+  /** What notes are found by; null for callers that may not see the whole vault. */
+  knowledge: KnowledgeState | null, vault: VaultState,
 };
 
 /** Why a turn is over, in ACP's words. */

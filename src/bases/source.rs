@@ -114,4 +114,13 @@ pub trait Source {
     fn text(&self, _file: FileId) -> Option<Text> {
         None
     }
+
+    /// How near the meaning of a note is to a text, from 0 to 1; 0 for other files. For the extension
+    /// `file.similarity`.
+    ///
+    /// # Errors
+    /// Why meaning is not known, for the user.
+    fn similarity(&self, _file: FileId, _text: &str) -> Result<f64, String> {
+        Err("file.similarity() cannot be used here".to_owned())
+    }
 }

@@ -20,7 +20,8 @@ use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::{AuditParams, ModeResult};
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
-    Confinement, ConfinementState, MemoryState, StatusParams, StatusResult, Watching,
+    Confinement, ConfinementState, KnowledgeState, MemoryState, StatusParams, StatusResult,
+    Watching,
 };
 use crate::server::token::Token;
 
@@ -181,6 +182,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
         format!("memory    {}", memory(&status.memory)),
+        format!("knowledge {}", knowledge(status.knowledge.as_ref())),
         format!("confined  {}", confined(&status.confinement)),
         format!("smarthole {}", smarthole(&status.smarthole)),
         format!("mode      {}", mode(status.mode.as_ref())),
@@ -213,6 +215,8 @@ fn memory(memory: &MemoryState) -> String {
         ("links", memory.links),
         ("text index", memory.text_index),
         ("texts", memory.resident_text),
+        ("words", memory.words),
+        ("meaning", memory.meaning),
         ("database", memory.store),
         ("other", memory.other.unwrap_or(0)),
     ];
@@ -223,6 +227,24 @@ fn memory(memory: &MemoryState) -> String {
         Some(total) => format!("{}: {}", megabytes(total), parts.join(", ")),
         None => parts.join(", "),
     }
+}
+
+/// What notes are found by, in words.
+fn knowledge(state: Option<&KnowledgeState>) -> String {
+    let Some(state) = state else { return "not shown".to_owned() };
+    let words = match state.notes {
+        0 => "read at the first search".to_owned(),
+        notes => format!("words of {notes} notes"),
+    };
+    let meaning = match (&state.model, state.meaning_pending, state.notes) {
+        (None, ..) => "; meaning off".to_owned(),
+        (Some(_), true, 0) => String::new(),
+        (Some(model), true, _) => {
+            format!("; meaning by {model} is being read, {} chunks so far", state.chunks)
+        }
+        (Some(model), false, _) => format!("; meaning of {} chunks by {model}", state.chunks),
+    };
+    words + &meaning
 }
 
 fn megabytes(bytes: u64) -> String {

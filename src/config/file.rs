@@ -13,7 +13,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
-use crate::index::search;
+use crate::index::{knowledge, search};
 use crate::{agent, hooks, journal, llm, mcp, organize, policy, server, smarthole, tools, vault};
 
 /// The largest settings file in bytes; a larger file is a wrong path.
@@ -33,6 +33,8 @@ pub struct Config {
     pub acp: server::AcpSettings,
     /// `[search]`.
     pub search: search::Settings,
+    /// `[knowledge]`.
+    pub knowledge: knowledge::Settings,
     /// `[journal]`.
     pub journal: journal::Settings,
     /// `[organize]`.
@@ -177,6 +179,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "acp" => loaded.config.acp = source.section("acp", value)?,
             "server" => loaded.config.server = source.section("server", value)?,
             "search" => loaded.config.search = source.section("search", value)?,
+            "knowledge" => loaded.config.knowledge = source.section("knowledge", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
             "policy" => loaded.config.policy = source.section("policy", value)?,
             "organize" => loaded.config.organize = source.section("organize", value)?,
@@ -231,6 +234,7 @@ const SECTIONS: &[&str] = &[
     "vault",
     "server",
     "search",
+    "knowledge",
     "journal",
     "organize",
     "policy",
@@ -269,6 +273,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("vault", vault),
         ("server", keys(server::Settings::default())),
         ("search", keys(search::Settings::default())),
+        ("knowledge", keys(knowledge::Settings::default())),
         ("journal", keys(journal::Settings::default())),
         ("organize", keys(organize::Settings::default())),
         ("policy", keys(policy::Settings::default())),

@@ -336,6 +336,7 @@ fn take(
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
         context.index.text.set_resident(config.search.resident_megabytes);
+        context.index.knowledge.set_settings(config.knowledge);
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
         events.limit(calls.view(Scope::Client));

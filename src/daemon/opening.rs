@@ -82,6 +82,7 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
     let conversations = kept_conversations(journal.store().new_connection(), config);
     let settings = tool_settings(config);
     let index = Index::new(vault.clone());
+    index.knowledge.set_settings(config.knowledge);
     Context {
         vault,
         journal,

@@ -2,9 +2,9 @@
 //!
 //! Imports `note`, `bases` and `vault`. [`search`] reads the files each time; [`text`] gives the same results by
 //! signatures and cached texts; [`links`] has the links and tags of every note, [`names`] the names of every file,
-//! [`properties`] the frontmatter of every note, [`knowledge`] the words of every note for ranking, all built at first
-//! use and updated before each answer (`synced`). `persistent` saves them between runs. All listen to one change feed,
-//! `changes`.
+//! [`properties`] the frontmatter of every note, [`knowledge`] the words and the meaning of every note for ranking, all
+//! built at first use and updated before each answer (`synced`). `persistent` saves them between runs. All listen to one
+//! change feed, `changes`.
 //! Clones of an [`Index`] share it.
 
 mod changes;
@@ -29,7 +29,7 @@ use text::Text;
 /// All indexes of a vault. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// The words of every note, for ranking.
+    /// The words and the meaning of every note, for ranking.
     pub knowledge: Knowledge,
     pub links: Links,
     pub names: Names,
@@ -42,11 +42,12 @@ impl Index {
     /// The indexes of `vault`. Nothing is read before the first query.
     pub fn new(vault: Vault) -> Self {
         let feed = Feed::new(vault.clone());
+        let knowledge = Knowledge::new(vault.clone(), &feed);
         Self {
-            knowledge: Knowledge::new(vault.clone(), &feed),
+            knowledge: knowledge.clone(),
             links: Links::new(vault.clone(), &feed),
             names: Names::new(vault.clone(), &feed),
-            properties: Properties::new(vault.clone(), &feed),
+            properties: Properties::new(vault.clone(), &feed, knowledge),
             text: Text::new(vault, &feed),
         }
     }

@@ -28,6 +28,8 @@ pub(super) trait SavedTable: RecordTable + 'static {
     const NAME: &'static str;
     /// The file's first bytes. They change with the format, and with the content of a record.
     const HEADER: &'static [u8];
+    /// Whether reading takes long enough to leave processors to others meanwhile: one thread reads all files.
+    const IS_SLOW: bool = false;
 
     /// Stores the saved records of unchanged files; `None` if the data is invalid.
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()>;
@@ -61,7 +63,7 @@ pub(super) struct Persistent<K: RecordTable> {
     is_first: Mutex<bool>,
     /// Notified when the first reading is over.
     was_first: Condvar,
-    stop: Cancel,
+    stop: Mutex<Cancel>,
     reader: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -74,7 +76,7 @@ impl<K: SavedTable> Persistent<K> {
             loaded: Once::new(),
             is_first: Mutex::default(),
             was_first: Condvar::new(),
-            stop: Cancel::default(),
+            stop: Mutex::default(),
             reader: Mutex::default(),
         }
     }
@@ -84,35 +86,72 @@ impl<K: SavedTable> Persistent<K> {
         self.folder.get_or_init(|| state.join(K::NAME)).join(FILE).exists()
     }
 
-    /// Reads all files on a thread and saves the records: as soon as a caller needs them, or `after` that time.
+    /// Reads all files on a thread and saves the records: as soon as a caller needs them, or `after` that time. Does
+    /// nothing if a thread is reading them.
     pub fn read_in_background(self: &Arc<Self>, after: Option<Duration>) {
-        self.set_first(true);
-        let shared = Arc::clone(self);
+        if std::mem::replace(&mut *lock(&self.is_first), true) {
+            return;
+        }
+        let mut current = lock(&self.reader);
+        // It has read all files, and may still save the records.
+        let previous = current.take();
+        let (shared, stop) = (Arc::clone(self), lock(&self.stop).clone());
         let read = move || {
             match after {
                 Some(time) => std::thread::park_timeout(time),
                 None => std::thread::park(),
             }
+            let _ = previous.map(JoinHandle::join);
             shared.load();
-            if shared.synced.refresh(&shared.stop).is_ok() {
+            if shared.refresh_in_background(&stop).is_ok() {
                 shared.set_first(false);
                 shared.save();
             }
         };
         match std::thread::Builder::new().name(K::NAME.to_owned()).spawn(read) {
-            Ok(reader) => *lock(&self.reader) = Some(reader),
+            Ok(reader) => *current = Some(reader),
             // The first caller reads them.
-            Err(_) => self.set_first(false),
+            Err(_) => {
+                drop(current);
+                self.set_first(false);
+            }
         }
+    }
+
+    fn refresh_in_background(&self, stop: &Cancel) -> Result<(), Cancelled> {
+        let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(yields).build();
+        match K::IS_SLOW.then(alone) {
+            Some(Ok(alone)) => alone.install(|| self.synced.refresh(stop)),
+            _ => self.synced.refresh(stop),
+        }
+    }
+
+    /// Cancels the reading on a thread.
+    fn end(&self) {
+        lock(&self.stop).cancel();
+        let reader = lock(&self.reader).take();
+        if let Some(reader) = reader {
+            reader.thread().unpark();
+            let _ = reader.join();
+        }
+    }
+
+    /// Removes all records and the file in which they are saved.
+    pub fn forget(&self) {
+        self.end();
+        *lock(&self.stop) = Cancel::default();
+        self.synced.reset(K::default());
+        self.synced.take_unsaved();
+        if let Some(folder) = self.folder.get() {
+            // It may never have been saved.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        self.set_first(false);
     }
 
     /// Cancels the first reading, and saves changed records.
     pub fn stop(&self) {
-        self.stop.cancel();
-        if let Some(reader) = lock(&self.reader).take() {
-            reader.thread().unpark();
-            let _ = reader.join();
-        }
+        self.end();
         // A first reading that was cancelled starts again in the next run.
         if !*lock(&self.is_first) {
             self.save();
@@ -144,7 +183,12 @@ impl<K: SavedTable> Persistent<K> {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Whether all files were read, in this run or an earlier one; then only changed files have to be read.
+    /// Whether no first reading is pending.
+    pub fn is_over(&self) -> bool {
+        !*lock(&self.is_first)
+    }
+
+    /// Whether all files were read, in this run or an earlier one, so that only changed ones are to be read.
     pub fn is_read(&self) -> bool {
         let is_saved = self.folder.get().is_some_and(|folder| folder.join(FILE).exists());
         is_saved && !self.is_first(Duration::ZERO)
@@ -173,6 +217,13 @@ impl<K: SavedTable> Persistent<K> {
             tracing::warn!(%error, table = K::NAME, "the index could not be saved");
         }
     }
+}
+
+/// Leaves the processors to threads with more to do.
+fn yields(_: usize) {
+    // Linux has a priority for each thread; elsewhere it would be that of the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);
 }
 
 fn read(folder: &Path) -> io::Result<Vec<u8>> {
@@ -216,7 +267,7 @@ pub(super) mod check {
         assert_eq!(seen(&again.synced.table()), all);
         let place = state.join(K::NAME).join(FILE);
         let file = std::fs::read(&place).expect("read");
-        for at in (0..file.len()).step_by(7) {
+        for at in 0..file.len() {
             let mut damaged = file.clone();
             damaged[at] ^= 16;
             std::fs::write(&place, damaged).expect("written");
@@ -225,5 +276,16 @@ pub(super) mod check {
             loaded.load();
             assert_eq!(seen(&loaded.synced.table()), nothing, "byte {at}");
         }
+        for end in 0..file.len() {
+            assert_eq!(sealed::content(&file[..end], K::HEADER), None, "{end} bytes");
+        }
+    }
+
+    /// Whether the content of a saved file, which is sound as a file, is used.
+    pub fn is_loaded<K: SavedTable>(saved: &[u8]) -> bool {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
+        let vault = Vault::open(place, state, Settings::default(), &|_| ()).expect("opened").0;
+        K::default().load(saved, &SameAs(&vault)).is_some()
     }
 }

@@ -8,11 +8,14 @@ use crate::tools::Context;
 /// the allocator's overhead, which is counted in `other`.
 pub fn of(context: &Context, database: &Database) -> MemoryState {
     let text = context.index.text.memory();
+    let knowledge = context.index.knowledge.summary();
     let parts = MemoryState {
         catalogue: context.vault.catalogue().memory() as u64,
         links: context.index.links.summary().bytes as u64,
         text_index: (text.signatures + text.notes) as u64,
         resident_text: text.resident as u64,
+        words: knowledge.bytes as u64,
+        meaning: knowledge.vector_bytes as u64,
         store: database.cache_bytes(),
         ..MemoryState::default()
     };
@@ -38,6 +41,8 @@ fn with(parts: MemoryState, Resident { total, program }: Resident) -> MemoryStat
         + parts.links
         + parts.text_index
         + parts.resident_text
+        + parts.words
+        + parts.meaning
         + parts.store;
     let other = Some(total.saturating_sub(named));
     MemoryState { total: Some(total), program: Some(program), other, ..parts }
@@ -91,12 +96,14 @@ mod tests {
             links: 20,
             text_index: 300,
             resident_text: 4_000,
+            words: 600_000,
+            meaning: 7_000_000,
             store: 50_000,
             ..MemoryState::default()
         };
-        let memory = with(parts.clone(), Resident { total: 900_000, program: 600_000 });
-        assert_eq!((memory.total, memory.program), (Some(900_000), Some(600_000)));
-        assert_eq!(memory.other, Some(900_000 - 600_000 - 54_321));
+        let memory = with(parts.clone(), Resident { total: 9_000_000, program: 600_000 });
+        assert_eq!((memory.total, memory.program), (Some(9_000_000), Some(600_000)));
+        assert_eq!(memory.other, Some(9_000_000 - 600_000 - 7_654_321));
         // Reserved memory that was never touched counts in its part, but not in the system's figure.
         assert_eq!(with(parts, Resident { total: 600_010, program: 600_000 }).other, Some(0));
     }

@@ -2,9 +2,12 @@
 
 use super::{Services, memory, policy, settings};
 use crate::config::folders;
+use crate::index::knowledge::Summary;
 use crate::note::path::VaultPath;
 use crate::protocol::policy::ModeParams;
-use crate::protocol::status::{MemoryState, StatusResult, VaultState, Watching as Shown};
+use crate::protocol::status::{
+    KnowledgeState, MemoryState, StatusResult, VaultState, Watching as Shown,
+};
 use crate::server::table::Context;
 use crate::store::is_full;
 use crate::vault::{Abilities, View, Watching};
@@ -37,7 +40,17 @@ pub fn status(services: &Services, context: &Context) -> StatusResult {
             true => memory::of(calls.context(), &services.store().database),
             false => MemoryState::default(),
         },
+        knowledge: view.is_all().then(|| knowledge(calls.context().index.knowledge.summary())),
         vault: vault(services, view),
+    }
+}
+
+fn knowledge(summary: Summary) -> KnowledgeState {
+    KnowledgeState {
+        notes: summary.notes as u64,
+        model: summary.model.map(str::to_owned),
+        meaning_pending: summary.is_pending,
+        chunks: summary.vectors as u64,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::bases::date::Times;
 use crate::bases::source::{Column, Hint, Source};
 use crate::bases::typed::{Assigned, Typed};
 use crate::bases::value::{FileId, Link, Object, Text, Value};
+use crate::index::knowledge;
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 use crate::note::{markdown, tag};
@@ -321,5 +322,16 @@ impl Source for Shadow<'_> {
     fn text(&self, file: FileId) -> Option<Text> {
         let over = self.over(file).and_then(|over| over.text.clone());
         over.or_else(|| self.below.text(file))
+    }
+
+    fn similarity(&self, file: FileId, text: &str) -> Result<f64, String> {
+        let as_it_is = self.below.similarity(file, text)?;
+        let is_changed = |over: &Arc<Overlay>| over.path.is_some() || over.text.is_some();
+        if !self.over(file).as_ref().is_some_and(is_changed) {
+            return Ok(as_it_is);
+        }
+        let path = VaultPath::from_disk(&self.path(file)).filter(VaultPath::is_note);
+        let own = path.and_then(|path| Some(knowledge::likeness(&path, &self.text(file)?, text)));
+        Ok(own.unwrap_or(0.0))
     }
 }

@@ -38,7 +38,23 @@ pub struct StatusResult {
     /// The client that has the vault open, which is asked to open notes; null if none is connected.
     pub host: Option<HostState>,
     pub memory: MemoryState,
+    /// What notes are found by; null for callers that may not see the whole vault.
+    pub knowledge: Option<KnowledgeState>,
     pub vault: VaultState,
+}
+
+/// What `search_notes` finds notes by.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct KnowledgeState {
+    /// Notes whose words were read; 0 before the first search.
+    pub notes: u64,
+    /// The model of meaning; null if it is switched off.
+    pub model: Option<String>,
+    /// Whether what the notes mean is still to be read, from the first search on.
+    pub meaning_pending: bool,
+    /// Chunks whose meaning was read.
+    pub chunks: u64,
 }
 
 /// Memory use in bytes, by part. A part's own figure does not include the allocator's overhead.
@@ -58,6 +74,10 @@ pub struct MemoryState {
     pub text_index: u64,
     /// Texts of notes that are cached for searching.
     pub resident_text: u64,
+    /// The words of all notes, for ranking; 0 before the first search.
+    pub words: u64,
+    /// What all notes mean, as vectors.
+    pub meaning: u64,
     /// The database's page cache, at most.
     pub store: u64,
     /// Everything else: compiled patterns, stacks, requests in flight, and memory that the allocator

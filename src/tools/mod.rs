@@ -75,6 +75,7 @@ mod open_note;
 mod plan_changes;
 mod query_notes;
 mod read_file;
+mod related_notes;
 mod rename_tag;
 mod restore;
 mod rollback_job;
@@ -161,6 +162,7 @@ registry::tools! {
     plan_changes::PlanChanges,
     query_notes::QueryNotes,
     read_file::ReadFile,
+    related_notes::RelatedNotes,
     rename_tag::RenameTag,
     restore::Restore,
     rollback_job::RollbackJob,

@@ -93,6 +93,8 @@ fn no_tool_reveals_hidden_files() {
         ("directory_tree", json!({})),
         ("search_files", json!({"pattern": "canary|plain", "file_pattern": "**/*"})),
         ("search_notes", json!({"query": "canary plain"})),
+        ("search_notes", json!({"query": "canary plain", "meaning": "only"})),
+        ("related_notes", json!({"path": "Open/a.md", "linked": true})),
         ("vault_outline", json!({})),
         ("find_duplicates", json!({})),
         ("memory_search", json!({"query": "canary plain hidden"})),

@@ -47,6 +47,7 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("describe_vault", json!({})),
         ("vault_outline", json!({})),
         ("find_duplicates", json!({})),
+        ("related_notes", json!({"path": note})),
         ("memory_search", json!({"query": "three"})),
         ("unlinked_mentions", json!({"path": note})),
         ("link_mentions", json!({"path": note, "names": ["line"]})),

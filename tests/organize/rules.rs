@@ -389,3 +389,31 @@ fn a_plan_that_is_edited_keeps_what_rules_said() {
     assert_eq!(less.items.len(), plan.items.len() - 1);
     assert_eq!(less.applicable().count(), 0, "{less:#?}");
 }
+
+#[test]
+fn a_rule_takes_notes_by_what_they_mean() {
+    let vault = vault(&[
+        ("Inbox/Garage.md", "The engine of the car does not start.\n"),
+        ("Inbox/Tea.md", "Green tea wants water at eighty degrees.\n"),
+    ]);
+    let plan = settled(
+        &vault,
+        r#"
+rules:
+  - name: File
+    in: [Inbox]
+    when: file.similarity("a broken vehicle") > 0.3
+    do: [append: 'Hot drinks, such as tea.']
+    once: true
+    then: continue
+  - name: Old
+    in: [Inbox]
+    dialect: classic
+    when: vector_similarity("hot drinks") > 0.3
+    do: [move: Drinks]
+"#,
+    );
+    // The first rule's text counts for the second.
+    let moved = [("Inbox/Garage.md", "Drinks/Garage.md"), ("Inbox/Tea.md", "Drinks/Tea.md")];
+    assert_eq!(moves(&plan), moved);
+}

@@ -221,6 +221,7 @@ fn status(fake: &Fake, by: &Context) -> StatusResult {
         mode: Some(ModeResult::default()),
         host: by.hosts().state(),
         memory: MemoryState::default(),
+        knowledge: None,
         vault: VaultState { name: "fake".to_owned(), ..VaultState::default() },
     }
 }

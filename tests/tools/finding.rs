@@ -1,6 +1,7 @@
 //! `search_notes` over whole vaults.
 
 use serde_json::{Value, json};
+use vault_steward::index::knowledge::{Model, Settings};
 use vault_steward::index::links::missing_parts;
 use vault_steward::note::code::ErrorCode::{InvalidInput, NotFound};
 use vault_steward::note::path::VaultPath;
@@ -36,7 +37,7 @@ fn notes_are_found_with_passages_and_links_that_lead_there() {
     let best = &found["notes"][0];
     assert_eq!(
         (&best["title"], &best["score"], &best["why"]),
-        (&json!("Kettle"), &json!(1.0), &json!(["title", "words"]))
+        (&json!("Kettle"), &json!(1.0), &json!(["title", "words", "meaning"]))
     );
     let chunk = &best["chunks"][0];
     assert_eq!(chunk["headings"], json!(["Care", "Descaling: how"]));
@@ -50,7 +51,7 @@ fn notes_are_found_with_passages_and_links_that_lead_there() {
         .map(|chunk| chunk["link"].as_str().expect("a link"))
         .collect();
     assert!(links.contains(&"[[Old/Kettle#B x y 1#Same]]"), "{links:?}");
-    let text = vault.text("search_notes", json!({"query": "descale"}));
+    let text = vault.text("search_notes", json!({"query": "descale", "meaning": "off"}));
     assert!(
         text.starts_with("Kettle.md  1.00  words\n  1-3  [[Kettle#Descaling: how]]\n"),
         "{text}"
@@ -72,7 +73,8 @@ fn notes_are_found_with_passages_and_links_that_lead_there() {
 #[test]
 fn a_search_can_be_narrowed() {
     let vault = kitchen();
-    let found = |asked: Value| {
+    let found = |mut asked: Value| {
+        asked["meaning"] = json!("off");
         let answer = vault.ok("search_notes", asked);
         let mut paths: Vec<String> = paths(&answer).into_iter().map(str::to_owned).collect();
         paths.sort();
@@ -92,8 +94,11 @@ fn a_search_can_be_narrowed() {
         let (paths, total) = found(asked.clone());
         assert_eq!((&*paths, total), expected, "{asked}");
     }
-    let first = vault.ok("search_notes", json!({"query": "water", "limit": 1}));
-    let second = vault.ok("search_notes", json!({"query": "water", "limit": 1, "first_result": 2}));
+    let page = |first| {
+        let asked = json!({"query": "water", "limit": 1, "first_result": first, "meaning": "off"});
+        vault.ok("search_notes", asked)
+    };
+    let (first, second) = (page(1), page(2));
     assert_eq!((paths(&first).len(), first["total"].as_u64()), (1, Some(2)));
     assert_ne!(paths(&first), paths(&second));
     vault.err("search_notes", json!({"query": "x", "path": "Nowhere"}), NotFound);
@@ -122,7 +127,8 @@ fn the_search_language_of_obsidian_is_understood() {
         ("Home.md", "A meeting with Bob about `#work`.\n"),
     ]);
     let found = |query: &str, matching: &str| {
-        let answer = vault.ok("search_notes", json!({"query": query, "match": matching}));
+        let asked = json!({"query": query, "match": matching, "meaning": "off"});
+        let answer = vault.ok("search_notes", asked);
         let mut paths: Vec<String> = paths(&answer).into_iter().map(str::to_owned).collect();
         paths.sort();
         assert_eq!(answer["total"], paths.len(), "{query}");
@@ -170,7 +176,8 @@ fn the_search_language_of_obsidian_is_understood() {
 #[test]
 fn what_changes_is_found_as_it_is_now() {
     let vault = kitchen();
-    let asked = || vault.ok("search_notes", json!({"query": "kettle samovar"}));
+    let words = json!({"query": "kettle samovar", "meaning": "off"});
+    let asked = || vault.ok("search_notes", words.clone());
     assert_eq!(asked()["total"], 2);
     vault.ok("write_file", json!({"path": "Samovar.md", "content": "a samovar"}));
     assert_eq!(paths(&asked())[0], "Samovar.md");
@@ -180,25 +187,142 @@ fn what_changes_is_found_as_it_is_now() {
     assert_eq!(asked()["total"], 2);
 }
 
-#[test]
-fn questions_in_plain_words_find_their_notes() {
+/// Of the questions of a fixture: how many there are, for how many the right note is first, and the first five.
+fn recall(questions: &str, meaning: &str) -> (usize, usize, usize) {
     let notes = include_str!("../../fixtures/knowledge/notes.txt").replace("\r\n", "\n");
     let notes: Vec<(&str, &str)> =
         notes.split("=== ").filter_map(|note| note.split_once('\n')).collect();
     let vault = vault(&notes);
     let (mut first, mut among_five, mut missed) = (0, 0, Vec::new());
-    let questions = include_str!("../../fixtures/knowledge/questions.txt").lines();
-    let questions: Vec<_> = questions.filter_map(|line| line.split_once(" -> ")).collect();
+    let questions: Vec<_> = questions.lines().filter_map(|line| line.split_once(" -> ")).collect();
     for (question, note) in &questions {
         assert!(notes.iter().any(|(path, _)| path == note), "{note}");
-        let answer = vault.ok("search_notes", json!({"query": question, "limit": 5}));
+        let asked = json!({"query": question, "limit": 5, "meaning": meaning});
+        let answer = vault.ok("search_notes", asked);
         match paths(&answer).iter().position(|path| path == note) {
             Some(0) => (first, among_five) = (first + 1, among_five + 1),
             Some(_) => among_five += 1,
             None => missed.push(*question),
         }
     }
-    let all = questions.len();
-    assert!(among_five * 100 >= all * 95, "{among_five} of {all}, without {missed:?}");
-    assert!(first * 100 >= all * 90, "{first} of {all} are first");
+    println!("{meaning}: {first} first, {among_five} among five, without {missed:?}");
+    (questions.len(), first, among_five)
+}
+
+#[test]
+fn questions_in_plain_words_find_their_notes() {
+    let questions = include_str!("../../fixtures/knowledge/questions.txt");
+    for meaning in ["off", "auto"] {
+        let (all, first, among_five) = recall(questions, meaning);
+        assert!(among_five * 100 >= all * 95, "{meaning}: {among_five} of {all}");
+        assert!(first * 100 >= all * 90, "{meaning}: {first} of {all} are first");
+    }
+}
+
+#[test]
+fn questions_in_other_words_find_their_notes() {
+    let questions = include_str!("../../fixtures/knowledge/meanings.txt");
+    let (all, _, by_words) = recall(questions, "off");
+    for meaning in ["auto", "only"] {
+        let (_, first, among_five) = recall(questions, meaning);
+        assert!(among_five * 100 >= all * 60, "{meaning}: {among_five} of {all}");
+        assert!(first * 100 >= all * 20, "{meaning}: {first} of {all} are first");
+        assert!(among_five > by_words, "{by_words} by words alone");
+    }
+}
+
+#[test]
+fn notes_are_found_by_what_they_mean() {
+    let vault = vault(&[
+        ("Garage.md", "# Engine\nThe car does not start.\n"),
+        ("Tea.md", "Green tea wants water at eighty degrees.\n"),
+        ("Old/Van.md", "The truck was sold.\n"),
+    ]);
+    let asked = |meaning: &str| {
+        vault.ok("search_notes", json!({"query": "a vehicle that is broken", "meaning": meaning}))
+    };
+    let found = asked("auto");
+    assert_eq!((&found["meaning"], paths(&found)[0]), (&json!("used"), "Garage.md"), "{found}");
+    let best = &found["notes"][0];
+    assert_eq!(best["why"], json!(["meaning"]));
+    assert_eq!(best["chunks"][0]["link"], "[[Garage#Engine]]");
+    assert!(!paths(&found).contains(&"Tea.md"), "{found}");
+    let (off, only) = (asked("off"), asked("only"));
+    assert_eq!((&off["meaning"], &off["total"]), (&json!("off"), &json!(0)));
+    assert_eq!((&only["meaning"], paths(&only)[0]), (&json!("used"), "Garage.md"));
+    // Filters hold for what is found by meaning, too.
+    let narrowed = vault.ok("search_notes", json!({"query": "vehicle -sold path:Old"}));
+    assert_eq!(narrowed["total"], 0, "{narrowed}");
+    let narrowed = vault.ok("search_notes", json!({"query": "vehicle", "path": "Old"}));
+    assert_eq!(paths(&narrowed), ["Old/Van.md"]);
+    // The model knows no such word; a search that does not rank needs no meaning.
+    let unknown = vault.ok("search_notes", json!({"query": "\u{10330}\u{10331}"}));
+    assert_eq!((&unknown["meaning"], &unknown["total"]), (&json!("no_words"), &json!(0)));
+    let all = vault.ok("search_notes", json!({"query": "truck", "match": "all"}));
+    assert_eq!((&all["meaning"], paths(&all)), (&json!("off"), vec!["Old/Van.md"]));
+    vault.ok("write_file", json!({"path": "Bike.md", "content": "A bicycle with a flat tyre.\n"}));
+    let punctured = json!({"query": "cycling puncture", "meaning": "only"});
+    assert_eq!(paths(&vault.ok("search_notes", punctured))[0], "Bike.md");
+    let settings = |meaning| vault.context.index.knowledge.set_settings(Settings { meaning });
+    settings(Model::Off);
+    assert_eq!(asked("auto")["meaning"], "off");
+    let summary = vault.context.index.knowledge.summary();
+    assert_eq!((summary.model, summary.vectors), (None, 0));
+    settings(Model::BuiltIn);
+    assert_eq!(paths(&asked("auto"))[0], "Garage.md");
+}
+
+/// As in Obsidian.
+#[test]
+fn excluded_files_come_last() {
+    let vault = vault(&[
+        (".obsidian/app.json", r#"{"userIgnoreFilters": ["Archive/"]}"#),
+        ("Archive/Kettle.md", "kettle kettle kettle\n"),
+        ("Tea.md", "Fill the kettle first.\n"),
+    ]);
+    let found = vault.ok("search_notes", json!({"query": "kettle"}));
+    assert_eq!(paths(&found), ["Tea.md", "Archive/Kettle.md"]);
+    let marks = [&found["notes"][0]["excluded"], &found["notes"][1]["excluded"]];
+    assert_eq!(marks, [&Value::Null, &json!(true)]);
+    assert_eq!(found["notes"][1]["score"], 1.0);
+    let text = vault.text("search_notes", json!({"query": "kettle"}));
+    assert!(text.contains("title, words, meaning  (an excluded file)\n"), "{text}");
+}
+
+/// The wanted note has rare words, meaning or links in common; what is linked already is left out.
+#[test]
+fn notes_that_have_to_do_with_a_note_are_found() {
+    let vault = vault(&[
+        ("Kettle.md", "Descale the kettle with citric acid. [[Kitchen]]\n"),
+        ("Kitchen.md", "All about cooking: [[Kettle]]\n"),
+        ("Limescale.md", "Descale with citric acid.\n"),
+        ("Teapot.md", "A pot to brew tea in.\n"),
+        ("Stove.md", "[[Kitchen]]\n"),
+        ("Taxes.md", "Receipts until July.\n"),
+    ]);
+    let related = |asked: Value| vault.ok("related_notes", asked);
+    let found = related(json!({"path": "kettle"}));
+    assert_eq!((&found["path"], &found["meaning"]), (&json!("Kettle.md"), &json!("used")));
+    let why = |path: &str| {
+        let notes = found["notes"].as_array().expect("notes").iter();
+        notes.clone().find(|note| note["path"] == path).map(|note| note["why"].clone())
+    };
+    assert_eq!(paths(&found)[0], "Limescale.md", "{found}");
+    assert_eq!(why("Limescale.md"), Some(json!(["meaning", "words"])), "{found}");
+    assert_eq!(why("Teapot.md"), Some(json!(["meaning"])), "{found}");
+    assert!(why("Stove.md").is_some_and(|why| why.to_string().contains("links")), "{found}");
+    assert_eq!((why("Kitchen.md"), why("Taxes.md"), why("Kettle.md")), (None, None, None));
+    let with = related(json!({"path": "Kettle", "linked": true, "limit": 50}));
+    assert!(paths(&with).contains(&"Kitchen.md"), "{with}");
+    let second = related(json!({"path": "Kettle", "limit": 1, "first_result": 2}));
+    assert_eq!((paths(&second), &second["total"]), (vec![paths(&found)[1]], &found["total"]));
+    let text = vault.text("related_notes", json!({"path": "Kettle", "limit": 1}));
+    assert!(text.starts_with("Limescale.md  0.") && text.contains("  [[Limescale]]\n"), "{text}");
+    vault.err("related_notes", json!({"path": "Nowhere"}), NotFound);
+    vault.err("related_notes", json!({"path": "Kettle", "limit": 0}), InvalidInput);
+    vault.context.index.knowledge.set_settings(Settings { meaning: Model::Off });
+    let by_words = related(json!({"path": "Kettle"}));
+    assert_eq!(by_words["meaning"], "off");
+    assert!(paths(&by_words).contains(&"Limescale.md"), "{by_words}");
+    assert!(!paths(&by_words).contains(&"Teapot.md"), "{by_words}");
 }

@@ -1,6 +1,7 @@
 //! `query_notes` over whole vaults.
 
 use serde_json::{Value, json};
+use vault_steward::index::knowledge::{Model, Settings};
 use vault_steward::note::code::ErrorCode::{InvalidExpression, InvalidInput, NotFound};
 
 use crate::vault::{TestVault, vault};
@@ -203,4 +204,38 @@ fn it_says_why_a_note_is_in_or_out() {
         text.contains("Projects/Boat.md is not a row") && text.contains("priority > 3"),
         "{text}"
     );
+}
+
+#[test]
+fn notes_are_compared_with_the_meaning_of_a_text() {
+    let vault = vault(&[
+        ("Garage.md", "---\nkind: x\n---\nThe engine of the car does not start.\n"),
+        ("Tea.md", "Green tea wants water at eighty degrees.\n"),
+        ("Empty.md", ""),
+        ("pic.png", "no picture"),
+    ]);
+    let near = r#"file.similarity("a broken vehicle") > 0.3"#;
+    assert_eq!(found(&vault, near), ["Garage.md"]);
+    // In the old dialect: above 0.5 unless it is compared.
+    let old = |condition: &str| {
+        let answer = vault.ok("query_notes", json!({"where": condition, "dialect": "classic"}));
+        paths(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(old("vector_similarity('a broken vehicle') > 0.3"), ["Garage.md"]);
+    assert_eq!(old("file.vector_similarity('engine of the car')"), ["Garage.md"]);
+    // As everything else, it is of the notes as they are now.
+    vault.ok("write_file", json!({"path": "Tea.md", "content": "The vehicle is broken.\n"}));
+    let asked = json!({"where": near, "sort": [r#"file.similarity("a broken vehicle") desc"#],
+        "select": [r#"file.similarity("a broken vehicle")"#]});
+    let answer = vault.ok("query_notes", asked);
+    assert_eq!(paths(&answer), ["Tea.md", "Garage.md"]);
+    let values =
+        answer["rows"].as_array().unwrap().iter().map(|row| row["cells"][0].as_f64().unwrap());
+    assert!(values.clone().all(|value| (0.3..=1.0).contains(&value)), "{answer}");
+    let none = "file.similarity('') == 0 && file.similarity('\u{10330}') == 0";
+    let none = json!({"where": none});
+    assert_eq!(vault.ok("query_notes", none)["total"], 4);
+    vault.context.index.knowledge.set_settings(Settings { meaning: Model::Off });
+    let text = vault.text("query_notes", json!({"where": near}));
+    assert!(text.contains("set `knowledge.meaning` to `built-in`"), "{text}");
 }

@@ -42,7 +42,7 @@ functions! { FUNCTIONS of File:
     "inFolder"(one("folder", TEXT)) -> Bool, Plain(in_folder):
         "Whether it lies in a folder, or in one below it.";
     "similarity"(one("text", TEXT)) -> Number, Plain(similarity) extension:
-        "How near its meaning is to a text, from 0 to 1.";
+        "How near its nearest passage is in meaning to a text, from 0 to 1.";
 }
 
 fn of(value: &Value) -> FileId {
@@ -234,6 +234,6 @@ pub(super) fn lies_in(path: &str, folder: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn similarity(_: &mut Context<'_>, _: &Value, _: &[Value]) -> Outcome {
-    Err("file.similarity() is not available yet".to_owned())
+fn similarity(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
+    context.source().similarity(of(value), text_of(args, 0)).map(Value::Number)
 }

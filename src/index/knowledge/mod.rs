@@ -1,16 +1,23 @@
-//! Ranked word search: an inverted index over the chunks of all notes.
+//! Ranked search: an inverted index over the chunks of all notes, and a vector of the meaning of each chunk.
 //!
 //! The first search builds the index in the background by reading every note. Until that ends, searches use the
 //! notes read so far and report how many are missing. From then on the change feed names the notes to read again.
 //! The index stores for each word the chunks that contain it (`table`). Statistics such as a word's rarity and the
 //! similar words are computed per caller (`rank`), so that hidden notes do not affect any answer.
 //!
-//! In reading order: [`words`], `dictionary` (similar words), `table`, `saved`, `rank`, this file.
+//! Vectors are made after the words, on a thread of their own, and searches do without them until all are there
+//! (`meaning/vectors`). `answer` joins the two.
+//!
+//! In reading order: [`words`], `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this file,
+//! `related`, `likeness`.
 
+mod answer;
 mod dictionary;
-#[cfg_attr(not(test), expect(dead_code, reason = "searches begin to use it with the next change"))]
+mod likeness;
 mod meaning;
 mod rank;
+mod reading;
+mod related;
 mod saved;
 mod table;
 #[cfg(test)]
@@ -18,11 +25,13 @@ mod tests;
 pub mod words;
 
 use std::cell::RefCell;
-use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 use super::changes::Feed;
 use super::persistent::Persistent;
@@ -31,20 +40,69 @@ use crate::note::path::VaultPath;
 use crate::note::search_query::{Filter, SearchedFile};
 use crate::note::text::Text;
 use crate::vault::{Cancel, Vault, View};
-use rank::{Ranking, Scored, WEIGHTS};
-use table::{Note, Table};
+use answer::{Means, answer};
+pub use likeness::{Likeness, likeness};
+use meaning::vectors::{Near, Vectors};
+pub use related::{Related, RelatedNote};
+use table::Table;
 
 /// The longest wait of a search for the first build; then it is answered from the notes read so far.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The number of top notes that backlinks can reorder.
-const LINKS_COUNT: usize = 200;
+/// The longest wait for vectors from the first search on. Later ones do not wait while vectors are being made.
+const PATIENCE_FOR_MEANING: Duration = Duration::from_secs(1);
 
-/// The weight of backlinks.
-const OF_LINKS: f64 = 0.02;
+/// The longest time in which a search makes vectors of changed notes itself; without a daemon, of all notes.
+const MAKING: Duration = Duration::from_millis(300);
+const MAKING_ALONE: Duration = Duration::from_secs(5);
 
-/// Chunks per found note.
-const CHUNKS: usize = 3;
+/// The weight of meaning in a score; words have the rest.
+const OF_MEANING: f64 = 0.3;
+
+/// The settings of knowledge; a section of the configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// What finds notes by their meaning.
+    pub meaning: Model,
+}
+
+/// A model of meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// The model that the program carries.
+    #[default]
+    BuiltIn,
+    /// None: notes are found by their words.
+    Off,
+}
+
+/// How much meaning counts in a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Meaning {
+    /// Beside words.
+    #[default]
+    Auto,
+    /// Not at all.
+    Off,
+    /// Alone.
+    Only,
+}
+
+/// Whether meaning counted in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Meant {
+    /// It did.
+    Used,
+    /// It is switched off, or the search does not rank.
+    #[default]
+    Off,
+    /// The vectors are still being made.
+    NotReady,
+    /// The model knows none of the words.
+    NoWords,
+}
 
 /// A search.
 #[derive(Debug, Clone, Default)]
@@ -53,8 +111,10 @@ pub struct Query {
     pub words: Vec<String>,
     /// The condition for a note, independent of the words.
     pub filter: Filter,
-    /// Whether a note must have at least one of the words or a similar one.
+    /// Whether a note must have at least one of the words or a similar one, or be near in meaning.
     pub needs_word: bool,
+    /// Only for searches that need a word.
+    pub meaning: Meaning,
 }
 
 /// The caller and scope of a search.
@@ -83,6 +143,8 @@ pub struct Found {
     pub words_left_out: usize,
     /// The normalised words of the search and the similar ones, with their weights.
     pub marks: HashMap<String, f64>,
+    /// Whether meaning counted.
+    pub meant: Meant,
 }
 
 /// A matching note.
@@ -95,35 +157,95 @@ pub struct FoundNote {
     pub is_called: bool,
     /// Whether its text contains one of the words.
     pub is_in_text: bool,
+    /// The chunk that is nearest in meaning, if it is near.
+    pub near: Option<usize>,
+    /// Whether it is among Obsidian's excluded files, which come last.
+    pub is_excluded: bool,
     /// The indices of its best chunks, best first; at most three.
     pub chunks: Vec<usize>,
 }
 
-/// The word index of a vault. Clones share it.
+/// What the index holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// Notes whose words were read.
+    pub notes: usize,
+    /// Memory of the words in bytes, without the allocator's overhead.
+    pub bytes: usize,
+    /// The model of meaning; `None` if it is switched off.
+    pub model: Option<&'static str>,
+    /// Whether vectors are still to be made, at the first search.
+    pub is_pending: bool,
+    /// Chunks with a vector.
+    pub vectors: usize,
+    /// Memory of the vectors in bytes.
+    pub vector_bytes: usize,
+}
+
+/// The index of a vault's words and meaning. Clones share it.
 #[derive(Clone)]
-pub struct Knowledge(Arc<Persistent<Table>>);
+pub struct Knowledge(Arc<Shared>);
+
+struct Shared {
+    words: Arc<Persistent<Table>>,
+    vectors: Arc<Persistent<Vectors>>,
+    /// Whether meaning is off.
+    is_off: AtomicBool,
+    /// Whether a daemon runs, which makes vectors in the background.
+    is_lasting: AtomicBool,
+    /// When a search first needed vectors.
+    needed: OnceLock<Instant>,
+}
 
 impl Knowledge {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Persistent::new(vault, feed)))
+        Self(Arc::new(Shared {
+            words: Arc::new(Persistent::new(vault.clone(), feed)),
+            vectors: Arc::new(Persistent::new(vault, feed)),
+            is_off: AtomicBool::default(),
+            is_lasting: AtomicBool::default(),
+            needed: OnceLock::new(),
+        }))
     }
 
     /// Loads the index that an earlier run saved in `state`, the steward's folder for the vault.
     pub fn load_saved(&self, state: &Path) {
-        self.0.set_folder(state);
+        self.0.words.set_folder(state);
+        self.0.vectors.set_folder(state);
     }
 
-    /// Loads a saved index; without one, builds and saves it on a background thread at the first search.
+    /// Loads a saved index; without one, builds and saves it on background threads at the first search.
     pub fn start(&self, state: &Path) {
-        if !self.0.set_folder(state) {
-            self.0.read_in_background(None);
+        if !self.0.words.set_folder(state) {
+            self.0.words.read_in_background(None);
+        }
+        self.0.vectors.set_folder(state);
+        self.0.is_lasting.store(true, Ordering::Relaxed);
+        self.make_or_forget();
+    }
+
+    /// Applies new settings. Without meaning, nothing of it is stored.
+    pub fn set_settings(&self, settings: Settings) {
+        let is_off = settings.meaning == Model::Off;
+        if self.0.is_off.swap(is_off, Ordering::Relaxed) != is_off {
+            self.make_or_forget();
         }
     }
 
-    /// Stops the background thread of [`Self::start`] and saves changes.
+    fn make_or_forget(&self) {
+        let is_off = self.0.is_off.load(Ordering::Relaxed);
+        if is_off {
+            self.0.vectors.forget();
+        } else if self.0.is_lasting.load(Ordering::Relaxed) {
+            self.0.vectors.read_in_background(None);
+        }
+    }
+
+    /// Stops the background threads of [`Self::start`] and saves changes.
     pub fn stop(&self) {
-        self.0.stop();
+        self.0.words.stop();
+        self.0.vectors.stop();
     }
 
     /// Updates the index and runs a search.
@@ -131,16 +253,24 @@ impl Knowledge {
     /// # Errors
     /// [`Cancelled`]: the caller cancelled. Notes read by then stay in the index.
     pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<Found, Cancelled> {
-        let is_whole = !self.0.is_first(PATIENCE);
-        if is_whole {
-            self.0.refresh(asking.cancel)?;
-        }
-        let vault = &self.0.synced.vault;
+        let words = &self.0.words;
+        let is_whole = !self.is_part(asking.cancel)?;
+        let (meant, near) = self.near(query, asking, is_whole)?;
+        let vault = &words.synced.vault;
+        let obsidian = vault.obsidian();
+        let weight = match (meant, query.meaning) {
+            (Meant::Used, Meaning::Auto) => OF_MEANING,
+            (Meant::Used, Meaning::Only) => 1.0,
+            // Words answer, and the answer says so.
+            _ => 0.0,
+        };
+        let is_excluded = |path: &VaultPath| obsidian.is_ignored(path);
+        let means = Means { near, weight, is_excluded: &is_excluded };
         let mut passing = HashSet::new();
         if !query.filter.is_empty() {
             // The files are read without the lock: other searches need not wait for a slow disk.
             let candidates = RefCell::new(Vec::new());
-            answer(&self.0.synced.table(), query, asking, |path| {
+            answer(&words.synced.table(), query, asking, &means, |path| {
                 candidates.borrow_mut().push(path.clone());
                 false
             });
@@ -152,8 +282,9 @@ impl Knowledge {
                 return Err(Cancelled);
             }
         }
-        let table = self.0.synced.table();
-        let mut found = answer(&table, query, asking, |path| passing.contains(path));
+        let table = words.synced.table();
+        let mut found = answer(&table, query, asking, &means, |path| passing.contains(path));
+        found.meant = meant;
         if !is_whole {
             let catalogue = vault.catalogue();
             let notes = catalogue.files().filter(|it| Table::wants(*it) && asking.view.shows(*it));
@@ -162,9 +293,74 @@ impl Knowledge {
         Ok(found)
     }
 
-    /// Memory in bytes, without the allocator's overhead.
-    pub fn memory(&self) -> usize {
-        self.0.synced.table().memory()
+    /// Updates the words. Returns whether notes are still to be read for the first time.
+    fn is_part(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
+        let is_part = self.0.words.is_first(PATIENCE);
+        if !is_part {
+            self.0.words.refresh(cancel)?;
+        }
+        Ok(is_part)
+    }
+
+    /// The notes that are near to the words of a search in meaning.
+    fn near(
+        &self,
+        query: &Query,
+        asking: &Asking<'_>,
+        is_whole: bool,
+    ) -> Result<(Meant, Vec<Near>), Cancelled> {
+        if !query.needs_word || query.meaning == Meaning::Off || self.is_off() {
+            return Ok((Meant::Off, Vec::new()));
+        }
+        // One after the other: words answer more questions.
+        if !is_whole || !self.is_ready(asking.cancel)? {
+            return Ok((Meant::NotReady, Vec::new()));
+        }
+        let Some(meaning) = meaning::of(&query.words.join(" ")) else {
+            return Ok((Meant::NoWords, Vec::new()));
+        };
+        let is_wanted =
+            |path: &VaultPath, changed| asking.view.shows(path) && (asking.wants)(path, changed);
+        Ok((Meant::Used, self.0.vectors.synced.table().nearest(&meaning, is_wanted)))
+    }
+
+    fn is_off(&self) -> bool {
+        self.0.is_off.load(Ordering::Relaxed)
+    }
+
+    /// Updates the vectors. Returns whether they are up to date; if that takes too long, it goes on in the background.
+    fn is_ready(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
+        let vectors = &self.0.vectors;
+        let waited = self.0.needed.get_or_init(Instant::now).elapsed();
+        if vectors.is_first(PATIENCE_FOR_MEANING.saturating_sub(waited)) {
+            return Ok(false);
+        }
+        let is_lasting = self.0.is_lasting.load(Ordering::Relaxed);
+        let most = if is_lasting { MAKING } else { MAKING_ALONE };
+        match vectors.refresh(&cancel.until(Instant::now() + most)) {
+            Ok(()) => Ok(true),
+            Err(Cancelled) if cancel.is_cancelled() => Err(Cancelled),
+            Err(Cancelled) => {
+                if is_lasting {
+                    vectors.read_in_background(Some(Duration::ZERO));
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// What the index holds now.
+    pub fn summary(&self) -> Summary {
+        let (words, vectors) = (self.0.words.synced.table(), self.0.vectors.synced.table());
+        let model = (!self.is_off()).then_some(meaning::MODEL);
+        Summary {
+            notes: words.len(),
+            bytes: words.memory(),
+            model,
+            is_pending: model.is_some() && !self.0.vectors.is_over(),
+            vectors: vectors.count,
+            vector_bytes: vectors.memory(),
+        }
     }
 }
 
@@ -172,61 +368,6 @@ impl std::fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Knowledge").finish_non_exhaustive()
     }
-}
-
-/// Runs a search on a table; `holds` tells whether a note passes the filter.
-fn answer(
-    table: &Table,
-    query: &Query,
-    asking: &Asking<'_>,
-    holds: impl Fn(&VaultPath) -> bool,
-) -> Found {
-    let mut ranking = Ranking::new(table, |note| asking.view.shows(&note.path), WEIGHTS);
-    let asked: Vec<String> = query.words.iter().flat_map(|text| words::of(text)).collect();
-    let (terms, words_left_out) = ranking.terms(&asked);
-    let mut scored = ranking.rank(&terms);
-    if !query.needs_word {
-        let ranked: HashSet<u32> = scored.iter().map(|it| it.note).collect();
-        let others = ranking.seen().filter(|(note, _)| !ranked.contains(note));
-        scored.extend(others.map(|(note, _)| Scored::without_words(note)));
-    }
-    let note = |number: u32| table.notes[number as usize].as_ref();
-    scored.retain(|it| {
-        note(it.note).is_some_and(|note| {
-            (asking.wants)(&note.path, note.stamp.1)
-                && (query.filter.is_empty() || holds(&note.path))
-        })
-    });
-    let mut scored: Vec<(Scored, &Note)> =
-        scored.into_iter().filter_map(|it| Some((it, note(it.note)?))).collect();
-    // Deterministic: equal scores are ordered by time, then by path.
-    let order = |(a, of): &(Scored, &Note), (b, other): &(Scored, &Note)| {
-        b.score.total_cmp(&a.score).then_with(|| {
-            (Reverse(of.stamp.1), &of.path).cmp(&(Reverse(other.stamp.1), &other.path))
-        })
-    };
-    scored.sort_unstable_by(order);
-    let best = scored.len().min(LINKS_COUNT);
-    for (it, note) in &mut scored[..best] {
-        it.score *= 1.0 + OF_LINKS * (1.0 + (asking.links)(&note.path) as f64).ln();
-    }
-    scored[..best].sort_by(order);
-    let most = scored.first().map_or(1.0, |(it, _)| it.score).max(f64::MIN_POSITIVE);
-    let page = scored.iter().skip(asking.page.start).take(asking.page.len());
-    let found = |(it, note): &(Scored, &Note)| FoundNote {
-        path: note.path.clone(),
-        score: it.score / most,
-        is_called: it.is_called,
-        is_in_text: it.is_in_text,
-        chunks: ranking.best_chunks(note, CHUNKS),
-    };
-    let notes = page.map(found).collect();
-    let mut marks: HashMap<String, f64> = HashMap::new();
-    for (word, weight) in terms.iter().flat_map(|term| &term.like) {
-        let known = marks.entry(table.dictionary.word(*word).text.to_string()).or_default();
-        *known = known.max(*weight);
-    }
-    Found { notes, total: scored.len(), unread: 0, words_left_out, marks }
 }
 
 /// Whether a note matches a filter in its present state. An unreadable note does not.

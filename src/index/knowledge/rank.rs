@@ -130,10 +130,10 @@ impl<'t> Ranking<'t> {
         notes.filter_map(|((number, note), seen)| Some((number, note.as_ref().filter(|_| *seen)?)))
     }
 
-    /// The number of visible notes that contain exactly this word.
-    pub fn with(&self, word: &str) -> Vec<u32> {
-        let hits = self.table.dictionary.find(word).map(|word| self.hits(word));
-        hits.iter().flat_map(|hits| &hits.notes).map(|(note, ..)| *note).collect()
+    /// The number of visible notes that contain exactly this word, and the word's number.
+    pub fn known(&self, word: &str) -> Option<(usize, u32)> {
+        let number = self.table.dictionary.find(word)?;
+        Some((self.hits(number).notes.len(), number))
     }
 
     /// The distinct words of a query with similar words, without stop words if two others remain. Also returns how many
@@ -152,11 +152,13 @@ impl<'t> Ranking<'t> {
         let mut left_out = 0;
         if terms.len() > MOST_WORDS {
             left_out = terms.len() - MOST_WORDS;
-            terms.sort_by_cached_key(|word| (self.with(word).len(), (*word).clone()));
+            terms.sort_by_cached_key(|word| {
+                (self.known(word).unwrap_or_default().0, (*word).clone())
+            });
             terms.truncate(MOST_WORDS);
         }
         let term = |text: &String| {
-            let is_known = !self.with(text).is_empty();
+            let is_known = self.known(text).is_some_and(|(notes, _)| notes > 0);
             let is_there = |word| !self.hits(word).notes.is_empty();
             let like = self.table.dictionary.like(text, !is_known, is_there);
             Term { like }

@@ -1,6 +1,6 @@
 //! The file format of the saved index.
 
-use super::table::{Read, Table};
+use super::table::{Note, Read, Table};
 use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
 use crate::index::synced::RecordTable as _;
@@ -30,7 +30,7 @@ impl SavedTable for Table {
             word.places = rest.bytes(length)?.to_vec();
         }
         table.is_sound().then_some(())?;
-        let changed = |(path, note): (&VaultPath, &super::Note)| {
+        let changed = |(path, note): (&VaultPath, &Note)| {
             (!same.is_same(path, note.stamp, Some(note.identity))).then(|| path.clone())
         };
         let changed: Vec<VaultPath> = table.iter().filter_map(changed).collect();

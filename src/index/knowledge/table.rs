@@ -13,8 +13,9 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::dictionary::Dictionary;
+use super::reading::{self, Source};
 use super::words;
-use crate::index::changes::{Stamp, identity, stamp, unsure_for};
+use crate::index::changes::Stamp;
 use crate::index::sealed::{Fields, put};
 use crate::index::synced::RecordTable;
 use crate::note::chunks::{self, Chunk};
@@ -22,8 +23,7 @@ use crate::note::link::LinkKind;
 use crate::note::markdown;
 use crate::note::markdown::Document;
 use crate::note::path::{PathRef, VaultPath};
-use crate::note::text::Text;
-use crate::vault::{Vault, VaultError};
+use crate::vault::Vault;
 
 /// The table is compacted at this many stale numbers, if they are this share of those in use.
 const MOST_GONE: usize = 1_000;
@@ -214,24 +214,9 @@ impl RecordTable for Table {
     }
 
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
-        // Read before the content, so that a change during the reading is later than this.
-        let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
-        match vault.read(path) {
-            Ok(content) => {
-                let text = Text::decode(&content.bytes, path.name());
-                let read = of_note(path, text.as_ref().map_or("", |text| text.body()));
-                let stamp = stamp(&content.meta);
-                Some(Read {
-                    stamp,
-                    identity: identity(content.meta.id, content.meta.change_mark()),
-                    unsure: unsure_for(stamp.1, now).is_some(),
-                    ..read
-                })
-            }
-            Err(VaultError::TooLarge { .. }) => Some(Read { stamp: seen, ..of_note(path, "") }),
-            Err(_) if vault.stat(path).is_err_and(|error| error.is_absence()) => None,
-            Err(_) => Some(Read { stamp: seen, unsure: true, ..of_note(path, "") }),
-        }
+        let (source, read) = reading::note(vault, path, seen, |text| of_note(path, text))?;
+        let Source { stamp, identity, unsure } = source;
+        Some(Read { stamp, identity, unsure, ..read })
     }
 
     fn stamp(note: &Note) -> (Stamp, bool) {

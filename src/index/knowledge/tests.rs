@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+use super::meaning::vectors::of_note as of_vectors;
 use super::table::{Read, of_note};
 use super::*;
 use crate::index::synced::RecordTable as _;
@@ -51,7 +52,8 @@ fn ask(table: &Table, query: &Query, view: &View) -> Found {
     let cancel = Cancel::default();
     let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
     let asking = Asking { view, cancel: &cancel, wants: &wants, links: &links, page: 0..50 };
-    answer(table, query, &asking, |path| !path.as_str().contains("Tea"))
+    let means = Means { near: Vec::new(), weight: 0.0, is_excluded: &|_| false };
+    answer(table, query, &asking, &means, |path| !path.as_str().contains("Tea"))
 }
 
 fn found(table: &Table, query: &Query) -> Vec<String> {
@@ -153,5 +155,49 @@ proptest! {
         let limited = View::of(vec![path(if hidden { "A" } else { "B" })]);
         let alone = if hidden { rebuilt(0, 3) } else { rebuilt(3, 6) };
         prop_assert_eq!(ask(&kept, &query, &limited), ask(&alone, &query, &view));
+    }
+}
+
+/// What is near to a text, by path.
+fn near(vectors: &Vectors, to: &str, view: &View) -> Vec<(String, usize, f64)> {
+    let Some(to) = meaning::of(to) else { return Vec::new() };
+    let near = vectors.nearest(&to, |path, _| view.shows(path)).into_iter();
+    let mut near: Vec<_> = near.map(|it| (it.path.to_string(), it.chunk, it.share)).collect();
+    near.sort_by(|a, b| a.0.cmp(&b.0));
+    near
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn what_is_near_depends_on_nothing_but_the_notes_that_are_seen(
+        history in prop::collection::vec((0..6u8, prop::option::of(text())), 1..12), asked in text(),
+    ) {
+        let name = |number: u8| format!("{}/{number} water.md", if number < 3 { "A" } else { "B" });
+        let vectors = |notes: &mut dyn Iterator<Item = (u8, &Option<String>)>| {
+            let mut vectors = Vectors::default();
+            for (number, text) in notes {
+                let path = path(&name(number));
+                match text {
+                    Some(text) => {
+                        let chunks = of_vectors(&path, text);
+                        vectors.put(path, (reading::Source::default(), chunks));
+                    }
+                    None => vectors.remove(&path),
+                }
+            }
+            vectors
+        };
+        let kept = vectors(&mut history.iter().map(|(number, text)| (*number, text)));
+        let now: BTreeMap<u8, &Option<String>> =
+            history.iter().map(|(number, text)| (*number, text)).collect();
+        let view = View::default();
+        let rebuilt = vectors(&mut now.iter().map(|(number, text)| (*number, *text)));
+        prop_assert_eq!(near(&kept, &asked, &view), near(&rebuilt, &asked, &view));
+        prop_assert_eq!(kept.count, rebuilt.count);
+        let alone = vectors(&mut now.range(..3).map(|(number, text)| (*number, *text)));
+        let limited = View::of(vec![path("A")]);
+        prop_assert_eq!(near(&kept, &asked, &limited), near(&alone, &asked, &view));
     }
 }

@@ -19,6 +19,7 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::Feed;
+use super::knowledge::Knowledge;
 use super::links::Links;
 use super::synced::{Cancelled, Synced};
 use crate::note::path::VaultPath;
@@ -58,12 +59,15 @@ struct Shared {
     synced: Synced<Table>,
     /// Serialises updates, so that nobody uses the rows while types change.
     turn: Mutex<()>,
+    /// For `file.similarity`.
+    knowledge: Knowledge,
 }
 
 impl Properties {
     /// Creates the index of `vault` without reading anything.
-    pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Shared { synced: Synced::new(vault, feed), turn: Mutex::default() }))
+    pub(super) fn new(vault: Vault, feed: &Feed, knowledge: Knowledge) -> Self {
+        let synced = Synced::new(vault, feed);
+        Self(Arc::new(Shared { synced, turn: Mutex::default(), knowledge }))
     }
 
     /// The vault as it is now and as `vault` may see it, brought up to date, which the first time reads every note.
@@ -90,7 +94,7 @@ impl Properties {
             synced.table_mut().fit();
         }
         let rows = synced.table().share();
-        Ok(Moment::new(rows, vault, links, cancel))
+        Ok(Moment::new(rows, vault, links, self.0.knowledge.clone(), cancel))
     }
 
     /// Memory in bytes, without the allocator's overhead.

@@ -8,6 +8,7 @@ use super::Gaps;
 use super::rows::{Row, Rows};
 use crate::bases::source::{Column, Hint, Source};
 use crate::bases::value::{FileId, Link, Object, Text, Value};
+use crate::index::knowledge::{Knowledge, Likeness};
 use crate::index::links::{Form, Links, Seen, StoredLink};
 use crate::note::fold::fold_key;
 use crate::note::link::LinkKind;
@@ -34,6 +35,7 @@ pub struct Moment<'a> {
     rows: Arc<Rows>,
     vault: &'a Vault,
     links: &'a Links,
+    knowledge: Knowledge,
     cancel: &'a Cancel,
     /// Converts a local time, as milliseconds as if it were UTC, to an instant; see [`Self::in_zone`].
     instant: &'a dyn Fn(i64) -> i64,
@@ -44,6 +46,8 @@ pub struct Moment<'a> {
     asked_tag: RefCell<Option<(String, Arc<[bool]>)>>,
     /// Cache: the last file whose backlinks were requested, and the backlinks.
     asked_target: RefCell<Option<(FileId, HashSet<FileId>)>>,
+    /// Cache: the last text that notes were compared with, and its meaning.
+    asked_meaning: RefCell<Option<(String, Option<Likeness>)>>,
     asked_whether_withdrawn: Cell<u32>,
     /// Whether the caller cancelled, so that answers are invalid.
     is_cancelled: Cell<bool>,
@@ -56,18 +60,21 @@ impl<'a> Moment<'a> {
         rows: Arc<Rows>,
         vault: &'a Vault,
         links: &'a Links,
+        knowledge: Knowledge,
         cancel: &'a Cancel,
     ) -> Self {
         Self {
             rows,
             vault,
             links,
+            knowledge,
             cancel,
             instant: &|millis| millis,
             fresh_links: OnceCell::new(),
             resolved: RefCell::default(),
             asked_tag: RefCell::default(),
             asked_target: RefCell::default(),
+            asked_meaning: RefCell::default(),
             asked_whether_withdrawn: Cell::new(0),
             is_cancelled: Cell::new(false),
             counts: OnceCell::new(),
@@ -388,5 +395,21 @@ impl Source for Moment<'_> {
         let start = body.len() - body.trim_start_matches('\u{feff}').len();
         let end = frontmatter::find(body, start).map_or(start, |found| found.range.end);
         Some(body[end..].into())
+    }
+
+    fn similarity(&self, file: FileId, text: &str) -> Result<f64, String> {
+        let mut asked = self.asked_meaning.borrow_mut();
+        if asked.as_ref().is_none_or(|(asked, _)| asked != text) {
+            *asked = Some((text.to_owned(), self.knowledge.likeness(text, self.cancel)));
+        }
+        let Some((_, Some(likeness))) = &*asked else {
+            return Err(
+                "file.similarity() needs meaning, which is off; set `knowledge.meaning` to \
+                        `built-in`"
+                    .to_owned(),
+            );
+        };
+        let path = &self.row(file).path;
+        Ok(if path.is_note() { likeness.of(path) } else { 0.0 })
     }
 }

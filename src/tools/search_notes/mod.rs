@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::text_file::count;
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging, when};
-use crate::index::knowledge::{Asking, Found, FoundNote, Query};
+use crate::index::knowledge::{self, Asking, Found, FoundNote, Meant, Query};
 use crate::index::links::Seen;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -28,13 +28,17 @@ const MOST_UNDERSTOOD: usize = 1_000;
 /// Parts of the query that an answer names as not read as meant.
 const MOST_IGNORED: usize = 20;
 
-/// Finds notes by words.
+/// What an answer says while vectors are being made.
+pub(super) const NOT_READY: &str =
+    "[found by words alone: what the notes mean is still being read; ask again in a while]";
+
+/// Finds notes by words and meaning.
 pub struct SearchNotes;
 
 /// Finds the notes that answer a question or contain some words, best first, with passages and links to cite them by.
-/// Words may be inflected or misspelt, in any language; ask in words that the notes would use. Obsidian's search
-/// operators filter exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:( )`,
-/// `block:( )`, `section:( )`, `task-todo:`, `[property:value]`. For lines that match a pattern use search_files, for
+/// Words may be inflected or misspelt, in any language, or others of the same meaning. Obsidian's search operators filter
+/// exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:( )`, `block:( )`,
+/// `section:( )`, `task-todo:`, `[property:value]`. For lines that match a pattern use search_files, for
 /// properties query_notes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +57,9 @@ pub struct Input {
     /// `ranked`: notes with any of the words; `all`: only those with all words in that spelling, as in Obsidian.
     #[serde(default, rename = "match")]
     matching: Matching,
+    /// `auto`: beside words; `only`: meaning alone.
+    #[serde(default)]
+    meaning: Meaning,
     /// Only notes changed then or later: `2026-11-20`, `3 days`, `yesterday`.
     #[serde(default)]
     since: Option<String>,
@@ -70,6 +77,16 @@ pub enum Matching {
     Ranked,
     /// Notes with all words as typed, within longer words too.
     All,
+}
+
+/// How much meaning counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Meaning {
+    #[default]
+    Auto,
+    Off,
+    Only,
 }
 
 fn ten() -> usize {
@@ -91,6 +108,8 @@ pub struct Output {
     pub(super) unread_notes: usize,
     /// Words that were not looked for, since there were more than 32: the commonest.
     words_left_out: usize,
+    /// Whether meaning counted: `used`, `off`, `not_ready` (still being read), `no_words` (no word is known).
+    meaning: &'static str,
 }
 
 /// A note that answers.
@@ -102,8 +121,11 @@ pub struct NoteFound {
     title: String,
     /// How well it answers, from 0 to 1; 1 is the best for this question.
     score: f64,
-    /// Where the words occur: `title` (the name or an alias), `words` (the text).
+    /// Where the words occur: `title` (the name or an alias), `words` (the text); `meaning`.
     why: Vec<&'static str>,
+    /// Whether Obsidian excludes it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    excluded: bool,
     /// The passages that answer best, the best first; at most 3.
     pub(super) chunks: Vec<ChunkFound>,
 }
@@ -125,7 +147,7 @@ pub struct ChunkFound {
 
 impl Tool for SearchNotes {
     const NAME: &'static str = "search_notes";
-    const TITLE: &'static str = "Search notes by words";
+    const TITLE: &'static str = "Search notes by words and meaning";
     const TIER: Tier = Tier::Safe;
     const KIND: ToolKind = ToolKind::Search;
     const LONG_ANSWER: bool = true;
@@ -168,10 +190,11 @@ impl Tool for SearchNotes {
         };
         let found = context.index.knowledge.search(&query, &asking);
         let found = found.map_err(|_| ToolError::cancelled())?;
-        let Found { notes, total, unread, words_left_out, marks } = found;
+        let Found { notes, total, unread, words_left_out, marks, meant } = found;
         let notes = notes.into_iter().map(|note| shown(context, &links, note, &marks)).collect();
-        let unread_notes = unread;
-        let data = Output { notes, total, understood, ignored, unread_notes, words_left_out };
+        let (unread_notes, meaning) = (unread, word(meant));
+        let data =
+            Output { notes, total, understood, ignored, unread_notes, words_left_out, meaning };
         Ok(Answer::new(text(&data, skipped), data))
     }
 }
@@ -184,6 +207,7 @@ pub(super) fn best(context: &Context, query: &str, limit: usize) -> Result<Outpu
         limit,
         first_result: 1,
         matching: Matching::Ranked,
+        meaning: Meaning::Auto,
         since: None,
         until: None,
     };
@@ -218,7 +242,22 @@ fn query(input: &Input) -> Result<(Query, String, Vec<String>), ToolError> {
         understood.truncate(end);
         understood.push('…');
     }
-    Ok((Query { words, filter, needs_word }, understood, ignored))
+    let meaning = match input.meaning {
+        Meaning::Auto => knowledge::Meaning::Auto,
+        Meaning::Off => knowledge::Meaning::Off,
+        Meaning::Only => knowledge::Meaning::Only,
+    };
+    Ok((Query { words, filter, needs_word, meaning }, understood, ignored))
+}
+
+/// Whether meaning counted, as a word of an answer.
+pub(super) fn word(meant: Meant) -> &'static str {
+    match meant {
+        Meant::Used => "used",
+        Meant::Off => "off",
+        Meant::NotReady => "not_ready",
+        Meant::NoWords => "no_words",
+    }
 }
 
 /// A note as it is shown, its passages from the text as it is now.
@@ -239,13 +278,15 @@ fn shown(
         last_line: passage.last_line,
         snippet: passage.snippet,
     };
-    let passages = passage::of(text, &note.chunks, marks);
-    let why = [("title", note.is_called), ("words", note.is_in_text)];
+    let passages = passage::of(text, &note.chunks, note.near, marks);
+    let why =
+        [("title", note.is_called), ("words", note.is_in_text), ("meaning", note.near.is_some())];
     NoteFound {
         title: note.path.stem().to_owned(),
         path: note.path.as_str().to_owned(),
         score: (note.score * 1_000.0).round() / 1_000.0,
         why: why.iter().filter(|(_, is_so)| *is_so).map(|(word, _)| *word).collect(),
+        excluded: note.is_excluded,
         chunks: passages.into_iter().map(chunk).collect(),
     }
 }
@@ -253,7 +294,9 @@ fn shown(
 fn text(found: &Output, skipped: usize) -> String {
     let mut lines = Vec::new();
     for note in &found.notes {
-        lines.push(format!("{}  {:.2}  {}", note.path, note.score, note.why.join(", ")));
+        let excluded = if note.excluded { "  (an excluded file)" } else { "" };
+        let why = note.why.join(", ");
+        lines.push(format!("{}  {:.2}  {why}{excluded}", note.path, note.score));
         for chunk in &note.chunks {
             lines.push(format!("  {}-{}  {}", chunk.first_line, chunk.last_line, chunk.link));
             lines.push(format!("    {}", chunk.snippet));
@@ -276,6 +319,9 @@ fn text(found: &Output, skipped: usize) -> String {
     if found.unread_notes > 0 {
         let unread = count(found.unread_notes, "note");
         lines.push(format!("[not whole: {unread} are still to be read; ask again in a while]"));
+    }
+    if found.meaning == word(Meant::NotReady) {
+        lines.push(NOT_READY.to_owned());
     }
     lines.join("\n")
 }

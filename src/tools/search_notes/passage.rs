@@ -24,16 +24,21 @@ pub(super) struct Passage {
     pub snippet: String,
 }
 
-/// The passages of these chunks of `text`, without those that have none of the words if others do. `marks` has the
-/// weight of each word.
-pub(super) fn of(text: &str, numbers: &[usize], marks: &HashMap<String, f64>) -> Vec<Passage> {
+/// The passages of these chunks of `text`, without those that have none of the words if others do, except the one that is
+/// `near` in meaning. `marks` has the weight of each word.
+pub(super) fn of(
+    text: &str,
+    numbers: &[usize],
+    near: Option<usize>,
+    marks: &HashMap<String, f64>,
+) -> Vec<Passage> {
     let document = markdown::read(text);
     let chunks = chunks::cut(text, &document);
     let mut passages = Vec::new();
     // The note may have fewer chunks than when it was indexed.
-    for chunk in numbers.iter().filter_map(|number| chunks.get(*number)) {
+    for (number, chunk) in numbers.iter().filter_map(|it| Some((*it, chunks.get(*it)?))) {
         let met = met(text, chunk, marks);
-        if !met.is_empty() {
+        if !met.is_empty() || near == Some(number) {
             passages.push(passage(text, &document, chunk, &met));
         }
     }
@@ -169,22 +174,24 @@ mod tests {
     #[test]
     fn a_passage_is_cited_by_the_heading_above_its_words() {
         let text = "# One\nshort\n## A [[b|c]]\nmore of the kettle here\n# Two\n## Same\nx\n# Three\n## Same\nkettle";
-        let found = of(text, &[0, 2], &marks(&["kettle"]));
+        let found = of(text, &[0, 2], None, &marks(&["kettle"]));
         let links: Vec<_> =
             found.iter().map(|it| (&*it.subpath, it.first_line, it.last_line)).collect();
         assert_eq!(links, [("#A b c", 1, 4), ("#Three#Same", 8, 10)]);
         assert_eq!(found[0].headings, ["One", "A [[b|c]]"]);
         assert_eq!(found[0].snippet, "more of the kettle here");
         assert_eq!(found[1].snippet, "kettle");
-        let begun = of("plain text", &[7], &marks(&["kettle"]));
+        let begun = of("plain text", &[7], None, &marks(&["kettle"]));
         assert_eq!((&*begun[0].snippet, &*begun[0].subpath), ("plain text", ""));
-        assert_eq!(of("", &[0], &marks(&[])), []);
+        let near: Vec<_> = of(text, &[0, 2, 1], Some(1), &marks(&["glue"])).into_iter().collect();
+        assert_eq!((near.len(), near[0].first_line), (1, 5));
+        assert_eq!(of("", &[0], Some(0), &marks(&[])), []);
     }
 
     #[test]
     fn a_snippet_is_about_the_words() {
         let text = format!("{}the rare kettle {}", "filler ".repeat(60), "more ".repeat(60));
-        let found = of(&text, &[0], &marks(&["rare", "kettle"]));
+        let found = of(&text, &[0], None, &marks(&["rare", "kettle"]));
         assert!(found[0].snippet.starts_with("… "), "{}", found[0].snippet);
         assert!(found[0].snippet.contains("the rare kettle more"), "{}", found[0].snippet);
         assert!(found[0].snippet.ends_with(" …"), "{}", found[0].snippet);
@@ -193,7 +200,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_snippet_is_never_too_long(text in "([a-z漢]{0,9}[ \n#é]|kettle |x{200}){0,90}", at in 0..4usize) {
-            for passage in of(&text, &[at], &marks(&["kettle", "漢漢"])) {
+            for passage in of(&text, &[at], Some(at), &marks(&["kettle", "漢漢"])) {
                 prop_assert!(passage.snippet.chars().count() <= SNIPPET, "{}", passage.snippet);
                 prop_assert!(passage.first_line <= passage.last_line);
             }

@@ -3,12 +3,20 @@
 //! The model is Minish Lab's potion-base-8M with 8 bits a number, which the program carries (`data/potion-base-8m`).
 //! It knows English well and other languages a little, and reads a chunk in a fraction of a millisecond.
 
+mod passages;
+pub(super) mod vectors;
 mod wordpiece;
 
 use std::sync::LazyLock;
 
 /// Numbers in a vector.
 const DIMENSIONS: usize = 256;
+
+/// The model's name.
+pub(super) const MODEL: &str = "potion-base-8M";
+
+/// The SHA-256 of the model's file.
+const MODEL_SUM: &str = "b388087a522383ac723934486806b2176f3d2c686983016aba965dcd2135f619";
 
 /// The first bytes of a model file.
 const MAGIC: &[u8] = b"steward static 1";
@@ -65,16 +73,26 @@ pub(super) struct Vector {
 }
 
 impl Vector {
+    /// The vector of a text without a known word; nothing is near to it.
+    const NONE: Self = Self { row: [0; DIMENSIONS], scale: 0.0 };
+
+    /// A vector from its bytes.
+    fn of_row(row: &[u8]) -> Self {
+        let row = std::array::from_fn(|at| row.get(at).map_or(0, |value| value.cast_signed()));
+        // Of the rounded numbers, so that a vector has a cosine of 1 to itself.
+        let squares: i32 = row.iter().map(|value| i32::from(*value).pow(2)).sum();
+        let scale = if squares == 0 { 0.0 } else { 1.0 / (squares as f32).sqrt() };
+        Self { row, scale }
+    }
+
     /// Rounds a vector of any length but 0.
     fn of(values: &[f32; DIMENSIONS]) -> Option<Self> {
         let most = values.iter().fold(0.0f32, |most, value| most.max(value.abs()));
         if !(most > 0.0 && most.is_finite()) {
             return None;
         }
-        let row = values.map(|value| (value / most * 127.0).round() as i8);
-        // The length of the rounded vector, so that its cosine with itself is 1.
-        let squares: i32 = row.iter().map(|value| i32::from(*value).pow(2)).sum();
-        Some(Self { row, scale: 1.0 / (squares as f32).sqrt() })
+        let row = values.map(|value| ((value / most * 127.0).round() as i8).cast_unsigned());
+        Some(Self::of_row(&row))
     }
 
     /// The cosine of the angle to another vector: 1 for the same meaning, about 0 for an unrelated one.
@@ -123,7 +141,7 @@ mod tests {
         let file = include_bytes!("../../../../data/potion-base-8m/model.i8");
         let sum: String = Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect();
         let notice = include_str!("../../../../data/potion-base-8m/README.md");
-        assert!(notice.contains(&sum), "{sum}");
+        assert!(sum == MODEL_SUM && notice.contains(&sum), "{sum}");
     }
 
     #[test]

@@ -1,0 +1,111 @@
+//! The answer to a search: words and meaning joined, in order, a page of it.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::meaning::vectors::Near;
+use super::rank::{Ranking, Scored, WEIGHTS};
+use super::table::{Note, Table};
+use super::{Asking, Found, FoundNote, Query, words};
+use crate::note::path::VaultPath;
+
+/// The number of top notes that backlinks can reorder.
+const LINKS_COUNT: usize = 200;
+
+/// The weight of backlinks.
+const OF_LINKS: f64 = 0.02;
+
+/// Chunks per found note.
+const CHUNKS: usize = 3;
+
+/// What counts beside the words.
+pub(super) struct Means<'a> {
+    /// The notes that are near in meaning.
+    pub near: Vec<Near>,
+    /// The weight of meaning in a score, from 0 to 1.
+    pub weight: f64,
+    /// Whether a note comes last.
+    pub is_excluded: &'a dyn Fn(&VaultPath) -> bool,
+}
+
+/// Runs a search on a table; `holds` tells whether a note passes the filter.
+pub(super) fn answer(
+    table: &Table,
+    query: &Query,
+    asking: &Asking<'_>,
+    means: &Means<'_>,
+    holds: impl Fn(&VaultPath) -> bool,
+) -> Found {
+    let mut ranking = Ranking::new(table, |note| asking.view.shows(&note.path), WEIGHTS);
+    let asked: Vec<String> = query.words.iter().flat_map(|text| words::of(text)).collect();
+    let (terms, words_left_out) = ranking.terms(&asked);
+    let mut scored = ranking.rank(&terms);
+    // Vectors may be of a note that is gone by now.
+    let near = means.near.iter().filter_map(|it| Some((table.number(&it.path)?, it)));
+    let near: HashMap<u32, &Near> = near.collect();
+    let ranked: HashSet<u32> = scored.iter().map(|it| it.note).collect();
+    let others = ranking.seen().map(|(note, _)| note).filter(|note| !ranked.contains(note));
+    let others = others.filter(|note| !query.needs_word || near.contains_key(note));
+    scored.extend(others.map(Scored::without_words));
+    let note = |number: u32| table.notes[number as usize].as_ref();
+    let scored = scored.into_iter().filter_map(|it| Some((it, note(it.note)?)));
+    let scored = scored.filter(|(_, note)| {
+        (asking.wants)(&note.path, note.stamp.1) && (query.filter.is_empty() || holds(&note.path))
+    });
+    let mut scored: Vec<(bool, Scored, &Note)> =
+        scored.map(|(it, note)| ((means.is_excluded)(&note.path), it, note)).collect();
+    join(&mut scored, &near, means.weight);
+    // Deterministic: equal scores are ordered by time, then by path.
+    let order = |(last, a, of): &(bool, Scored, &Note),
+                 (later, b, other): &(bool, Scored, &Note)| {
+        last.cmp(later).then(b.score.total_cmp(&a.score)).then_with(|| {
+            (Reverse(of.stamp.1), &of.path).cmp(&(Reverse(other.stamp.1), &other.path))
+        })
+    };
+    scored.sort_unstable_by(order);
+    let best = scored.len().min(LINKS_COUNT);
+    for (_, it, note) in &mut scored[..best] {
+        it.score *= 1.0 + OF_LINKS * (1.0 + (asking.links)(&note.path) as f64).ln();
+    }
+    scored[..best].sort_by(order);
+    let most = scored.iter().map(|(_, it, _)| it.score).fold(f64::MIN_POSITIVE, f64::max);
+    let page = scored.iter().skip(asking.page.start).take(asking.page.len());
+    let found = |(is_excluded, it, note): &(bool, Scored, &Note)| {
+        let near = near.get(&it.note).map(|near| near.chunk);
+        let mut chunks = ranking.best_chunks(note, CHUNKS);
+        if let Some(near) = near.filter(|near| !chunks.contains(near)) {
+            chunks.truncate(CHUNKS - 1);
+            chunks.push(near);
+        }
+        FoundNote {
+            path: note.path.clone(),
+            score: it.score / most,
+            is_called: it.is_called,
+            is_in_text: it.is_in_text,
+            near,
+            is_excluded: *is_excluded,
+            chunks,
+        }
+    };
+    let notes = page.map(found).collect();
+    let mut marks: HashMap<String, f64> = HashMap::new();
+    for (word, weight) in terms.iter().flat_map(|term| &term.like) {
+        let known = marks.entry(table.dictionary.word(*word).text.to_string()).or_default();
+        *known = known.max(*weight);
+    }
+    Found { notes, total: scored.len(), words_left_out, marks, ..Found::default() }
+}
+
+/// Adds meaning to the scores of words, each relative to its best.
+fn join(scored: &mut Vec<(bool, Scored, &Note)>, near: &HashMap<u32, &Near>, weight: f64) {
+    if weight == 0.0 {
+        return;
+    }
+    let best = scored.iter().map(|(_, it, _)| it.score).fold(f64::MIN_POSITIVE, f64::max);
+    for (_, it, _) in scored.iter_mut() {
+        let share = near.get(&it.note).map_or(0.0, |near| near.share);
+        it.score = (1.0 - weight) * it.score / best + weight * share;
+    }
+    // Without words only what is near counts.
+    scored.retain(|(_, it, _)| it.score > 0.0);
+}

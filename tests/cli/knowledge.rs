@@ -1,0 +1,72 @@
+//! What notes mean, over the life of a daemon.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::door::Client;
+use crate::support::{Daemon, Home};
+
+fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
+    let token = home.run_in(vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    client
+}
+
+fn find(home: &Home, vault: &Path) -> Value {
+    home.run_in(vault, &["find", "broken vehicle", "--json"]).expect(0).json()
+}
+
+/// Asks until meaning counts in the answer.
+fn meant(home: &Home, vault: &Path) -> Value {
+    for _ in 0..200 {
+        let found = find(home, vault);
+        if found["meaning"] == "used" {
+            assert_eq!(found["notes"][0]["path"], "Garage.md", "{found}");
+            return found;
+        }
+        assert_eq!(found["meaning"], "not_ready", "{found}");
+    }
+    panic!("what the notes mean is never read");
+}
+
+#[test]
+fn meaning_is_saved_and_can_be_switched_off_while_a_daemon_runs() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::write(vault.join("Garage.md"), "The engine of the car does not start.\n").unwrap();
+    let mut daemon = home.serve(&vault);
+    let status = || home.run_in(&vault, &["status"]).expect(0).stdout;
+    assert!(status().contains("\nknowledge read at the first search\n"), "{}", status());
+    meant(&home, &vault);
+    assert!(status().contains(" chunks by potion-base-8M\n"), "{}", status());
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.wait(Duration::from_secs(60)), Some(0));
+    let saved = home.state().join("meaning/table");
+    let whole = std::fs::read(&saved).unwrap();
+    // Without a daemon it is used; a damaged file is as none.
+    let found = find(&home, &vault);
+    assert_eq!(
+        (&found["meaning"], &found["notes"][0]["path"]),
+        (&json!("used"), &json!("Garage.md"))
+    );
+    std::fs::write(&saved, &whole[..whole.len() / 2]).unwrap();
+    let daemon = home.serve(&vault);
+    meant(&home, &vault);
+    let mut client = client(&home, &vault, &daemon);
+    let mut set = |value: &str| {
+        client.call("_vault/settings/set", json!({"key": "knowledge.meaning", "value": value}))
+    };
+    assert_eq!(set("cloud")["error"]["data"]["kind"], "invalid_setting");
+    assert_eq!(set("off")["result"]["changed"], json!(["knowledge.meaning"]));
+    let found = find(&home, &vault);
+    assert_eq!((&found["meaning"], &found["total"]), (&json!("off"), &json!(0)), "{found}");
+    assert!(status().contains("; meaning off\n"), "{}", status());
+    assert!(!saved.exists());
+    assert_eq!(set("built-in")["result"]["changed"], json!(["knowledge.meaning"]));
+    meant(&home, &vault);
+}
