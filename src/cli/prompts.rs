@@ -158,10 +158,10 @@ fn add(
         });
     }
     let examples: Vec<&PromptExample> = found.examples.iter().filter(wanted).collect();
-    if examples.is_empty() {
+    if examples.is_empty() && !output.json() {
         return Ok(output.text("every example is there already")?);
     }
-    if !yes {
+    if !yes && !examples.is_empty() {
         if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
             let hint = "`--yes` adds them; `steward prompts show NAME` prints one";
             return Err(Failure::usage("nobody can be asked here", hint));
@@ -184,7 +184,8 @@ fn add(
         let arguments = json!({ "path": example.path, "content": example.text, "if_exists": "fail", "create": true });
         let way = Way::agreed(true);
         let answer = call(session, WriteFile::NAME, arguments, way, output)?;
-        written.push(json!({ "name": example.name, "path": answer.data["path"], "change_set": answer.data["change_set"] }));
+        let (path, change_set) = (&answer.data["path"], &answer.data["change_set"]);
+        written.push(json!({ "name": example.name, "path": path, "changeSet": change_set }));
     }
     if output.json() {
         return Ok(output.json_value(&json!({ "added": written }))?);

@@ -80,11 +80,14 @@ fn what_cannot_go_with_a_message_is_refused_with_the_reason() {
     let resource = |uri: &str| json!({"type": "resource", "resource": {"uri": uri, "text": "x"}});
     for (piece, said) in [
         (image("image/jpeg", PICTURE), "is declared as `image/jpeg` but is `image/png`"),
-        (image("image/svg+xml", "PHN2Zy8+"), "no PNG, JPEG, GIF or WebP"),
-        (image("image/png", "%%%%"), "no base64"),
+        (image("image/svg+xml", "PHN2Zy8+"), "is not PNG, JPEG, GIF or WebP"),
+        (image("image/png", "%%%%"), "is not valid base64"),
         (resource("/etc/passwd"), "`/etc/passwd` is not a path in this vault"),
         (resource("../other/A.md"), "is not a path in this vault"),
-        (json!({"type": "resource_link", "uri": "file:///etc/passwd"}), "no path in this vault"),
+        (
+            json!({"type": "resource_link", "uri": "file:///etc/passwd"}),
+            "is not a path in this vault",
+        ),
         (json!({"type": "audio", "mimeType": "audio/wav", "data": ""}), "only text, images"),
     ] {
         let answer = say(&mut client, json!([piece]));
@@ -92,7 +95,7 @@ fn what_cannot_go_with_a_message_is_refused_with_the_reason() {
         assert!(answer["error"]["message"].as_str().unwrap().contains(said), "{answer}");
     }
     let many = say(&mut client, Value::Array(vec![picture(); 9]));
-    assert!(many["error"]["message"].as_str().unwrap().contains("8 pictures"), "{many}");
+    assert!(many["error"]["message"].as_str().unwrap().contains("8 images"), "{many}");
     assert!(place.server.requests().is_empty());
 }
 

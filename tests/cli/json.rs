@@ -83,7 +83,10 @@ const TOOLS: [&[&str]; 30] = [
     &["call", "get_file_info", "/"],
 ];
 
-const COMMANDS_OF_OURS: [&[&str]; 62] = [
+const COMMANDS_OF_OURS: [&[&str]; 65] = [
+    &["prompts", "list"],
+    &["prompts", "show", "improve"],
+    &["prompts", "add", "improve", "--yes"],
     &["today"],
     &["links", "check"],
     &["names", "check"],

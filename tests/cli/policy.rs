@@ -205,7 +205,7 @@ fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
     let run = steward(&["call", "delete", "--path", "old", "--yes", "--json"]).expect(1);
     assert_eq!(run.json()["data"]["layer"], "paths");
     let run = steward(&["trash", "empty", "--older-than", "29", "--yes"]).expect(1);
-    assert!(run.stderr.contains("younger than 30 days"), "{run:?}");
+    assert!(run.stderr.contains("less than 30 days ago"), "{run:?}");
     steward(&["trash", "empty", "--yes"]).expect(0);
     assert!(steward(&["mode"]).expect(0).stdout.starts_with("read-only (set"));
     let status = steward(&["status"]).expect(0).stdout;

@@ -115,7 +115,7 @@ fn what_cannot_be_changed_is_left_and_said() {
         ("broken.md", ErrorCode::InvalidInput, "cannot be read"),
         ("twice.md", ErrorCode::InvalidInput, "second time"),
         ("open.md", ErrorCode::InvalidInput, "no second `---`"),
-        ("board.canvas", ErrorCode::InvalidInput, "no note"),
+        ("board.canvas", ErrorCode::InvalidInput, "is not a note"),
         ("wide.md", ErrorCode::BinaryFile, "UTF-16"),
         ("absent.md", ErrorCode::NotFound, "does not exist"),
     ] {
