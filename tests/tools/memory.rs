@@ -80,15 +80,16 @@ fn notes_conversations_and_changes_are_one_list() {
     let vault = house();
     let answer = vault.ok("memory_search", json!({"query": "when was the boiler serviced"}));
     let all = found(&answer);
-    assert_eq!(all[..3], ["notes Boiler.md", "notes Boiler costs.md", "conversations Talk 1"]);
-    assert_eq!(all[3], "conversations Talk 2", "fewer of the words");
-    assert!(all[4].starts_with("changes ") && all.len() == 5, "{all:?}");
+    // The last of the notes is found by its meaning alone; sources are joined by ranks.
+    assert_eq!(all[..3], ["notes Boiler.md", "notes Boiler costs.md", "notes Kitchen/Kettle.md"]);
+    assert_eq!(all[3..5], ["conversations Talk 1", "conversations Talk 2"], "fewer of the words");
+    assert!(all[5].starts_with("changes ") && all.len() == 6, "{all:?}");
     let at = |number: usize| &answer["results"][number];
     assert_eq!(at(0)["open"], "[[Boiler#Service]]");
     assert_eq!((&at(0)["score"], &at(0)["time"]), (&json!(1.0), &Value::Null));
-    assert_eq!(at(2)["open"], "get_conversation conversation_id: 1, first_item: 4");
-    assert_eq!(at(2)["snippet"], "who serviced the boiler?");
-    assert_eq!(at(4)["open"], "list_changes change_set: 1");
+    assert_eq!(at(3)["open"], "get_conversation conversation_id: 1, first_item: 4");
+    assert_eq!(at(3)["snippet"], "who serviced the boiler?");
+    assert_eq!(at(5)["open"], "list_changes change_set: 1");
     assert_eq!(answer["sources"], json!(["notes", "conversations", "changes"]));
     let one = |source: &str| {
         let asked = json!({"query": "kettle boiler", "sources": [source], "limit": 2});
