@@ -15,7 +15,7 @@
 //! | 1 | [`conversation`] | what was said, and where one conversation ends, as values; pure |
 //! | 1 | [`protocol`] | what crosses the socket |
 //! | 1 | [`llm`] | one turn asked of a language model, or of the first in a row that answers |
-//! | 1 | [`media`] | images as models can be given them; pure |
+//! | 1 | [`media`] | images and PDFs as models can be given them; pure |
 //! | 1 | [`hooks`] | commands of the user's own that hear of what happens |
 //! | 2 | [`bases`] | Obsidian's Bases: expressions, `.base` files and their tables; pure |
 //! | 2 | [`vault`] | the only room that touches the user's files |

@@ -36,6 +36,7 @@ mod nonblocking;
 mod odd;
 mod outline;
 mod paths;
+mod pdfs;
 mod platform;
 mod properties;
 mod property_changes;
