@@ -3,6 +3,7 @@ import * as changes from "./changes.mjs";
 import * as conversations from "./conversations.mjs";
 import * as elsewhere from "./elsewhere.mjs";
 import * as history from "./history.mjs";
+import * as home from "./home.mjs";
 import * as journey from "./journey.mjs";
 import * as large from "./large.mjs";
 import * as organize from "./organize.mjs";
@@ -17,4 +18,4 @@ import * as turns from "./turns.mjs";
 /** Those that look at the clock: they have the machine to themselves. */
 export const timed = new Set(Object.keys({ ...large, ...turns }));
 
-export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...plan, ...prompts, ...journey, ...large, ...turns };
+export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...plan, ...prompts, ...journey, ...large, ...turns };

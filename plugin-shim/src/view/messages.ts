@@ -6,7 +6,9 @@ import { type Card, cardsNow, lazyCard, lazyEntry, loadCards } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
 import { counted } from "./format";
 import type { Entry } from "./timeline";
+import { notesFold } from "./notes-fold";
 import type { Happened } from "./chat";
+import type { HomeActions } from "./home";
 
 /** Pixels from the end within which it counts as in view. */
 const NEAR = 48;
@@ -33,7 +35,7 @@ export interface Messages {
   setModel(isThere: boolean): void;
 }
 
-export function messages(parts: Parts, actions: EntryActions): Messages {
+export function messages(parts: Parts, actions: EntryActions, atHome: HomeActions): Messages {
   const { chat, scope } = parts;
   const root = box(parts.root, "vs-messages");
   const scroller = element(root, "div", {
@@ -52,12 +54,16 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   empty.append(hints);
   /** The way to a first model; none where one is set up. */
   let setup: Card | null = null;
+  let hasModel = false;
+  /** What an empty conversation begins with. */
+  let home: Card | null = null;
   const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
   const workText = element(root, "span");
   work.append(dots, workText);
-  const content = box(root, "vs-content", older, empty, list, work);
+  const notes = notesFold(parts);
+  const content = box(root, "vs-content", older, empty, list, notes.root, work);
   scroller.appendChild(content);
   const jump = textButton(root, "Latest", "vs-jump");
   jump.prepend(iconOf(parts, "arrow-down"));
@@ -233,9 +239,11 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
       if (!loaded) chat.pages.letGo(isPinned ? "oldest" : "newest");
     }
     if (activity || loaded) drawWork();
+    if (loaded || timeline?.standing || timeline?.order) notes.update();
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
       placeSetup();
+      placeHome();
       toggle(root, "is-read-only", chat.branch !== null);
       drawJump();
     }
@@ -272,7 +280,8 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     scroller.focus({ preventScroll: true });
   });
   const observer = new ResizeObserver(() => {
-    if (isPinned) scroller.scrollTop = scroller.scrollHeight;
+    // An empty conversation is read from its beginning.
+    if (isPinned && empty.hidden) scroller.scrollTop = scroller.scrollHeight;
     lastTop = scroller.scrollTop;
   });
   observer.observe(content);
@@ -280,12 +289,28 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   scope.add(() => observer.disconnect());
   scope.add(() => [...views.keys()].forEach(drop));
   const setModel = (isThere: boolean): void => {
-    if (isThere === (setup === null)) return;
+    hasModel = isThere;
+    if (isThere === (setup === null)) {
+      placeHome();
+      return;
+    }
     setup?.end();
     setup?.root.remove();
     setup = isThere ? null : lazyCard(root, ({ setupCard }) => setupCard(parts));
     placeSetup();
     show(hints, isThere);
+    placeHome();
+  };
+  /** Has the home in an empty view, as it is by then. */
+  const placeHome = (): void => {
+    if (hasModel && !empty.hidden && !home) {
+      home = lazyCard(root, ({ homeCard }) => homeCard(parts, atHome));
+      empty.append(home.root);
+    } else if (home && (empty.hidden || !hasModel)) {
+      home.end();
+      home.root.remove();
+      home = null;
+    }
   };
   /** Has the way to a model in the middle of an empty view, and behind what was said elsewhere. */
   const placeSetup = (): void => {
@@ -293,7 +318,10 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     const place = isEmpty ? empty : content;
     if (setup && setup.root.parentElement !== place) place.insertBefore(setup.root, isEmpty ? null : work);
   };
-  scope.add(() => setModel(true));
+  scope.add(() => {
+    setup?.end();
+    home?.end();
+  });
   drawJump();
   drawWork();
   return { root, update, toEnd, setModel };

@@ -230,8 +230,8 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     endConversation,
     remove,
   });
-  const said_ = messages(parts, actions);
   const show_ = (sessionId: string): void => void chat.open(sessionId).then(() => said_.toEnd());
+  const said_ = messages(parts, actions, { open: show_, timeMachine: () => commands.timeMachine() });
   const asked = lazyPart(root, () => chat.approvals.length > 0, ({ approvalsView }) => approvalsView(parts, show_));
   const field = composer(parts, {
     send: (draft) => (draft.text.startsWith("/") ? type(draft) : chat.send(draft)),
