@@ -137,6 +137,9 @@ pub const KEYS: &[Key] = &[
     key("agent.minutes", Takes::Call, Setter::Person),
     key("agent.max_output_tokens", Takes::Call, Setter::Person),
     key("agent.effort", Takes::Call, Setter::Person),
+    // They get to read the notes.
+    key("agent.fast_model", Takes::Call, Setter::File),
+    key("agent.summary_model", Takes::Call, Setter::File),
     key("agent.max_context_tokens", Takes::Call, Setter::Person),
     // Decides who can read the notes, and where keys are sent. A new provider may use a port that
     // the sandboxed daemon cannot connect to.
@@ -165,9 +168,24 @@ pub const KEYS: &[Key] = &[
     key("security.landlock", Takes::Restart, Setter::File),
 ];
 
+/// The sections whose settings the user names, such as `agents.NAME`.
+const NAMED: &[Key] = &[
+    // Instructions in the person's name, and who gets to read the notes.
+    key("agents", Takes::Call, Setter::File),
+];
+
+/// Whether the user gave the setting its name, so that it may say anything.
+pub fn is_named(name: &str) -> bool {
+    NAMED.iter().any(|key| name.split_once('.').is_some_and(|(section, _)| section == key.name))
+}
+
 /// The row of the setting `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == name)
+    let named = || {
+        let (section, own) = name.split_once('.')?;
+        NAMED.iter().find(|key| key.name == section && !own.contains('.'))
+    };
+    KEYS.iter().find(|key| key.name == name).or_else(named)
 }
 
 /// When a new value of `name` takes effect; unknown settings at the next start.
