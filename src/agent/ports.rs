@@ -190,7 +190,8 @@ pub trait Models: Send + Sync + 'static {
         self.current()
     }
 
-    /// Whether `_model` is one of the chain, so that [`Self::preferring`] has an effect.
+    /// Whether `_model` is one of the chain or of a provider that has all it needs, so that
+    /// [`Self::preferring`] has an effect.
     fn has(&self, _model: &str) -> bool {
         true
     }

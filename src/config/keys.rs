@@ -3,7 +3,7 @@
 //! A test fails for a setting without a row, so that each one is decided on. The descriptions come
 //! from the commented file that `steward config init` writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -213,9 +213,10 @@ pub fn values(config: &Config) -> BTreeMap<String, Value> {
 
 /// The names of the settings that differ.
 pub fn differences(one: &Config, other: &Config) -> Vec<String> {
-    let others = values(other);
-    let differs = |(key, value): &(String, Value)| others.get(key) != Some(value);
-    values(one).into_iter().filter(differs).map(|(key, _)| key).collect()
+    let (ones, others) = (values(one), values(other));
+    // Either may have settings that the other does not have at all.
+    let names: BTreeSet<&String> = ones.keys().chain(others.keys()).collect();
+    names.into_iter().filter(|name| ones.get(*name) != others.get(*name)).cloned().collect()
 }
 
 /// `wanted`, but with the values of `running` for all settings that need a restart, and also for a
@@ -315,6 +316,20 @@ mod tests {
         assert_eq!(changed, ["search.deadline_milliseconds", "server.max_in_flight"]);
         let waiting = differences(&wanted, &held);
         assert_eq!(waiting, ["security.landlock", "server.port", "vault.path"]);
+    }
+
+    #[test]
+    fn a_setting_that_the_user_named_may_come_and_go() {
+        let parsed = |text: &str| {
+            super::super::file::parse(text.as_bytes(), std::path::Path::new("c")).unwrap().config
+        };
+        let (one, none) = (parsed("[agents.reader]\ntools = [\"read_file\"]\n"), parsed("# \n"));
+        assert_eq!(differences(&one, &none), ["agents.reader"]);
+        assert_eq!(differences(&none, &one), ["agents.reader"]);
+        assert_eq!(hold_back(&one, &none), one, "it takes effect at once");
+        assert_eq!(takes("agents.reader"), Takes::Call);
+        assert!(is_named("agents.reader") && !is_named("agent.rounds"));
+        assert!(find("agents").is_none() && find("agents.reader.mode").is_none());
     }
 
     #[test]

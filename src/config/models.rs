@@ -28,8 +28,9 @@ const REPLAYED_WINDOW: u64 = 1_000_000;
 /// The timeout for detecting Ollama if it is not configured.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Models with their origin and capabilities.
-type Known = Vec<(Wire, String, String, String, Facts)>;
+/// A model with its origin, its name in the settings and its capabilities.
+type KnownModel = (Wire, String, String, String, Facts);
+type Known = Vec<KnownModel>;
 
 /// The configured models. Clones share them.
 #[derive(Clone)]
@@ -243,7 +244,13 @@ impl Models for ChosenModels {
     }
 
     fn has(&self, model: &str) -> bool {
-        self.state().settings.chain.iter().any(|one| one == model)
+        let settings = self.state().settings.clone();
+        let is_ready = |(name, _): (&str, &str)| {
+            setup::provider(&settings, name)
+                .is_ok_and(|known| known.need != KeyNeed::Required || self.key_of(&known).is_some())
+        };
+        settings.chain.iter().any(|one| one == model)
+            || split_reference(model).is_some_and(is_ready)
     }
 
     fn alone(&self, model: &str) -> Result<Model, String> {
@@ -300,24 +307,38 @@ impl Models for ChosenModels {
 
     fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>) {
         let state = self.state();
-        let asked = |(wire, endpoint, model, ..): &&(Wire, String, String, String, Facts)| {
+        let asked = |(wire, endpoint, model, ..): &&KnownModel| {
             origin.is_some_and(|origin| {
                 origin.wire == *wire && origin.endpoint == *endpoint && origin.model == *model
             })
         };
         let first = || state.known.first().filter(|_| origin.is_none());
-        match state.known.iter().find(asked).or_else(first) {
-            Some((.., name, facts)) => (
-                name.clone(),
-                facts.price.as_ref().zip(usage).map(|(price, usage)| price.of(usage)),
-            ),
+        let other = || origin.and_then(|origin| outside(&state.settings, origin));
+        let found = state.known.iter().find(asked).or_else(first).cloned();
+        match found.or_else(other) {
+            Some((.., name, facts)) => {
+                let cost = facts.price.as_ref().zip(usage).map(|(price, usage)| price.of(usage));
+                (name, cost)
+            }
             None => (origin.map_or("unknown", |origin| &origin.model).to_owned(), None),
         }
     }
 }
 
+/// A model that no setting names, but a person chose for a conversation.
+fn outside(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
+    let others = setup::built_in().map(str::to_owned);
+    let name = setup::configured(settings).into_iter().chain(others).find(|name| {
+        setup::provider(settings, name).is_ok_and(|known| {
+            known.wire == origin.wire && known.address.as_str() == origin.endpoint
+        })
+    });
+    let reference = format!("{}/{}", name?, origin.model);
+    known(&Settings { chain: vec![reference], ..settings.clone() }).pop()
+}
+
 /// The models that the settings name outside the chain: they are asked for one purpose, or by one agent.
-fn beside_the_chain(config: &Config) -> Vec<String> {
+pub fn beside_the_chain(config: &Config) -> Vec<String> {
     let own = [&config.agent.fast_model, &config.agent.summary_model];
     let own = own.into_iter().filter(|model| !model.is_empty()).map(String::as_str);
     let mut others: Vec<String> = Vec::new();

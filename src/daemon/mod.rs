@@ -305,7 +305,8 @@ fn services(
     warnings.extend(recovered.warnings.iter().chain(&recovered.left).cloned());
     let folder = context.vault.root().to_string_lossy().into_owned();
     let conversations = StoredConversations::new(agent.talk.conversations().clone(), folder)
-        .with_journal(context.journal.clone());
+        .with_journal(context.journal.clone())
+        .with_agent(agent.talk.agent().clone());
     Services {
         calls: calls.clone(),
         talk: Arc::clone(&agent.talk),

@@ -224,7 +224,7 @@ impl Sessions {
                 self.choose_mode(conversation, &params.value)?;
                 self.tell_mode(&params.session_id, context)?;
             }
-            "model" => self.choose_model(conversation, &params.value)?,
+            "model" => self.choose_model(conversation, &params.value, context)?,
             "agent" => {
                 self.choose_agent(conversation, &params.value)?;
                 self.tell_mode(&params.session_id, context)?;
@@ -239,8 +239,16 @@ impl Sessions {
         Ok(SetConfigOptionResult { config_options: self.choices(&now)?.config_options })
     }
 
-    fn choose_model(&self, conversation: Conversation, name: &str) -> Result<(), ErrorObject> {
-        if !self.models_for(&conversation).iter().any(|model| model == name) {
+    /// A person's own program may choose any model that is set up, others one of the options.
+    fn choose_model(
+        &self,
+        conversation: Conversation,
+        name: &str,
+        context: &Context,
+    ) -> Result<(), ErrorObject> {
+        let is_option = self.models_for(&conversation).iter().any(|model| model == name);
+        let is_theirs = !context.is_acp() && self.models.has(name);
+        if !is_option && !is_theirs {
             let message =
                 format!("`{}` is none of the models that are set up", name.escape_debug());
             return Err(ErrorObject::new(Kind::InvalidParams, message)
@@ -316,8 +324,9 @@ impl Sessions {
         let mode = own.map_or(loosest, |own| loosest.stricter(own)).word().to_owned();
         let values = modes.iter().map(|mode| value(mode.word(), name_of(*mode).0)).collect();
         let mut config_options = vec![option("mode", "Mode", "mode", mode.clone(), values)];
-        let models = self.models_for(conversation);
-        let chosen = conversation.chosen.model.clone().filter(|model| models.contains(model));
+        let mut models = self.models_for(conversation);
+        let chosen = conversation.chosen.model.clone().filter(|model| self.models.has(model));
+        models.extend(chosen.clone().filter(|model| !models.contains(model)));
         if let Some(model) = chosen.or_else(|| models.first().cloned()) {
             let values = models.iter().map(|model| value(model, model)).collect();
             config_options.push(option("model", "Model", "model", model, values));

@@ -291,6 +291,7 @@ fn what_is_wrong_in_the_section_is_named() {
         ("[agents.steward]\n", "the steward's own"),
         ("[agents.a]\nmodel = \"x\"\n", "provider/model"),
         ("[agent]\nfast_model = \"x\"\n", "provider/model"),
+        ("[agent]\nsummary_model = \"nobody/x\"\n", "there is no provider `nobody`"),
     ] {
         home.write_config(settings);
         let run = home.run(&["config", "check"]);
