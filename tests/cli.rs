@@ -25,6 +25,8 @@ use support as home;
 #[path = "support/terminal.rs"]
 mod terminal;
 
+#[path = "cli/agents.rs"]
+mod agents;
 #[cfg(target_os = "linux")]
 #[path = "cli/asking.rs"]
 mod asking;

@@ -1,5 +1,6 @@
 // Tabs, the mode as a chip, a line that says what goes on, and the mode in which changes are only proposed.
 import assert from "node:assert/strict";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { faults } from "./axe.mjs";
 import { gate } from "./model.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
@@ -159,6 +160,72 @@ export async function tabs_keep_what_is_theirs(set) {
   await tab.getByRole("button", { name: /^Close the tab The second/ }).click();
   await tab.locator(".vs-tabs").waitFor({ state: "hidden" });
   assert.equal(await input.inputValue(), "half a thought");
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** Each tab has its model and its agent; an agent of the settings is there as soon as it is written. */
+export async function tabs_have_a_model_and_an_agent_of_their_own(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ width: 600 });
+  const model = tab.locator(".vs-model");
+  const name = tab.locator(".vs-model-name");
+  const tabs = tab.locator(".vs-tabs .vs-tab");
+  const pick = async (item) => {
+    await model.click();
+    await tab.getByRole("menuitemradio", { name: item }).click();
+  };
+  const asked = async (text) => {
+    const before = stage.model.requests.length;
+    await say(tab, text);
+    await until("request", () => stage.model.requests.length, (count) => count > before);
+    await done(tab);
+    return stage.model.requests.at(-1);
+  };
+  assert.equal(await name.innerText(), "one");
+  await pick(/^two/);
+  await until("model", () => name.innerText(), (text) => text === "two");
+  assert.equal((await asked("The first")).model, "two");
+
+  const agent = '\n[agents.reader]\ndescription = "Answers and changes nothing."\nprompt = "Quote the notes."\nmode = "read-only"\ntools = ["read_file"]\n';
+  await appendFile(stage.daemon.settings, agent);
+  await tab.getByRole("button", { name: "More", exact: true }).click();
+  await tab.getByRole("menuitem", { name: "New tab" }).click();
+  await until("tabs", () => tabs.count(), (count) => count === 2);
+  assert.equal(await name.innerText(), "one", "another conversation has the first of the chain");
+  await until("agent", async () => {
+    await model.click();
+    const count = await tab.getByRole("menuitemradio", { name: /^reader/ }).count();
+    if (count === 0) await tab.keyboard.press("Escape");
+    return count;
+  });
+  await picture(tab, "agents-light");
+  assert.deepEqual(await faults(tab, "agents"), []);
+  await tab.getByRole("menuitemradio", { name: /^reader/ }).click();
+  await until("agent", () => name.innerText(), (text) => text === "reader · one");
+  await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === "Read only");
+  const request = await asked("The second");
+  assert.equal(request.model, "one");
+  assert.match(request.messages[0].content, /Quote the notes\.$/);
+  assert.deepEqual(request.tools.map((tool) => tool.function.name), ["end_conversation", "read_file", "send_message"]);
+
+  await tabs.nth(0).click();
+  await until("model", () => name.innerText(), (text) => text === "two");
+  await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === "Auto");
+  // What holds everywhere is chosen by a step of its own.
+  await model.click();
+  await tab.getByRole("menuitem", { name: "Ask two first everywhere" }).click();
+  await until("chain", () => stage.daemon.command("config", "get", "models.chain"), (text) => /two.*one/s.test(text));
+  // An agent that is gone answers nothing, and another can be chosen.
+  await tabs.nth(1).click();
+  const settings = await readFile(stage.daemon.settings, "utf8");
+  await writeFile(stage.daemon.settings, settings.replace(agent.slice(1), ""));
+  await until("agents", async () => !/reader/.test(await stage.daemon.command("config", "list")));
+  await say(tab, "Still there?");
+  await tab.locator(".vs-list").getByText(/the settings have no agent `?reader/).waitFor();
+  await pick(/^steward/);
+  await until("agent", () => name.innerText(), (text) => text === "two");
+  assert.equal((await asked("And now?")).tools.length > 10, true);
   await stage.close(tab);
   await stage.strike();
 }

@@ -36,6 +36,16 @@ export type AgentCapabilities = {
   sessionCapabilities: SessionCapabilities, _meta: AgentMeta,
 };
 
+/** An agent of the settings. */
+export type AgentInfo = {
+  /** The name, for the option `agent` of a conversation. */
+  name: string,
+  /** One line for people; may be empty. */
+  description: string,
+  /** The only model that it asks; left out if it has none of its own. */
+  model?: string,
+};
+
 /** The daemon's extensions. */
 export type AgentMeta = { vault: AgentVaultMeta,
 };
@@ -427,6 +437,8 @@ export type ConfigReloadedParams = {
 export type ConfigValue = { value: string,
 /** Display name. */
 name: string,
+/** What it means, for people. */
+description?: string,
 };
 
 /** How far the daemon is confined. */
@@ -477,6 +489,10 @@ export type ConversationInfo = {
   mode?: string,
   /** The model that was chosen for it, where one was. */
   model?: string,
+  /** The agent that was chosen for it, where one was. */
+  agent?: string,
+  /** The mode of that agent, where it has one; of `_vault/conversation` alone. */
+  agentMode?: string,
   /** What ended it: `idle`, `unanswered`, `agent` or `person`. */
   endedBy?: string,
   /** Why it ended, for people. */
@@ -1278,6 +1294,8 @@ export type ModelsResult = {
   models: Array<ModelInfo>,
   /** Problems with vendors, one line each. */
   problems: Array<string>,
+  /** The user's own agents that can be chosen for a conversation, by name. Left out if there are none. */
+  agents?: Array<AgentInfo>,
 };
 
 /** Files that a model is to name. */

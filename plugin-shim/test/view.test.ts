@@ -458,44 +458,100 @@ it("says of code that it is copied only once it is", async () => {
   expect(button?.textContent).toBe("Copied");
 });
 
-it("shows the model that was chosen last, whatever is answered late to an earlier question", async () => {
+describe("the menu of models", () => {
   const models = ["scripted/one", "scripted/two"];
-  const result = (first: string): object => ({
-    chain: [first, ...models.filter((name) => name !== first)],
-    models: models.map((name) => ({ name, ready: true, chosen: true, current: name === first })),
+  /** What was chosen for each conversation. */
+  let chosen: Record<string, Record<string, string>>;
+  let first: string;
+  const result = (name: string): object => ({
+    chain: [name, ...models.filter((other) => other !== name)],
+    models: models.map((one) => ({ name: one, ready: true, chosen: true, current: one === name })),
     problems: [],
+    agents: [{ name: "reader", description: "Reads only.", model: "local/small" }],
   });
-  let holds = "scripted/one";
-  const modelsNow = ({ choose }: Record<string, unknown>): object => result((holds = typeof choose === "string" ? choose : holds));
-  daemon.answers.set("_vault/models", modelsNow);
-  await mounted();
+  const modelsNow = ({ choose: chose }: Record<string, unknown>): object => result((first = typeof chose === "string" ? chose : first));
   const name = (): string | null | undefined => root.querySelector(".vs-model-name")?.textContent;
+  const entries = (): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(".vs-menu-item")];
   const choose = async (text: string): Promise<void> => {
     root.querySelector<HTMLElement>(".vs-model")?.click();
-    [...root.querySelectorAll<HTMLElement>(".vs-menu-item")].find((one) => one.textContent.startsWith(text))?.click();
+    entries().find((one) => one.textContent.startsWith(text))?.click();
     await settle();
   };
-  expect(name()).toBe("one");
-  // Asked once more, and the answer is on its way while a person chooses.
-  daemon.answers.delete("_vault/models");
-  daemon.last.event("_vault/config_reloaded", 1, { changed: ["models.chain"], needsRestart: [] });
-  await settle();
-  const late = daemon.last.asked("_vault/models").at(-1);
-  daemon.answers.set("_vault/models", modelsNow);
-  await choose("two");
-  expect(name()).toBe("two");
-  daemon.last.deliver({ id: late?.id, result: result("scripted/one") });
-  await settle();
-  expect(name()).toBe("two");
-  // A choice that is refused says so, and what holds is shown.
-  daemon.answers.delete("_vault/models");
-  await choose("one");
-  const refused = daemon.last.asked("_vault/models").at(-1);
-  daemon.answers.set("_vault/models", modelsNow);
-  daemon.last.deliver({ id: refused?.id, error: { code: -32000, message: "could not write", data: { kind: "failed", retryable: false } } });
-  await settle();
-  expect(notices.join()).toContain("could not write");
-  expect(name()).toBe("two");
+
+  beforeEach(async () => {
+    [chosen, first] = [{}, "scripted/one"];
+    daemon.answers.set("_vault/models", modelsNow);
+    daemon.answers.set("session/set_config_option", ({ sessionId, configId, value }) => {
+      chosen[String(sessionId)] = { ...chosen[String(sessionId)], [String(configId)]: String(value) };
+      return { configOptions: [] };
+    });
+    daemon.answers.set("_vault/conversation", ({ sessionId = "a" }) => {
+      const own = { ...chosen[String(sessionId)] };
+      if (own["agent"] === "steward") delete own["agent"];
+      if (own["agent"] !== undefined) own["agentMode"] = "read-only";
+      const conversation = { sessionId, state: "open", shown: "done", branch: 1, title: String(sessionId).toUpperCase(), ...own };
+      return { conversation, branches: [], items, earlier: false, changes: [] };
+    });
+    daemon.answers.set("_vault/mode", () => ({ mode: "auto" }));
+    await mounted();
+  });
+
+  it("chooses for the conversation that is shown, and each tab shows its own", async () => {
+    expect(name()).toBe("one");
+    await choose("two");
+    expect(name()).toBe("two");
+    expect(daemon.last.asked("session/set_config_option").at(-1)?.params).toEqual({ sessionId: "a", configId: "model", value: "scripted/two" });
+    expect(first).toBe("scripted/one");
+    daemon.answers.set("session/new", () => ({ sessionId: "c" }));
+    await press("More");
+    entries().find((one) => one.textContent === "New tab")?.click();
+    await settle();
+    expect(name()).toBe("one");
+    // A conversation that has not begun begins with the choice.
+    await choose("reader");
+    expect(name()).toBe("reader · small");
+    expect(chosen).toEqual({ a: { model: "scripted/two" }, c: { agent: "reader" } });
+    root.querySelector<HTMLElement>(".vs-tab")?.click();
+    await settle();
+    expect(name()).toBe("two");
+  });
+
+  it("shows who answers, and the mode that the agent leaves", async () => {
+    root.querySelector<HTMLElement>(".vs-model")?.click();
+    const checked = entries().filter((one) => one.getAttribute("aria-checked") === "true").map((one) => one.textContent);
+    expect(checked).toEqual(["onescripted", "stewardagent"]);
+    await choose("reader");
+    await choose("reader");
+    expect(root.querySelector(".vs-mode")?.textContent).toBe("Read only");
+    await choose("steward");
+    expect(name()).toBe("one");
+    expect(root.querySelector(".vs-mode")?.textContent).toBe("Auto");
+  });
+
+  it("makes the model of a conversation the first everywhere, whatever is answered late to an earlier question", async () => {
+    await choose("two");
+    // Asked once more, and the answer is on its way while a person chooses.
+    daemon.answers.delete("_vault/models");
+    daemon.last.event("_vault/config_reloaded", 1, { changed: ["models.chain"], needsRestart: [] });
+    await settle();
+    const late = daemon.last.asked("_vault/models").at(-1);
+    daemon.answers.set("_vault/models", modelsNow);
+    await choose("Ask two first everywhere");
+    expect(first).toBe("scripted/two");
+    daemon.last.deliver({ id: late?.id, result: result("scripted/one") });
+    await settle();
+    root.querySelector<HTMLElement>(".vs-model")?.click();
+    expect(entries().some((one) => one.textContent.startsWith("Ask"))).toBe(false);
+    // A choice that is refused says so, and what holds is shown.
+    daemon.answers.delete("session/set_config_option");
+    await choose("one");
+    await choose("one");
+    const refused = daemon.last.asked("session/set_config_option").at(-1);
+    daemon.last.deliver({ id: refused?.id, error: { code: -32000, message: "could not write", data: { kind: "failed", retryable: false } } });
+    await settle();
+    expect(notices.join()).toContain("could not write");
+    expect(name()).toBe("two");
+  });
 });
 
 it("completes a name that was typed while there was no connection once there is one", async () => {

@@ -15,6 +15,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::answering::Answering;
 use super::call_result::CallResult;
 use super::coalesce::next_item;
 use super::compaction::{Compaction, Summary, request_summary, summary};
@@ -22,7 +23,7 @@ use super::context::Context;
 use super::entry::{Entry, UserMessage};
 use super::images;
 use super::load;
-use super::ports::{CallOutcome, CallRequest, MemoryError, Model, Pending, TurnUpdate, Update};
+use super::ports::{CallOutcome, CallRequest, MemoryError, Pending, TurnUpdate, Update};
 use super::shared::{Shared, TurnCommand, blocking};
 use super::turn::{Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
 use super::turn_settings::TurnSettings;
@@ -55,7 +56,7 @@ pub(super) struct Driver {
     id: TurnId,
     turn: Turn,
     context: Context,
-    model: Option<Model>,
+    answering: Answering,
     installation: Arc<str>,
     stream: Option<TurnStream>,
     /// Items of the stream that arrived but were not handled yet.
@@ -99,15 +100,12 @@ impl Driver {
     ) -> Result<Self, MemoryError> {
         let settings = shared.settings.load_full();
         // This reads key files.
-        let known = blocking(&shared, move |Shared { ports, .. }| {
-            let model = match ports.memory.preferred(conversation) {
-                Some(name) => ports.models.preferring(&name),
-                None => ports.models.current(),
-            };
-            Ok((model, ports.memory.installation()?.into()))
+        let known = blocking(&shared, move |shared| {
+            Ok((Answering::of(shared, conversation), shared.ports.memory.installation()?.into()))
         });
-        let (model, installation) = known.await?;
-        let window = settings.window(model.as_ref().map_or(0, |model| model.window));
+        let (answering, installation) = known.await?;
+        let window = answering.model.as_ref().map_or(0, |model| model.window);
+        let window = settings.window(window);
         let turn =
             Turn::new(id.to_string(), settings.limits(window), shared.ports.toolbox.changes());
         let mut driver = Self {
@@ -117,7 +115,7 @@ impl Driver {
             id,
             turn,
             context: Context::default(),
-            model,
+            answering,
             installation,
             stream: None,
             ready: VecDeque::new(),
@@ -143,8 +141,10 @@ impl Driver {
     /// Loads the history and adds a notice of changes.
     async fn load_context(&mut self) -> Result<(), MemoryError> {
         let (conversation, id, settings) = (self.conversation, self.id, Arc::clone(&self.settings));
-        let scene =
-            blocking(&self.shared, move |shared| load::load(shared, conversation, id, &settings));
+        let agent = self.answering.agent.clone();
+        let scene = blocking(&self.shared, move |shared| {
+            load::load(shared, conversation, id, &settings, agent.as_deref())
+        });
         let is_damaged;
         (self.context, is_damaged) = scene.await?;
         if is_damaged {
@@ -248,7 +248,9 @@ impl Driver {
                     let id = call.id.clone();
                     let room = self.turn.room();
                     let known = self.context.known().clone();
-                    let wanted = CallRequest { call, scope, conversation, turn, room, known };
+                    let agent = self.answering.agent.clone();
+                    let wanted =
+                        CallRequest { call, scope, conversation, turn, room, known, agent };
                     let answer = self.shared.ports.toolbox.call(wanted, self.cancel.clone());
                     self.calls.spawn(async move { (id, catch_panic(answer).await) });
                 }
@@ -342,12 +344,16 @@ impl Driver {
     }
 
     fn window(&self) -> u64 {
-        let window = self.model.as_ref().map_or(0, |model| model.window);
+        let window = self.answering.model.as_ref().map_or(0, |model| model.window);
         self.settings.window(window)
     }
 
     async fn ask(&mut self, tools: bool) {
-        if self.model.is_none() {
+        if let Some(missing) = &self.answering.missing {
+            let (words, hint) = (missing.to_string(), missing.hint());
+            return self.queued_events.push_back(Event::NoAgent { words, hint });
+        }
+        if self.answering.model.is_none() {
             self.advice = Some(self.shared.ports.models.advice());
             return;
         }
@@ -359,7 +365,8 @@ impl Driver {
     /// Sends the whole history; the vendor decides whether it fits.
     async fn send_history(&mut self, tools: bool) {
         let messages = self.messages().await;
-        let Some(model) = &self.model else { return };
+        let fits = |window| !self.context.is_full(self.settings.window(window));
+        let Some(model) = self.answering.model_for(self.turn.round(), fits) else { return };
         let request = TurnRequest {
             system: Arc::clone(self.context.system()),
             tools: Arc::clone(self.context.tools()),
@@ -367,6 +374,7 @@ impl Driver {
             messages,
             max_output_tokens: self.settings.max_output_tokens,
             effort: self.settings.effort,
+            temperature: self.answering.temperature(),
             cache: Cache::On,
             conversation: self.conversation.to_string(),
             installation: Arc::clone(&self.installation),
@@ -400,7 +408,7 @@ impl Driver {
             return false;
         };
         let name = format!("{}-summary", self.conversation);
-        let summary = request_summary(self.model.as_ref(), &cut, self.window(), name);
+        let summary = request_summary(self.answering.model.as_ref(), &cut, self.window(), name);
         self.show(Show::compacting());
         self.compaction = Some(Compaction { cut, summary, then });
         true

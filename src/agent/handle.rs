@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::answering;
 use super::entry::{Entry, UserMessage};
-use super::ports::{MemoryError, StoredTurn};
+use super::named::Agents;
+use super::ports::{MemoryError, Model, StoredTurn};
 use super::router::{self, AgentCommand};
 use super::shared::{PendingOutcome, Ports, PromptError, Shared};
 use super::turn_settings::TurnSettings;
@@ -38,6 +40,22 @@ impl Agent {
     /// Replaces the settings, from the next turn on.
     pub fn set_settings(&self, settings: TurnSettings) {
         self.shared.settings.store(Arc::new(settings));
+    }
+
+    /// Replaces the user's own agents, from the next turn on.
+    pub fn set_agents(&self, agents: Agents) {
+        self.shared.agents.store(Arc::new(agents));
+    }
+
+    /// The user's own agents.
+    pub fn agents(&self) -> Arc<Agents> {
+        self.shared.agents.load_full()
+    }
+
+    /// The model for the title and the summary of a conversation; `None` if there is none, or the
+    /// conversation's agent cannot answer. May block.
+    pub fn summarizer(&self, conversation: ConversationId) -> Option<Model> {
+        answering::summarizer(&self.shared, conversation)
     }
 
     /// Sends a message to the agent. Messages are routed in the order of the calls. The outer

@@ -2,6 +2,7 @@
 
 use super::context::{self, Context};
 use super::entry::Entry;
+use super::named::ActiveAgent;
 use super::ports::MemoryError;
 use super::prompt::{self, Instructions};
 use super::shared::Shared;
@@ -18,6 +19,7 @@ pub(super) fn load(
     conversation: ConversationId,
     id: TurnId,
     settings: &TurnSettings,
+    agent: Option<&ActiveAgent>,
 ) -> Result<(Context, bool), MemoryError> {
     let (memory, place) = (&shared.ports.memory, &shared.ports.place);
     let entries = memory.entries(conversation)?;
@@ -43,6 +45,11 @@ pub(super) fn load(
         if let Some(text) = prompt::earlier(&earlier) {
             store(shared, conversation, id, &mut context, Entry::notice(text))?;
         }
+    }
+    if let Some(agent) = agent {
+        // Not stored, so that another agent and changed settings have an effect.
+        let (system, tools) = (agent.system(context.system()), agent.tools(context.tools()));
+        context.present(system, tools);
     }
     fill_missing(shared, conversation, id, &mut context)?;
     let news = shared.told(conversation, &place.moment(conversation, scope));

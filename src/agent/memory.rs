@@ -7,7 +7,7 @@ use super::conversations::{ConversationError, Conversations, Taken, TurnEnd};
 use super::entry::{Entry, UserMessage};
 use super::ports::{Leftovers, Memory, MemoryError, Routing, StoredTurn};
 use super::turn::{End, Reason};
-use crate::conversation::{ConversationId, Item, ItemKind, Turn, TurnId, TurnState};
+use crate::conversation::{Chosen, ConversationId, Item, ItemKind, Turn, TurnId, TurnState};
 use crate::llm::{self, Usage};
 use crate::policy::Scope;
 use crate::store::StoreError;
@@ -272,8 +272,8 @@ impl Memory for StoredMemory {
         Ok(new)
     }
 
-    fn preferred(&self, conversation: ConversationId) -> Option<String> {
-        self.0.get(conversation).ok()?.chosen.model
+    fn chosen(&self, conversation: ConversationId) -> Chosen {
+        self.0.get(conversation).map(|found| found.chosen).unwrap_or_default()
     }
 
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>) {

@@ -15,11 +15,12 @@
 //! files that a call changed), [`attachments`], [`turn`] (a turn as a value), [`context`] (the
 //! prompt), [`prompt`], [`wrap`] (marks note text as data), [`read_set`] (the file versions that
 //! the model has seen) and `guard` (which checks changes against it), [`own_tools`],
-//! [`turn_settings`]; [`ports`] (the interfaces to the outside), `shared` (state of all parts),
+//! [`turn_settings`], [`named`] (agents of one's own) and `answering` (who answers in a turn); [`ports`] (the interfaces to the outside), `shared` (state of all parts),
 //! `driver` (runs a turn) with `load`, `coalesce` and `compaction`, `turns` (how turns begin and
 //! end), `router` (which turn a message goes to), [`handle`] (the public interface), [`memory`] and
 //! [`toolbox`] (the production implementations of the ports).
 
+mod answering;
 pub mod attachments;
 pub mod call_result;
 pub mod changed;
@@ -37,6 +38,7 @@ pub mod handle;
 mod images;
 mod load;
 pub mod memory;
+pub mod named;
 pub mod naming;
 mod one_shot;
 pub mod own_tools;
@@ -60,6 +62,7 @@ pub use conversations::{
     foreign_source, is_foreign,
 };
 pub use handle::{Agent, Undelivered};
+pub use named::Agents;
 pub use settings::ConversationSettings;
 pub use shared::{MessageOutcome, PendingOutcome, Ports, PromptError};
 pub use summary::Summaries;

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::call_result::CallResult;
 use super::entry::{Entry, UserMessage};
+use super::named::ActiveAgent;
 use super::prompt::Situation;
 use super::read_set::ReadSet;
 use super::turn::{Changes, End, Reason, Show};
 use crate::calls::{Answerer, Decision};
-use crate::conversation::{ConversationId, TurnId};
+use crate::conversation::{Chosen, ConversationId, TurnId};
 use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
 use crate::policy::Scope;
 use crate::tools::Image;
@@ -148,9 +149,9 @@ pub trait Memory: Send + Sync + 'static {
         Ok(String::new())
     }
 
-    /// The model to ask first in this conversation, if one was chosen for it.
-    fn preferred(&self, _conversation: ConversationId) -> Option<String> {
-        None
+    /// What was chosen for this conversation alone.
+    fn chosen(&self, _conversation: ConversationId) -> Chosen {
+        Chosen::default()
     }
 
     /// Records usage of a model; `cost` in US dollars, if known.
@@ -189,6 +190,25 @@ pub trait Models: Send + Sync + 'static {
         self.current()
     }
 
+    /// Whether `_model` is one of the chain or of a provider that has all it needs, so that
+    /// [`Self::preferring`] has an effect.
+    fn has(&self, _model: &str) -> bool {
+        true
+    }
+
+    /// The model with this name, and no other.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, for people.
+    fn alone(&self, model: &str) -> Result<Model, String> {
+        Err(format!("`{model}` is not configured"))
+    }
+
+    /// As [`Self::preferring`] with `then`, or as [`Self::current`], but asks `_first` before them.
+    fn led_by(&self, _first: &str, then: Option<&str>) -> Option<Model> {
+        then.map_or_else(|| self.current(), |model| self.preferring(model))
+    }
+
     /// Whether a model is available, without waiting for a key.
     fn is_any(&self) -> bool {
         self.current().is_some()
@@ -213,6 +233,8 @@ pub struct CallRequest {
     pub room: usize,
     /// The file versions that the model had seen when it asked for the call.
     pub known: ReadSet,
+    /// The agent that makes the call, if it is one of the user's own.
+    pub agent: Option<Arc<ActiveAgent>>,
 }
 
 /// The outcome of a call.

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
 use super::entry::UserMessage;
+use super::named::Agents;
 use super::ports::{Memory, MemoryError, Models, Toolbox, UpdateSink, VaultContext};
 use super::prompt::{Announced, Situation};
 use super::turn::Reason;
@@ -33,6 +34,8 @@ pub struct Ports {
 pub(super) struct Shared {
     pub ports: Ports,
     pub settings: ArcSwap<TurnSettings>,
+    /// The user's own agents.
+    pub agents: ArcSwap<Agents>,
     /// The user's hooks for messages, which may refuse them.
     pub hooks: OnceLock<Hooks>,
     state: Mutex<State>,
@@ -122,6 +125,7 @@ impl Shared {
         Self {
             ports,
             settings: ArcSwap::from_pointee(settings),
+            agents: ArcSwap::default(),
             hooks: OnceLock::new(),
             state: Mutex::default(),
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::conversations::{ConversationError, ConversationEvent, Conversations};
 use super::digest::actions;
+use super::handle::Agent;
 use super::memory::StoredMemory;
 use super::one_shot::{self, text_of};
 use super::ports::{Memory as _, Models};
@@ -51,6 +52,8 @@ const PROMPT: &str = "You name conversations between a person and the assistant 
 pub struct Summaries {
     conversations: Conversations,
     models: Arc<dyn Models>,
+    /// Knows the models of each conversation; without it, the configured ones are asked.
+    agent: Option<Agent>,
     /// Failures in this run: how many, and when to retry.
     failed: HashMap<ConversationId, (usize, Duration)>,
 }
@@ -64,7 +67,13 @@ impl std::fmt::Debug for Summaries {
 impl Summaries {
     /// Uses the model that is configured at the time of each request.
     pub fn new(conversations: Conversations, models: Arc<dyn Models>) -> Self {
-        Self { conversations, models, failed: HashMap::new() }
+        Self { conversations, models, agent: None, failed: HashMap::new() }
+    }
+
+    /// Uses for each conversation the model that this agent's settings say.
+    #[must_use]
+    pub fn with_agent(self, agent: Agent) -> Self {
+        Self { agent: Some(agent), ..self }
     }
 
     /// Runs until dropped.
@@ -121,8 +130,14 @@ impl Summaries {
             return self.blocking(move |conversations| give_up(conversations, wanted, ended)).await;
         }
         // This reads key files.
-        let models = Arc::clone(&self.models);
-        let model = self.blocking(move |_| Ok(models.current())).await?;
+        let (models, agent) = (Arc::clone(&self.models), self.agent.clone());
+        let model = self.blocking(move |_| {
+            Ok(match agent {
+                Some(agent) => agent.summarizer(id),
+                None => models.current(),
+            })
+        });
+        let model = model.await?;
         let Some(model) = model else { return Ok(()) };
         let transcript = transcript(&history);
         let mut failure = None;

@@ -10,6 +10,7 @@ use super::changed;
 pub use super::guard::turn_name;
 use super::guard::{self, Guarded};
 use super::images::Recent;
+use super::named::ActiveAgent;
 use super::own_tools;
 use super::ports::{CallOutcome, CallRequest, Pending, Toolbox};
 use super::turn::Changes;
@@ -115,7 +116,7 @@ impl Toolbox for VaultToolbox {
     }
 
     fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
-        let CallRequest { call, scope, conversation, turn, room, known } = wanted;
+        let CallRequest { call, scope, conversation, turn, room, known, agent } = wanted;
         let mut arguments = match call.args {
             ToolArgs::Object(arguments) => Value::Object(arguments),
             // The turn refuses these before they get here.
@@ -129,6 +130,9 @@ impl Toolbox for VaultToolbox {
         Box::pin(async move {
             let calls = toolbox.calls.clone();
             let work = move || {
+                if let Some(agent) = &agent {
+                    check_tool(&calls, agent, &call.name)?;
+                }
                 let guarded =
                     guard::guard(&calls, scope, conversation, &known, &call.name, &mut arguments)?;
                 let turn = turn_name(conversation, turn);
@@ -149,6 +153,7 @@ impl Toolbox for VaultToolbox {
                     dry_run: false,
                     room: Some(room),
                     rules: Vec::new(),
+                    mode: agent.and_then(|agent| agent.settings.mode),
                 };
                 Ok(toolbox.answer(calls.call(request, &cancel), made))
             };
@@ -164,6 +169,18 @@ impl Toolbox for VaultToolbox {
         let read = || Image::again(&self.calls.context().vault, path, revision);
         self.images.get(path, revision, read)
     }
+}
+
+/// Refuses a tool that the agent does not have, under whatever name.
+fn check_tool(calls: &Calls, agent: &ActiveAgent, name: &str) -> Result<(), ToolError> {
+    let tools = calls.tools();
+    let name = tools.get(name).map_or(name, |tool| tool.name.as_str());
+    if agent.settings.has_tool(name) {
+        return Ok(());
+    }
+    let text = format!("the agent `{}` does not have the tool `{name}`", agent.name);
+    let hint = "the user's settings say so; do what you can with the tools that you have";
+    Err(ToolError::new(ErrorCode::Denied, text, hint))
 }
 
 fn failed(error: &ToolError) -> CallResult {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::turn::Limits;
 use crate::llm::Effort;
+use crate::llm::settings::split_reference;
 
 /// The `[agent]` section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,12 @@ pub struct TurnSettings {
     pub max_output_tokens: u32,
     /// How hard the model thinks; unset uses the vendor's default.
     pub effort: Option<Effort>,
+    /// The model for the first rounds of a turn, as `provider/model`; empty: the conversation's.
+    #[serde(deserialize_with = "reference")]
+    pub fast_model: String,
+    /// The model for titles and summaries of ended conversations; empty: the conversation's.
+    #[serde(deserialize_with = "reference")]
+    pub summary_model: String,
     /// The most tokens of the model's context window to use; 0: all of it.
     pub max_context_tokens: u64,
     /// The user's instructions for every conversation.
@@ -46,6 +53,8 @@ impl Default for TurnSettings {
             minutes: 30,
             max_output_tokens: 16_384,
             effort: None,
+            fast_model: String::new(),
+            summary_model: String::new(),
             max_context_tokens: 0,
             instructions: String::new(),
             information_architecture: String::new(),
@@ -81,6 +90,15 @@ impl TurnSettings {
             most => model.min(most),
         }
     }
+}
+
+fn reference<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let model = String::deserialize(deserializer)?;
+    if !model.is_empty() && split_reference(&model).is_none() {
+        let text = format!("`{}` must be `provider/model`, or empty", model.escape_debug());
+        return Err(de::Error::custom(text));
+    }
+    Ok(model)
 }
 
 fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::note::diff;
-use crate::policy::{Action, Caller};
+use crate::policy::{Action, Caller, Mode};
 
 /// A tool call with everything that the policy needs to judge it.
 #[derive(Clone, Default)]
@@ -32,6 +32,8 @@ pub struct Request {
     pub room: Option<usize>,
     /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
+    /// A stricter mode than the conversation's, of the agent that makes the call.
+    pub mode: Option<Mode>,
 }
 
 impl fmt::Debug for Request {

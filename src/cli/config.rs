@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::settings::{self, Place};
 use crate::config::layers::{self, Flags};
+use crate::config::models::beside_the_chain;
 use crate::config::{Environment, file, folders, init};
 use crate::llm::setup;
 
@@ -93,10 +94,14 @@ pub fn run(
         ConfigAction::Check => {
             let settings = layers::load(&flags, &environment, &folders)?;
             settings.notices.iter().for_each(|notice| output.notice(notice));
-            if let Some((model, fault)) = setup::faults(&settings.config.models).into_iter().next()
-            {
+            let mut all = settings.config.models.clone();
+            let in_chain = all.chain.len();
+            all.chain.extend(beside_the_chain(&settings.config));
+            if let Some((model, fault)) = setup::faults(&all).into_iter().next() {
                 let file = settings.file.display();
-                let message = format!("{file}: `models.chain` names `{model}`: {fault}");
+                let is_in_chain = all.chain[..in_chain].iter().any(|one| one == model);
+                let part = if is_in_chain { "`models.chain`" } else { "`[agent]` or an agent" };
+                let message = format!("{file}: {part} names `{model}`: {fault}");
                 let code = "invalid_config".to_owned();
                 return Err(Failure { code, ..Failure::usage(message, fault.hint()) });
             }

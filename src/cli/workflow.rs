@@ -331,7 +331,7 @@ impl Place<'_> {
             let calls = daemon::calls(context.clone(), &state, config);
             let workflows = Workflows::new(calls, context.journal.store(), context.clock);
             let (environment, folders) = (session.environment.clone(), session.folders.clone());
-            let models = ChosenModels::new(&config.models, environment, folders, root, Tape::Off);
+            let models = ChosenModels::new(config, environment, folders, root, Tape::Off);
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(1)
                 .enable_all()

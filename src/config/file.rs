@@ -45,6 +45,8 @@ pub struct Config {
     pub hooks: hooks::Settings,
     /// `[agent]`.
     pub agent: agent::TurnSettings,
+    /// `[agents]`.
+    pub agents: agent::Agents,
     /// `[conversation]`.
     pub conversation: agent::ConversationSettings,
     /// `[models]`.
@@ -185,6 +187,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "organize" => loaded.config.organize = source.section("organize", value)?,
             "hooks" => loaded.config.hooks = source.hooks(value)?,
             "agent" => loaded.config.agent = source.section("agent", value)?,
+            "agents" => loaded.config.agents = source.agents(value)?,
             "conversation" => {
                 loaded.config.conversation = source.section("conversation", value)?;
             }
@@ -240,6 +243,7 @@ const SECTIONS: &[&str] = &[
     "policy",
     "hooks",
     "agent",
+    "agents",
     "conversation",
     "models",
     "mcp",
@@ -323,18 +327,38 @@ impl Source<'_> {
     fn hooks(&self, value: Spanned<DeValue<'_>>) -> Result<hooks::Settings, ConfigError> {
         let span = value.span();
         let settings: hooks::Settings = self.section("hooks", value)?;
-        let known: Vec<&str> = tools::Registry::built_in().iter().map(|tool| &*tool.name).collect();
         for (name, hook) in &settings.commands {
-            if let Some(wrong) = hook.tools.iter().find(|tool| !known.contains(&tool.as_str())) {
-                let message = format!("in [hooks]: the hook `{name}`: there is no tool `{wrong}`");
-                let hint = nearest(wrong, &known).map_or_else(
-                    || "`steward tools` lists them".to_owned(),
-                    |right| format!("did you mean `{right}`?"),
-                );
-                return Err(self.fault(span, message, Some(hint)));
-            }
+            let tools = hook.tools.iter().map(String::as_str);
+            self.check_tools(&span, &format!("in [hooks]: the hook `{name}`"), tools)?;
         }
         Ok(settings)
+    }
+
+    /// `[agents]`. Every tool named must exist, but those of servers are not known here.
+    fn agents(&self, value: Spanned<DeValue<'_>>) -> Result<agent::Agents, ConfigError> {
+        let span = value.span();
+        let agents: agent::Agents = self.section("agents", value)?;
+        for (name, agent) in &agents.0 {
+            let tools = agent.exact_tools().filter(|tool| !tool.contains("__"));
+            self.check_tools(&span, &format!("in [agents]: the agent `{name}`"), tools)?;
+        }
+        Ok(agents)
+    }
+
+    fn check_tools<'t>(
+        &self,
+        span: &Range<usize>,
+        whose: &str,
+        mut tools: impl Iterator<Item = &'t str>,
+    ) -> Result<(), ConfigError> {
+        let known: Vec<&str> = tools::Registry::built_in().iter().map(|tool| &*tool.name).collect();
+        let Some(wrong) = tools.find(|tool| !known.contains(tool)) else { return Ok(()) };
+        let message = format!("{whose}: there is no tool `{wrong}`");
+        let hint = nearest(wrong, &known).map_or_else(
+            || "`steward tools` lists them".to_owned(),
+            |right| format!("did you mean `{right}`?"),
+        );
+        Err(self.fault(span.clone(), message, Some(hint)))
     }
 
     /// `vault = "path"`, or a `[vault]` section with `path` and the vault's own settings.

@@ -3,7 +3,7 @@
 //! A test fails for a setting without a row, so that each one is decided on. The descriptions come
 //! from the commented file that `steward config init` writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -137,6 +137,9 @@ pub const KEYS: &[Key] = &[
     key("agent.minutes", Takes::Call, Setter::Person),
     key("agent.max_output_tokens", Takes::Call, Setter::Person),
     key("agent.effort", Takes::Call, Setter::Person),
+    // They get to read the notes.
+    key("agent.fast_model", Takes::Call, Setter::File),
+    key("agent.summary_model", Takes::Call, Setter::File),
     key("agent.max_context_tokens", Takes::Call, Setter::Person),
     // Decides who can read the notes, and where keys are sent. A new provider may use a port that
     // the sandboxed daemon cannot connect to.
@@ -165,9 +168,24 @@ pub const KEYS: &[Key] = &[
     key("security.landlock", Takes::Restart, Setter::File),
 ];
 
+/// The sections whose settings the user names, such as `agents.NAME`.
+const NAMED: &[Key] = &[
+    // Instructions in the person's name, and who gets to read the notes.
+    key("agents", Takes::Call, Setter::File),
+];
+
+/// Whether the user gave the setting its name, so that it may say anything.
+pub fn is_named(name: &str) -> bool {
+    NAMED.iter().any(|key| name.split_once('.').is_some_and(|(section, _)| section == key.name))
+}
+
 /// The row of the setting `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == name)
+    let named = || {
+        let (section, own) = name.split_once('.')?;
+        NAMED.iter().find(|key| key.name == section && !own.contains('.'))
+    };
+    KEYS.iter().find(|key| key.name == name).or_else(named)
 }
 
 /// When a new value of `name` takes effect; unknown settings at the next start.
@@ -195,9 +213,10 @@ pub fn values(config: &Config) -> BTreeMap<String, Value> {
 
 /// The names of the settings that differ.
 pub fn differences(one: &Config, other: &Config) -> Vec<String> {
-    let others = values(other);
-    let differs = |(key, value): &(String, Value)| others.get(key) != Some(value);
-    values(one).into_iter().filter(differs).map(|(key, _)| key).collect()
+    let (ones, others) = (values(one), values(other));
+    // Either may have settings that the other does not have at all.
+    let names: BTreeSet<&String> = ones.keys().chain(others.keys()).collect();
+    names.into_iter().filter(|name| ones.get(*name) != others.get(*name)).cloned().collect()
 }
 
 /// `wanted`, but with the values of `running` for all settings that need a restart, and also for a
@@ -297,6 +316,20 @@ mod tests {
         assert_eq!(changed, ["search.deadline_milliseconds", "server.max_in_flight"]);
         let waiting = differences(&wanted, &held);
         assert_eq!(waiting, ["security.landlock", "server.port", "vault.path"]);
+    }
+
+    #[test]
+    fn a_setting_that_the_user_named_may_come_and_go() {
+        let parsed = |text: &str| {
+            super::super::file::parse(text.as_bytes(), std::path::Path::new("c")).unwrap().config
+        };
+        let (one, none) = (parsed("[agents.reader]\ntools = [\"read_file\"]\n"), parsed("# \n"));
+        assert_eq!(differences(&one, &none), ["agents.reader"]);
+        assert_eq!(differences(&none, &one), ["agents.reader"]);
+        assert_eq!(hold_back(&one, &none), one, "it takes effect at once");
+        assert_eq!(takes("agents.reader"), Takes::Call);
+        assert!(is_named("agents.reader") && !is_named("agent.rounds"));
+        assert!(find("agents").is_none() && find("agents.reader.mode").is_none());
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! [`layers`] (file, environment, flags), [`init`] (the commented file), [`vendor_keys`] and
 //! [`keyring`] (keys of model vendors), [`keys`] (the table of settings), [`live`] and [`watch`]
 //! (changes while the daemon runs), [`edit`] and [`change`] (changing one setting in the file),
-//! [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`] (one daemon per
+//! [`outside`] (programs of others), [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`] (one daemon per
 //! vault).
 
 pub mod change;
@@ -30,6 +30,7 @@ pub mod live;
 pub mod log;
 pub mod models;
 pub mod obsidian;
+pub mod outside;
 pub mod running;
 pub mod security;
 pub mod vaults;

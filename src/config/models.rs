@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::heard_keys::HeardKeys;
 use crate::agent::ports::{Model, Models};
 use crate::config::Environment;
+use crate::config::file::Config;
 use crate::config::folders::Folders;
 use crate::config::keyring::Keyring;
 use crate::config::vendor_keys::{self, KeyError};
@@ -27,8 +28,9 @@ const REPLAYED_WINDOW: u64 = 1_000_000;
 /// The timeout for detecting Ollama if it is not configured.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Models with their origin and capabilities.
-type Known = Vec<(Wire, String, String, String, Facts)>;
+/// A model with its origin, its name in the settings and its capabilities.
+type KnownModel = (Wire, String, String, String, Facts);
+type Known = Vec<KnownModel>;
 
 /// The configured models. Clones share them.
 #[derive(Clone)]
@@ -45,6 +47,8 @@ struct Inner {
 #[derive(Default)]
 struct State {
     settings: Settings,
+    /// The models that the settings name outside the chain.
+    others: Vec<String>,
     /// The keys that the chain was built with.
     keys: Vec<Option<Key>>,
     chosen: Option<Model>,
@@ -53,11 +57,20 @@ struct State {
     problem: Option<String>,
 }
 
+impl State {
+    /// The settings with a chain of all models that may be asked for one purpose or another.
+    fn all(&self) -> Settings {
+        let mut all = self.settings.clone();
+        all.chain.extend(self.others.iter().cloned());
+        all
+    }
+}
+
 impl ChosenModels {
-    /// Builds the models of `settings`, recorded or replayed as `tape` says. Asks the keyring if
+    /// Builds the models of `config`, recorded or replayed as `tape` says. Asks the keyring if
     /// the settings allow it; never runs a program inside `vault`.
     pub fn new(
-        settings: &Settings,
+        config: &Config,
         environment: Environment,
         folders: Folders,
         vault: &Path,
@@ -66,19 +79,22 @@ impl ChosenModels {
         let state = Mutex::default();
         let heard = HeardKeys::new(Keyring::new(&environment, Some(vault)));
         let models = Self(Arc::new(Inner { environment, folders, tape, heard, state }));
-        models.set_settings(settings);
+        models.set_settings(config);
         models
     }
 
     /// Replaces the settings, from the next turn on.
-    pub fn set_settings(&self, settings: &Settings) {
-        match settings.keyring {
-            true => self.0.heard.ask(self.without_key(settings, |_| true)),
+    pub fn set_settings(&self, config: &Config) {
+        let (settings, others) = (config.models.clone(), beside_the_chain(config));
+        let mut state = self.state();
+        let is_new = state.settings != settings || state.others != others;
+        (state.settings, state.others) = (settings, others);
+        let all = state.all();
+        match all.keyring {
+            true => self.0.heard.ask(self.without_key(&all, |_| true)),
             false => self.0.heard.forget(),
         }
-        let mut state = self.state();
-        if state.settings != *settings || (state.chosen.is_none() && state.problem.is_none()) {
-            state.settings = settings.clone();
+        if is_new || (state.chosen.is_none() && state.problem.is_none()) {
             self.make(&mut state);
         }
     }
@@ -116,7 +132,7 @@ impl ChosenModels {
         }
         let mut state = self.state();
         // A key from `steward key set` takes effect at the next turn.
-        let keys = self.keys(&state.settings);
+        let keys = self.keys(&state.all());
         if keys != state.keys || state.problem.is_some() {
             self.make(&mut state);
         }
@@ -162,33 +178,54 @@ impl ChosenModels {
     }
 
     fn make(&self, state: &mut State) {
-        let settings = &state.settings;
-        state.keys = self.keys(settings);
-        state.known = known(settings);
-        for (model, fault) in setup::faults(settings) {
+        let all = state.all();
+        state.keys = self.keys(&all);
+        state.known = known(&all);
+        for (model, fault) in setup::faults(&all) {
             tracing::warn!(model, %fault, "this model is not asked");
         }
-        let made: Result<Option<Chain>, KeyError> = setup::chain(settings, |known| self.key(known));
-        (state.chosen, state.problem) = match made {
-            Ok(chain) => {
-                let windows = state.known.iter().map(|(.., facts)| facts.window);
-                // Any of them may answer, so the smallest window counts.
-                let window = windows.map(|window| window.unwrap_or(UNKNOWN_WINDOW)).min();
-                let window = window.unwrap_or(UNKNOWN_WINDOW);
-                let provider = chain.map(|chain| self.0.tape.around(Arc::new(chain)));
-                (provider.map(|provider| Model { provider, window }), None)
-            }
+        (state.chosen, state.problem) = match self.built(&state.settings) {
+            Ok(model) => (model, None),
             Err(error) => {
                 tracing::warn!(%error, "no model can be asked");
                 (None, Some(format!("no model can be asked: {error}; {}", error.hint())))
             }
         };
     }
+
+    /// The models of the chain of `settings`; `None` if it is empty.
+    fn built(&self, settings: &Settings) -> Result<Option<Model>, KeyError> {
+        let chain: Option<Chain> = setup::chain(settings, |known| self.key(known))?;
+        let windows = known(settings).into_iter().map(|(.., facts)| facts.window);
+        // Any of them may answer, so the smallest window counts.
+        let window = windows.map(|window| window.unwrap_or(UNKNOWN_WINDOW)).min();
+        let window = window.unwrap_or(UNKNOWN_WINDOW);
+        let provider = chain.map(|chain| self.0.tape.around(Arc::new(chain)));
+        Ok(provider.map(|provider| Model { provider, window }))
+    }
+
+    /// The settings with the chain that begins with `first`, and the keys that they need asked for.
+    /// `None` while a recording is replayed, which answers for all models.
+    fn beginning_with(&self, first: &[&str]) -> Option<Settings> {
+        if self.0.tape.player().is_some() {
+            return None;
+        }
+        let (mut settings, all) = {
+            let state = self.state();
+            (state.settings.clone(), state.all())
+        };
+        if all.keyring {
+            self.ask_keyring(&all);
+        }
+        settings.chain.retain(|model| !first.contains(&model.as_str()));
+        settings.chain.splice(0..0, first.iter().map(|model| (*model).to_owned()));
+        Some(settings)
+    }
 }
 
 impl Models for ChosenModels {
     fn current(&self) -> Option<Model> {
-        let settings = self.state().settings.clone();
+        let settings = self.state().all();
         if settings.keyring && self.0.tape.player().is_none() {
             self.ask_keyring(&settings);
         }
@@ -197,20 +234,42 @@ impl Models for ChosenModels {
 
     fn preferring(&self, model: &str) -> Option<Model> {
         let usual = self.current()?;
-        let mut settings = self.state().settings.clone();
-        let at = settings.chain.iter().position(|one| one == model);
-        let Some(at) = at.filter(|at| *at > 0 && self.0.tape.player().is_none()) else {
+        if self.state().settings.chain.first().is_some_and(|first| first == model) {
             return Some(usual);
+        }
+        let settings = self.has(model).then(|| self.beginning_with(&[model])).flatten();
+        // The error is reported where the usual models are built.
+        let built = settings.and_then(|settings| self.built(&settings).ok().flatten());
+        Some(built.unwrap_or(usual))
+    }
+
+    fn has(&self, model: &str) -> bool {
+        let settings = self.state().settings.clone();
+        let is_ready = |(name, _): (&str, &str)| {
+            setup::provider(&settings, name)
+                .is_ok_and(|known| known.need != KeyNeed::Required || self.key_of(&known).is_some())
         };
-        let first = settings.chain.remove(at);
-        settings.chain.insert(0, first);
-        match setup::chain(&settings, |known| self.key(known)) {
-            Ok(Some(chain)) => {
-                let provider = self.0.tape.around(Arc::new(chain));
-                Some(Model { provider, window: usual.window })
-            }
-            // The error is reported where the usual models are built.
-            Ok(None) | Err(_) => Some(usual),
+        settings.chain.iter().any(|one| one == model)
+            || split_reference(model).is_some_and(is_ready)
+    }
+
+    fn alone(&self, model: &str) -> Result<Model, String> {
+        let Some(settings) = self.beginning_with(&[model]) else {
+            return self.current().ok_or_else(|| "there is no recording of it".to_owned());
+        };
+        let alone = Settings { chain: vec![model.to_owned()], ..settings };
+        match self.built(&alone) {
+            Ok(found) => found.ok_or_else(|| format!("`{model}` names no model")),
+            Err(error) => Err(format!("{error}; {}", error.hint())),
+        }
+    }
+
+    fn led_by(&self, first: &str, then: Option<&str>) -> Option<Model> {
+        let mut order = vec![first];
+        order.extend(then.filter(|then| *then != first && self.has(then)));
+        match self.beginning_with(&order).map(|settings| self.built(&settings)) {
+            Some(Ok(Some(model))) => Some(model),
+            _ => self.current(),
         }
     }
 
@@ -248,20 +307,47 @@ impl Models for ChosenModels {
 
     fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>) {
         let state = self.state();
-        let asked = |(wire, endpoint, model, ..): &&(Wire, String, String, String, Facts)| {
+        let asked = |(wire, endpoint, model, ..): &&KnownModel| {
             origin.is_some_and(|origin| {
                 origin.wire == *wire && origin.endpoint == *endpoint && origin.model == *model
             })
         };
         let first = || state.known.first().filter(|_| origin.is_none());
-        match state.known.iter().find(asked).or_else(first) {
-            Some((.., name, facts)) => (
-                name.clone(),
-                facts.price.as_ref().zip(usage).map(|(price, usage)| price.of(usage)),
-            ),
+        let other = || origin.and_then(|origin| outside(&state.settings, origin));
+        let found = state.known.iter().find(asked).or_else(first).cloned();
+        match found.or_else(other) {
+            Some((.., name, facts)) => {
+                let cost = facts.price.as_ref().zip(usage).map(|(price, usage)| price.of(usage));
+                (name, cost)
+            }
             None => (origin.map_or("unknown", |origin| &origin.model).to_owned(), None),
         }
     }
+}
+
+/// A model that no setting names, but a person chose for a conversation.
+fn outside(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
+    let others = setup::built_in().map(str::to_owned);
+    let name = setup::configured(settings).into_iter().chain(others).find(|name| {
+        setup::provider(settings, name).is_ok_and(|known| {
+            known.wire == origin.wire && known.address.as_str() == origin.endpoint
+        })
+    });
+    let reference = format!("{}/{}", name?, origin.model);
+    known(&Settings { chain: vec![reference], ..settings.clone() }).pop()
+}
+
+/// The models that the settings name outside the chain: they are asked for one purpose, or by one agent.
+pub fn beside_the_chain(config: &Config) -> Vec<String> {
+    let own = [&config.agent.fast_model, &config.agent.summary_model];
+    let own = own.into_iter().filter(|model| !model.is_empty()).map(String::as_str);
+    let mut others: Vec<String> = Vec::new();
+    for model in own.chain(config.agents.models()) {
+        if !others.iter().chain(&config.models.chain).any(|known| known == model) {
+            others.push(model.to_owned());
+        }
+    }
+    others
 }
 
 fn known(settings: &Settings) -> Known {

@@ -110,6 +110,8 @@ pub struct Chosen {
     pub mode: Option<String>,
     /// The model to ask first, as `provider/model`.
     pub model: Option<String>,
+    /// The agent of the settings that answers; `None`: the steward's own.
+    pub agent: Option<String>,
 }
 
 impl Conversation {

@@ -264,7 +264,7 @@ fn agent(
     host: Arc<HostDoor>,
 ) -> AgentParts {
     let root = calls.context().vault.root();
-    let models = ChosenModels::new(&config.models, environment, folders.clone(), root, tape);
+    let models = ChosenModels::new(config, environment, folders.clone(), root, tape);
     let doors = Arc::new(Doors::new(root));
     let surroundings = Arc::new(Surroundings::new(calls.clone(), Arc::clone(&host)));
     let ports = Ports {
@@ -275,6 +275,7 @@ fn agent(
         place: Box::new(Arc::clone(&surroundings)),
     };
     let agent = Agent::new(ports, config.agent.clone());
+    agent.set_agents(config.agents.clone());
     agent.set_hooks(calls.hooks().clone());
     let left = agent.recover().unwrap_or_else(|error| {
         // Tools work; messages are refused while they cannot be stored.
@@ -304,7 +305,8 @@ fn services(
     warnings.extend(recovered.warnings.iter().chain(&recovered.left).cloned());
     let folder = context.vault.root().to_string_lossy().into_owned();
     let conversations = StoredConversations::new(agent.talk.conversations().clone(), folder)
-        .with_journal(context.journal.clone());
+        .with_journal(context.journal.clone())
+        .with_agent(agent.talk.agent().clone());
     Services {
         calls: calls.clone(),
         talk: Arc::clone(&agent.talk),
@@ -343,8 +345,9 @@ fn take(
         calls.policy().guard(guarded(config));
         calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
+        talk.agent().set_agents(config.agents.clone());
         talk.conversations().set_settings(config.conversation.clone());
-        models.set_settings(&config.models);
+        models.set_settings(config);
         smarthole.set_settings(config.smarthole.clone());
         voice.set_retry_seconds(config.smarthole.retry_seconds);
         door.store(Arc::new(config.server.clone()));
@@ -408,7 +411,8 @@ async fn serve(
         hooked::hear(&hooks, event);
         methods::events::of_conversation(event).into_iter().for_each(|event| tell.publish(event));
     }));
-    let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
+    let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()))
+        .with_agent(agent.talk.agent().clone());
     let _naming = Following(tokio::spawn(summaries.run()));
     journal.subscribe(Box::new(move |set| events.publish(methods::events::applied(set))));
     let tell = server.events();

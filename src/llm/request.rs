@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::message::Message;
 use super::tape::Tap;
 
-/// One request. It has no sampling settings, because current models reject them.
+/// One request.
 #[derive(Debug, Clone)]
 pub struct TurnRequest {
     /// The system prompt. Fixed for a conversation: changing it invalidates earlier thinking.
@@ -23,6 +23,8 @@ pub struct TurnRequest {
     pub max_output_tokens: u32,
     /// How hard to think; `None` uses the vendor's default.
     pub effort: Option<Effort>,
+    /// The temperature. Models that think reject sampling settings, so they never get it.
+    pub temperature: Option<f64>,
     /// Whether to request prompt caching from vendors that need a request for it.
     pub cache: Cache,
     /// The conversation's id, for the log.
@@ -44,6 +46,7 @@ impl TurnRequest {
             messages,
             max_output_tokens: 4096,
             effort: None,
+            temperature: None,
             cache: Cache::Off,
             conversation: String::new(),
             installation: "".into(),

@@ -8,13 +8,13 @@ use super::info::{failed, info, local, numbered, place, shown, signed, unsigned}
 use super::replay::Replay;
 use super::sessions::Sessions;
 use super::{history, listing, replayed, talk};
-use crate::agent::{Conversations, foreign_source};
+use crate::agent::{Agent, Conversations, foreign_source};
 use crate::conversation::title::plain;
-use crate::conversation::{BranchId, ConversationId, EndKind, Item, ItemNumber};
+use crate::conversation::{BranchId, Conversation, ConversationId, EndKind, Item, ItemNumber};
 use crate::journal::Journal;
 use crate::policy::Scope;
 use crate::protocol::conversations::{
-    BranchInfo, ConversationParams, ConversationResult, DeleteConversationParams,
+    BranchInfo, ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams,
     DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult, FoundConversation,
     RenameConversationParams, RenameConversationResult, SearchConversationsParams,
     SearchConversationsResult, SessionListParams, SessionLoadParams, SessionLoadResult,
@@ -33,24 +33,38 @@ const MOST_FOUND: u32 = 100;
 const TITLE: usize = 200;
 
 /// The conversations of one vault, for the server.
-#[derive(Debug)]
 pub struct StoredConversations {
     conversations: Conversations,
     folder: String,
     /// Looks up the changes of turns, for callers that want them too.
     journal: Option<Journal>,
+    /// Knows the user's own agents.
+    agent: Option<Agent>,
 }
 
 impl StoredConversations {
     /// The conversations of the vault in this folder.
     pub fn new(conversations: Conversations, folder: String) -> Self {
-        Self { conversations, folder, journal: None }
+        Self { conversations, folder, journal: None, agent: None }
     }
 
     /// Adds the journal, so that the changes of turns can be reported.
     pub fn with_journal(mut self, journal: Journal) -> Self {
         self.journal = Some(journal);
         self
+    }
+
+    /// Adds the agent, so that the modes of the user's own agents can be reported.
+    pub fn with_agent(mut self, agent: Agent) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    /// The mode of a conversation's own agent.
+    fn agent_mode(&self, conversation: &Conversation) -> Option<String> {
+        let agents = self.agent.as_ref()?.agents();
+        let mode = agents.find(conversation.chosen.agent.as_deref()?).ok()?.mode?;
+        Some(mode.word().to_owned())
     }
 
     /// The conversation with this id; without an id the current one.
@@ -165,7 +179,10 @@ impl StoredConversations {
             items: branch.items,
         };
         Ok(ConversationResult {
-            conversation: info(conversation),
+            conversation: ConversationInfo {
+                agent_mode: self.agent_mode(&conversation),
+                ..info(conversation)
+            },
             branches: branches.into_iter().map(branch).collect(),
             items: page.items,
             more: page.more,

@@ -94,12 +94,7 @@ pub fn into_vault(
         caller: by.caller(),
         // The person asked for exactly this change.
         confirmed: by.scope.is_person(),
-        agreed: None,
-        conversation: None,
-        turn: None,
-        dry_run: false,
-        room: None,
-        rules: Vec::new(),
+        ..Request::default()
     };
     match calls.call(request, &Cancel::default()) {
         Outcome::Answered(Ok(answer)) => {

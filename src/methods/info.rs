@@ -31,6 +31,8 @@ pub fn info(one: Conversation) -> ConversationInfo {
         ended_by,
         mode: one.chosen.mode,
         model: one.chosen.model,
+        agent: one.chosen.agent,
+        agent_mode: None,
         reason: one.ended.map(|end| end.reason).filter(|reason| !reason.is_empty()),
         branch: unsigned(one.branch.0),
         items: one.items,

@@ -102,6 +102,7 @@ fn write(one: &Conversation, cwd: &str, times: &mut LocalTimes, json: &mut Vec<u
     }
     one.chosen.mode.iter().for_each(|mode| text(r#","mode":"#, mode));
     one.chosen.model.iter().for_each(|model| text(r#","model":"#, model));
+    one.chosen.agent.iter().for_each(|agent| text(r#","agent":"#, agent));
     if let Some(end) = end.filter(|end| !end.reason.is_empty()) {
         text(r#","reason":"#, &end.reason);
     }

@@ -7,6 +7,8 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::settings;
+use crate::agent::Agents;
+use crate::agent::named::NamedAgent;
 use crate::config::live::Live;
 use crate::config::models::ChosenModels;
 use crate::llm::endpoint::Connections;
@@ -14,7 +16,7 @@ use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::{Endpoint, ErrorKind, Facts, Key, Settings, facts, setup};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::models::{
-    ModelInfo, ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult,
+    AgentInfo, ModelInfo, ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult,
 };
 
 /// How long a vendor may take to list its models.
@@ -37,18 +39,28 @@ pub async fn models(
         if let Some(name) = &params.choose {
             choose(&live, &chosen, name)?;
         }
-        let settings = live.current().config.models.clone();
+        let config = &live.current().config;
+        let (settings, agents) = (config.models.clone(), agents(&config.agents));
         let providers = providers(&settings, &chosen, params.ask);
-        Ok::<_, ErrorObject>((settings, providers, params.ask))
+        Ok::<_, ErrorObject>((settings, providers, agents, params.ask))
     });
-    let (settings, mut providers, ask) = looked.await.map_err(|error| {
+    let (settings, mut providers, agents, ask) = looked.await.map_err(|error| {
         tracing::error!(%error, "the models could not be listed");
         ErrorObject::new(Kind::Internal, "this is a fault of the steward's")
     })??;
     if ask {
         offered(&settings, &mut providers).await;
     }
-    Ok(listed(&settings, providers))
+    Ok(ModelsResult { agents, ..listed(&settings, providers) })
+}
+
+fn agents(all: &Agents) -> Vec<AgentInfo> {
+    let one = |(name, agent): (&str, &NamedAgent)| AgentInfo {
+        name: name.to_owned(),
+        description: agent.description.clone(),
+        model: agent.model.clone(),
+    };
+    all.offered().map(one).collect()
 }
 
 /// Checks a vendor's key by asking the vendor for its models, and stores it where `steward key set` does.
@@ -221,7 +233,7 @@ fn listed(settings: &Settings, providers: Vec<Provider>) -> ModelsResult {
         provider.offers.iter().for_each(|model| add(provider, model));
     }
     let problems = providers.into_iter().filter_map(|provider| provider.problem).collect();
-    ModelsResult { chain, models, problems }
+    ModelsResult { chain, models, problems, agents: Vec::new() }
 }
 
 /// Puts a model first in the chain. This never changes where keys are sent: the provider must be

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::info::{failed, numbered};
 use super::prompt::{COMMANDS, TEMPLATE};
 use super::prompts::is_own;
+use crate::agent::named::{NamedAgent, STEWARD};
 use crate::agent::ports::Models as _;
-use crate::agent::{Conversations, foreign_source};
+use crate::agent::{Agent, Conversations, foreign_source};
 use crate::calls::{Calls, Outcome, Request};
 use crate::config::models::ChosenModels;
 use crate::conversation::{Chosen, Conversation};
@@ -33,6 +34,7 @@ const MAX_NAMED: usize = 5;
 
 /// The conversations of ACP clients.
 pub struct Sessions {
+    agent: Agent,
     conversations: Conversations,
     calls: Calls,
     models: ChosenModels,
@@ -42,12 +44,13 @@ pub struct Sessions {
 impl Sessions {
     /// The conversations of the vault at `root`.
     pub fn new(
+        agent: Agent,
         conversations: Conversations,
         calls: Calls,
         models: ChosenModels,
         root: &Path,
     ) -> Self {
-        Self { conversations, calls, models, root: root.to_owned() }
+        Self { agent, conversations, calls, models, root: root.to_owned() }
     }
 
     /// Calls the tools.
@@ -219,34 +222,76 @@ impl Sessions {
         match params.config_id.as_str() {
             "mode" => {
                 self.choose_mode(conversation, &params.value)?;
-                let mode = json!({
-                    "sessionUpdate": "current_mode_update", "currentModeId": params.value,
-                });
-                context.tell_afterwards(&params.session_id, &mode);
+                self.tell_mode(&params.session_id, context)?;
             }
-            "model" if self.models.chain().contains(&params.value) => {
-                let model = Some(params.value.clone());
-                let chosen = Chosen { model, ..conversation.chosen };
-                self.conversations.choose(conversation.id, &chosen).map_err(failed)?;
-            }
-            "model" => {
-                let shown = params.value.escape_debug();
-                let message = format!("`{shown}` is none of the models that are set up");
-                return Err(ErrorObject::new(Kind::InvalidParams, message)
-                    .hint("the option names those that are; `steward setup` adds one"));
+            "model" => self.choose_model(conversation, &params.value, context)?,
+            "agent" => {
+                self.choose_agent(conversation, &params.value)?;
+                self.tell_mode(&params.session_id, context)?;
             }
             other => {
                 let message = format!("there is no option `{}`", other.escape_debug());
                 return Err(ErrorObject::new(Kind::InvalidParams, message)
-                    .hint("there are `mode` and `model`"));
+                    .hint("there are `mode`, `model` and `agent`"));
             }
         }
         let now = self.own(&params.session_id, context)?;
         Ok(SetConfigOptionResult { config_options: self.choices(&now)?.config_options })
     }
 
+    /// A person's own program may choose any model that is set up, others one of the options.
+    fn choose_model(
+        &self,
+        conversation: Conversation,
+        name: &str,
+        context: &Context,
+    ) -> Result<(), ErrorObject> {
+        let is_option = self.models_for(&conversation).iter().any(|model| model == name);
+        let is_theirs = !context.is_acp() && self.models.has(name);
+        if !is_option && !is_theirs {
+            let message =
+                format!("`{}` is none of the models that are set up", name.escape_debug());
+            return Err(ErrorObject::new(Kind::InvalidParams, message)
+                .hint("the option names those that are; `steward setup` adds one"));
+        }
+        let chosen = Chosen { model: Some(name.to_owned()), ..conversation.chosen };
+        self.conversations.choose(conversation.id, &chosen).map_err(failed)
+    }
+
+    /// Has an agent answer from the next turn on, with its own model if it has one.
+    fn choose_agent(&self, conversation: Conversation, name: &str) -> Result<(), ErrorObject> {
+        let chosen = match name {
+            STEWARD => Chosen { agent: None, ..conversation.chosen },
+            name => {
+                let agents = self.agent.agents();
+                let found = agents.find(name).map_err(|missing| {
+                    let error = ErrorObject::new(Kind::InvalidParams, missing.to_string());
+                    error.hint(missing.hint())
+                })?;
+                let model = conversation.chosen.model.filter(|_| found.model.is_none());
+                Chosen { agent: Some(name.to_owned()), model, ..conversation.chosen }
+            }
+        };
+        self.conversations.choose(conversation.id, &chosen).map_err(failed)
+    }
+
+    /// The models that can be chosen for a conversation, its agent's first.
+    fn models_for(&self, conversation: &Conversation) -> Vec<String> {
+        let mut models = self.models.chain();
+        if let Some(own) = self.agent_of(conversation).and_then(|agent| agent.model) {
+            models.retain(|model| *model != own);
+            models.insert(0, own);
+        }
+        models
+    }
+
+    /// The settings of the conversation's agent, if it can answer.
+    fn agent_of(&self, conversation: &Conversation) -> Option<NamedAgent> {
+        self.agent.agents().find(conversation.chosen.agent.as_deref()?).ok().cloned()
+    }
+
     fn choose_mode(&self, conversation: Conversation, word: &str) -> Result<(), ErrorObject> {
-        let all = self.modes()?;
+        let all = self.modes(&conversation)?;
         let Some(mode) = Mode::parse(word).filter(|mode| all.contains(mode)) else {
             let words: Vec<&str> = all.into_iter().map(Mode::word).collect();
             let message = format!("the mode cannot be `{}` here", word.escape_debug());
@@ -257,43 +302,48 @@ impl Sessions {
         self.conversations.choose(conversation.id, &chosen).map_err(failed)
     }
 
-    /// The modes that are at least as strict as the vault's.
-    fn modes(&self) -> Result<Vec<Mode>, ErrorObject> {
-        let vaults = self.vaults_mode()?;
-        Ok(Mode::ALL.into_iter().filter(|mode| vaults.stricter(*mode) == *mode).collect())
+    /// The modes that are at least as strict as the vault's and the agent's.
+    fn modes(&self, conversation: &Conversation) -> Result<Vec<Mode>, ErrorObject> {
+        let loosest = self.loosest_mode(conversation)?;
+        Ok(Mode::ALL.into_iter().filter(|mode| loosest.stricter(*mode) == *mode).collect())
     }
 
-    fn vaults_mode(&self) -> Result<Mode, ErrorObject> {
+    fn loosest_mode(&self, conversation: &Conversation) -> Result<Mode, ErrorObject> {
         let unread = |error: StoreError| {
             ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
         };
-        Ok(self.calls.mode().map_err(unread)?.0)
+        let vaults = self.calls.mode().map_err(unread)?.0;
+        let agents = self.agent_of(conversation).and_then(|agent| agent.mode);
+        Ok(agents.map_or(vaults, |agents| vaults.stricter(agents)))
     }
 
     /// The options of a conversation and their current values.
     fn choices(&self, conversation: &Conversation) -> Result<SessionChoices, ErrorObject> {
-        let (vaults, modes) = (self.vaults_mode()?, self.modes()?);
+        let (loosest, modes) = (self.loosest_mode(conversation)?, self.modes(conversation)?);
         let own = conversation.chosen.mode.as_deref().and_then(Mode::parse);
-        let mode = own.map_or(vaults, |own| vaults.stricter(own)).word().to_owned();
-        let mut config_options = vec![ConfigOption {
-            id: "mode".to_owned(),
-            name: "Mode".to_owned(),
-            category: "mode".to_owned(),
-            kind: "select".to_owned(),
-            current_value: mode.clone(),
-            options: modes.iter().map(|mode| value(mode.word(), name_of(*mode).0)).collect(),
-        }];
-        let chain = self.models.chain();
-        let chosen = conversation.chosen.model.clone().filter(|model| chain.contains(model));
-        if let Some(model) = chosen.or_else(|| chain.first().cloned()) {
-            config_options.push(ConfigOption {
-                id: "model".to_owned(),
-                name: "Model".to_owned(),
-                category: "model".to_owned(),
-                kind: "select".to_owned(),
-                current_value: model,
-                options: chain.iter().map(|model| value(model, model)).collect(),
-            });
+        let mode = own.map_or(loosest, |own| loosest.stricter(own)).word().to_owned();
+        let values = modes.iter().map(|mode| value(mode.word(), name_of(*mode).0)).collect();
+        let mut config_options = vec![option("mode", "Mode", "mode", mode.clone(), values)];
+        let mut models = self.models_for(conversation);
+        let chosen = conversation.chosen.model.clone().filter(|model| self.models.has(model));
+        models.extend(chosen.clone().filter(|model| !models.contains(model)));
+        if let Some(model) = chosen.or_else(|| models.first().cloned()) {
+            let values = models.iter().map(|model| value(model, model)).collect();
+            config_options.push(option("model", "Model", "model", model, values));
+        }
+        let agents = self.agent.agents();
+        let now = conversation.chosen.agent.as_deref().unwrap_or(STEWARD);
+        let mut values = vec![value(STEWARD, "Steward")];
+        values.extend(agents.offered().map(|(name, agent)| ConfigValue {
+            description: Some(agent.description.clone()).filter(|text| !text.is_empty()),
+            ..value(name, name)
+        }));
+        // One that is not there any more is shown, so that another can be chosen in its place.
+        if values.iter().all(|one| one.value != now) {
+            values.push(value(now, &format!("{now} (not in the settings)")));
+        }
+        if values.len() > 1 {
+            config_options.push(option("agent", "Agent", "_agent", now.to_owned(), values));
         }
         let info = |mode: &Mode| {
             let (name, description) = name_of(*mode);
@@ -312,6 +362,15 @@ impl Sessions {
         let now = self.own(session, context)?;
         let options = self.choices(&now)?.config_options;
         let update = json!({ "sessionUpdate": "config_option_update", "configOptions": options });
+        context.tell_afterwards(session, &update);
+        Ok(())
+    }
+
+    /// Tells the client the mode in its older form, after a choice that may have changed it.
+    fn tell_mode(&self, session: &str, context: &Context) -> Result<(), ErrorObject> {
+        let now = self.own(session, context)?;
+        let mode = self.choices(&now)?.modes.current_mode_id;
+        let update = json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode });
         context.tell_afterwards(session, &update);
         Ok(())
     }
@@ -402,7 +461,18 @@ fn is_within(cwd: &Path, root: &Path) -> bool {
 }
 
 fn value(value: &str, name: &str) -> ConfigValue {
-    ConfigValue { value: value.to_owned(), name: name.to_owned() }
+    ConfigValue { value: value.to_owned(), name: name.to_owned(), description: None }
+}
+
+fn option(
+    id: &str,
+    name: &str,
+    category: &str,
+    current_value: String,
+    options: Vec<ConfigValue>,
+) -> ConfigOption {
+    let [id, name, category] = [id, name, category].map(str::to_owned);
+    ConfigOption { id, name, category, kind: "select".to_owned(), current_value, options }
 }
 
 /// The name and description of a mode for people.

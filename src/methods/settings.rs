@@ -68,7 +68,11 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
         file: live.path().to_string_lossy().into_owned(),
         exists: file::exists(live.path()),
         problem: live.standing().problem.as_ref().map(|found| problem(found, view)),
-        settings: now.into_iter().map(setting).collect(),
+        settings: now
+            .into_iter()
+            .filter(|(key, _)| view.is_all() || !keys::is_named(key))
+            .map(setting)
+            .collect(),
     }
 }
 

@@ -68,7 +68,7 @@ impl Talk {
         models: ChosenModels,
         root: &Path,
     ) -> Self {
-        let sessions = Sessions::new(conversations.clone(), calls, models, root);
+        let sessions = Sessions::new(agent.clone(), conversations.clone(), calls, models, root);
         Self { agent, conversations, sessions, root: root.to_owned() }
     }
 

@@ -54,7 +54,7 @@ pub struct SessionResumeParams {
 pub struct SessionChoices {
     /// The approval mode: which of its changes need a person's approval.
     pub modes: ModeState,
-    /// The mode and the model, in ACP's newer form.
+    /// The mode, the model and the agent, in ACP's newer form. An option without a choice is left out.
     pub config_options: Vec<ConfigOption>,
 }
 
@@ -98,7 +98,7 @@ pub struct SetModeResult {}
 #[serde(rename_all = "camelCase")]
 pub struct SetConfigOptionParams {
     pub session_id: String,
-    /// `mode` or `model`.
+    /// `mode`, `model` or `agent`.
     pub config_id: String,
     /// One of the option's values.
     pub value: String,
@@ -136,11 +136,11 @@ pub struct ModeInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigOption {
-    /// The id that `session/set_config_option` takes: `mode`, `model`.
+    /// The id that `session/set_config_option` takes: `mode`, `model`, `agent`.
     pub id: String,
     /// Display name.
     pub name: String,
-    /// The kind of option, which some clients show in its own place: `mode`, `model`.
+    /// The kind of option, which some clients show in its own place: `mode`, `model`, `_agent`.
     pub category: String,
     /// Always `select`.
     #[serde(rename = "type")]
@@ -155,4 +155,8 @@ pub struct ConfigValue {
     pub value: String,
     /// Display name.
     pub name: String,
+    /// What it means, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub description: Option<String>,
 }

@@ -122,6 +122,14 @@ pub struct ConversationInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub model: Option<String>,
+    /// The agent that was chosen for it, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub agent: Option<String>,
+    /// The mode of that agent, where it has one; of `_vault/conversation` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub agent_mode: Option<String>,
     /// What ended it: `idle`, `unanswered`, `agent` or `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

@@ -29,6 +29,23 @@ pub struct ModelsResult {
     pub models: Vec<ModelInfo>,
     /// Problems with vendors, one line each.
     pub problems: Vec<String>,
+    /// The user's own agents that can be chosen for a conversation, by name. Left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<AgentInfo>>")]
+    pub agents: Vec<AgentInfo>,
+}
+
+/// An agent of the settings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct AgentInfo {
+    /// The name, for the option `agent` of a conversation.
+    pub name: String,
+    /// One line for people; may be empty.
+    pub description: String,
+    /// The only model that it asks; left out if it has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub model: Option<String>,
 }
 
 /// A language model.

@@ -135,6 +135,7 @@ impl Calls {
             conversation: ours.conversation.as_deref().map(named),
             room: None,
             rules: Vec::new(),
+            mode: None,
         }
     }
 

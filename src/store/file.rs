@@ -44,6 +44,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("format_8.sql"),
     include_str!("format_9.sql"),
     include_str!("format_10.sql"),
+    include_str!("format_11.sql"),
 ];
 
 /// The newest format this program knows.

@@ -54,6 +54,7 @@ impl Talk {
             turn: TurnId(1),
             room: usize::MAX,
             known: self.known.clone(),
+            agent: None,
         };
         let called = match wait(self.toolbox.call(wanted, Cancel::default())) {
             CallOutcome::Done(called) => called,

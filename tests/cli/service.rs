@@ -117,3 +117,46 @@ fn systemd_understands_the_unit() {
     let run = finish(verify);
     assert!(run.code == 0 && !run.stderr.contains(file.to_str().unwrap()), "{run:?}");
 }
+
+#[test]
+fn a_unit_lets_the_programs_of_others_make_code_and_doctor_names_one_that_does_not() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let vault = vault.to_str().unwrap();
+    let line = "MemoryDenyWriteExecute=yes";
+    service(&home, vault, &["install"]).expect(0);
+    let script = home.path("programs/tidy");
+    std::fs::write(&script, "#!/usr/bin/env node\n").unwrap();
+    let hook = format!(
+        "[hooks.commands.tidy]\non = [\"turn_ended\"]\ncommand = [\"{}\"]\n\
+         [agents.guest]\ncommand = [\"no-such-agent\"]\n",
+        script.display()
+    );
+    home.write_config(&hook);
+    let node = |version: &str| {
+        let programs = home.path("programs");
+        std::fs::write(programs.join("node"), format!("#!/bin/sh\necho {version}\n")).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(programs.join("node"), mode).unwrap();
+        let mut doctor = home.steward(&["doctor", "--vault", vault]);
+        doctor.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
+        finish(doctor).stdout
+    };
+    let said = node("v16.20.0");
+    assert!(said.contains("its unit ends programs that make code"), "{said}");
+    assert!(said.contains("`steward service install` writes the unit anew"), "{said}");
+    assert!(said.contains("the agent `guest`: there is no program `no-such-agent`"), "{said}");
+    assert!(
+        said.contains("the hook `tidy` needs Node, and") && said.contains("v16.20.0"),
+        "{said}"
+    );
+
+    assert_eq!(service(&home, vault, &["status", "--json"]).expect(0).json()["current"], false);
+    service(&home, vault, &["install"]).expect(0);
+    let shown = service(&home, vault, &["install", "--dry-run"]).expect(0).stdout;
+    assert!(!shown.contains(line) && shown.contains("SystemCallArchitectures=native"), "{shown}");
+    let said = node("v22.12.0");
+    assert!(!said.contains("its unit") && said.contains("Node v22.12.0 for the hook"), "{said}");
+    home.write_config("");
+    assert!(service(&home, vault, &["install", "--dry-run"]).expect(0).stdout.contains(line));
+}

@@ -3,6 +3,7 @@
 import { clear, element, setText, show, toggle } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
 import type { ModelsResult } from "../protocol";
+import { choose } from "./mode";
 import { said } from "../call-error";
 import { showMenu, type MenuItem } from "./menu";
 import { titleFrom } from "./titles";
@@ -31,6 +32,9 @@ export interface Header {
   chooseModel(): void;
   listButton: HTMLElement;
 }
+
+/** The name of the agent that answers where no other was chosen. */
+const STEWARD = "steward";
 
 export function header(parts: Parts, actions: HeaderActions): Header {
   const { scope, chat } = parts;
@@ -86,18 +90,25 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     if (text !== "" && !state.hasChildNodes()) state.append(element(state, "span", { class: `vs-dot is-${kind}` }), element(state, "span", { class: "vs-state-text", text }));
     toggle(state, "is-told", kind === "failed" || kind === "waiting");
     show(state, text !== "");
-    const current = models?.chain[0];
+    const [agent, now] = [info?.agent ?? "", current() ?? "No model"];
     show(model, models !== null);
-    setText(modelName, current === undefined ? "No model" : shortName(current));
-    model.title = current === undefined ? "No model is set up" : `Model: ${models?.chain.join(", then ")}`;
-    model.setAttribute("aria-label", `Choose the model. Now: ${current ?? "No model"}`);
+    setText(modelName, agent + (agent && " · ") + shortName(now));
+    model.title = agent + (agent && " · ") + now;
+    model.setAttribute("aria-label", `Choose the model. Now: ${model.title}`);
   };
 
-  const choose = async (name: string): Promise<void> => {
-    const asking = ++asked;
+  /** The model of the conversation: the chosen one, its agent's, or the first of all. */
+  const current = (): string | undefined => {
+    const { model: own, agent } = chat.info ?? {};
+    return own ?? models?.agents?.find(({ name }) => name === agent)?.model ?? models?.chain[0];
+  };
+
+  /** Chooses for this conversation; with `everywhere` the model that is asked first in all that have none of their own. */
+  const change = async (option: "model" | "agent" | "everywhere", name: string): Promise<void> => {
     try {
-      take(asking, await parts.connection.call("_vault/models", { choose: name }));
-      parts.announce(`Model: ${name}`);
+      if (option === "everywhere") take(++asked, await parts.connection.call("_vault/models", { choose: name }));
+      else await choose(parts, option, name);
+      parts.announce(`Now: ${name}`);
     } catch (error) {
       parts.host.notice(said(error));
       await learn();
@@ -108,17 +119,32 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   scope.listen(begin, "click", () => actions.begin());
   scope.listen(branch, "click", () => actions.branches(branch));
   scope.listen(model, "click", () => {
-    const items = (models?.models ?? []).map((one): MenuItem => ({
-      text: shortName(one.name),
-      note: one.ready ? one.name.split("/")[0] : "not set up",
-      checked: one.current,
-      disabled: !one.ready,
-      choose: () => void choose(one.name),
+    const now = current();
+    const first = models?.chain[0];
+    const items = (models?.models ?? []).map(({ name, ready }): MenuItem => ({
+      text: shortName(name),
+      note: ready ? name.split("/")[0] : "not set up",
+      checked: name === now,
+      disabled: !ready,
+      choose: () => void change(first ? "model" : "everywhere", name),
     }));
+    const agents = models?.agents ?? [];
+    const { agent = STEWARD } = chat.info ?? {};
+    if (agents[0] || agent !== STEWARD) {
+      items.push(...[{ name: STEWARD, description: "" }, ...agents].map(({ name, description }): MenuItem => ({
+        text: name,
+        note: description || "agent",
+        checked: name === agent,
+        choose: () => void change("agent", name),
+      })));
+    }
+    if (now && first && now !== first) {
+      items.push({ text: `Ask ${shortName(now)} first everywhere`, choose: () => void change("everywhere", now) });
+    }
     if (items.length === 0) {
       items.push({ text: "No model yet. A new conversation shows the way to one", disabled: true, choose: () => undefined });
     }
-    showMenu(parts, model, "Model", items);
+    showMenu(parts, model, "Model and agent", items);
   });
   scope.listen(more, "click", () => {
     const hasEnded = chat.info?.state === "ended";
@@ -133,7 +159,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   });
   scope.add(
     parts.connection.on("_vault/config_reloaded", ({ changed }) => {
-      if (changed.some((key) => key.startsWith("models."))) void learn();
+      if (changed.some((key) => /^(models|agents)\./.test(key))) void learn();
     }),
   );
   update();

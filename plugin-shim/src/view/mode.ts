@@ -15,13 +15,21 @@ export function modeOf(vaults: string, own?: string): string {
   return MODES[Math.max(MODES.indexOf(vaults), MODES.indexOf(own ?? ""))] ?? vaults;
 }
 
+/** Chooses an option of the conversation; one that has not begun yet begins with it. */
+export async function choose({ chat, connection }: Parts, configId: string, value: string): Promise<void> {
+  const sessionId = chat.sessionId ?? (await connection.call("session/new", {})).sessionId;
+  await connection.call("session/set_config_option", { sessionId, configId, value });
+  await (chat.sessionId === null ? chat.open(sessionId) : chat.learn());
+}
+
 /** Shows the mode, and has another one chosen for the conversation. */
 export function modeChip(parts: Parts): { root: HTMLButtonElement; update(): void } {
   const { connection, chat, scope } = parts;
   const root = element(parts.root, "button", { class: "vs-mode clickable-icon", attributes: { type: "button", "aria-haspopup": "menu" } });
   let vaults: string | null = null;
+  const loosest = (): string => modeOf(vaults ?? "", chat.info?.agentMode);
   const update = (): void => {
-    const mode = vaults === null ? "" : modeOf(vaults, chat.info?.mode);
+    const mode = vaults === null ? "" : modeOf(loosest(), chat.info?.mode);
     setText(root, MODE_NAMES[mode] ?? mode);
     root.dataset["mode"] = mode;
     root.title = `Mode: ${root.textContent}`;
@@ -35,7 +43,7 @@ export function modeChip(parts: Parts): { root: HTMLButtonElement; update(): voi
   scope.add(connection.on("_vault/mode_changed", take));
   scope.add(connection.onSnapshot(learn));
   scope.listen(root, "click", () => {
-    if (vaults !== null) void loadCards().then(({ chooseMode }) => chooseMode(parts, root, vaults ?? ""));
+    if (vaults !== null) void loadCards().then(({ chooseMode }) => chooseMode(parts, root, loosest()));
   });
   if (connection.state.kind === "connected") learn();
   update();

@@ -188,6 +188,11 @@ impl Context {
         &self.tools
     }
 
+    /// Replaces the system prompt and the tools, for the requests of one turn.
+    pub fn present(&mut self, system: String, tools: Vec<ToolSpec>) {
+        (self.system, self.tools) = (system.into(), tools.into());
+    }
+
     /// The history. Every call has its result.
     pub fn messages(&self) -> &[Message] {
         &self.messages

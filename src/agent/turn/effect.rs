@@ -26,6 +26,12 @@ pub enum Event {
         /// How to configure one, for people.
         words: String,
     },
+    /// The conversation's agent cannot answer.
+    NoAgent {
+        /// Why, for people.
+        words: String,
+        hint: String,
+    },
     /// The history was compacted, or cannot be.
     Compacted {
         done: bool,

@@ -77,6 +77,14 @@ impl Turn {
         self.finish(Reason::Done, String::new(), None, out);
     }
 
+    /// Ends the turn, since the conversation's agent cannot answer.
+    pub(super) fn no_agent(&mut self, words: String, hint: String, out: &mut Vec<Effect>) {
+        if self.phase == Phase::Asking {
+            self.cause = Some(ErrorKind::NotFound);
+            self.finish(Reason::Failed, words, Some(hint), out);
+        }
+    }
+
     /// Ends the turn without effects, because storing failed. Returns the undelivered messages.
     pub fn abandon(&mut self) -> Vec<UserMessage> {
         self.phase = Phase::Over;

@@ -201,6 +201,7 @@ impl Turn {
             Event::Answered(turn) => self.answered(*turn, &mut out),
             Event::Failed(error) => self.failed(&error, &mut out),
             Event::Unavailable { words } => self.unavailable(words, &mut out),
+            Event::NoAgent { words, hint } => self.no_agent(words, hint, &mut out),
             Event::Compacted { done } => self.compacted(done, &mut out),
             Event::Asks { call, title } => self.asks(&call, title, &mut out),
             Event::Decided { call, decision, by } => self.decided(&call, decision, by, &mut out),
@@ -209,6 +210,11 @@ impl Turn {
             Event::Cancel => self.cancel(&mut out),
         }
         out
+    }
+
+    /// The number of the present round, from 1. A message of the person begins anew.
+    pub fn round(&self) -> u32 {
+        self.rounds
     }
 
     fn next_id(&mut self) -> String {

@@ -9,13 +9,17 @@ use super::super::output::Output;
 use super::super::settings::{self, Place};
 use super::calls::changed;
 use super::commands::{self, Command};
+use super::link::Link;
 use super::look::Look;
 use super::markdown::style::Style;
 use super::questions::confirm;
 use super::safe;
 use super::talk::Talk;
 use super::transcript::Shown;
+use crate::agent::named::STEWARD;
+use crate::protocol::acp::SetConfigOptionParams;
 use crate::protocol::conversations::{EndParams, SessionListParams, UsageInfo, UsageParams};
+use crate::protocol::models::ModelsParams;
 use crate::protocol::session::SessionNewParams;
 use crate::protocol::settings::SettingsGetParams;
 use crate::tools::{ListTrash, Tool, Undo};
@@ -61,6 +65,20 @@ pub async fn perform(
         Command::Undo => undo(talk).await,
         Command::Model(None) => model(talk).await,
         Command::Model(Some(model)) => choose(talk, &model, output).await,
+        Command::Agent(None) => agents(talk).await,
+        Command::Agent(Some(name)) => {
+            let session_id = choose_agent(&mut talk.link, talk.conversation.clone(), &name).await?;
+            if talk.conversation.as_ref() != Some(&session_id) {
+                talk.begun = Some(session_id.clone());
+                talk.conversation = Some(session_id.clone());
+            }
+            let words = format!(
+                "`{}` answers in conversation {}",
+                safe::line(&name),
+                safe::line(&session_id)
+            );
+            talk.view.tell(Style::DIM, &words)
+        }
         Command::Tools(number) => {
             let text = talk.view.transcript.calls().whole(number, talk.view.look);
             talk.view.show(vec![Shown::Remark(text)])
@@ -169,6 +187,42 @@ async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(),
     // Connects to the daemon on a runtime of its own, so it needs another thread.
     let done = std::thread::scope(|scope| scope.spawn(set).join());
     done.unwrap_or_else(|_| Err(Failure::other("internal", "the setting was not written", "")))
+}
+
+/// Lists the agents, and marks the one that answers here.
+async fn agents(talk: &mut Talk<'_>) -> Result<(), Failure> {
+    let offered = talk.link.call(&ModelsParams::default()).await?.agents;
+    let now = match talk.conversation.clone() {
+        Some(id) => talk.look_up(Some(id)).await?.agent,
+        None => None,
+    };
+    let now = now.unwrap_or_else(|| STEWARD.to_owned());
+    let own = offered.iter().map(|agent| (agent.name.as_str(), agent.description.as_str()));
+    for (name, description) in [(STEWARD, "the steward itself")].into_iter().chain(own) {
+        let mark = if name == now { "*" } else { " " };
+        let line = format!("{mark} {}  {}", safe::line(name), safe::line(description));
+        talk.view.tell(Style::PLAIN, line.trim_end())?;
+    }
+    match offered.is_empty() {
+        true => talk.view.tell(Style::DIM, "`[agents.NAME]` in the settings adds one"),
+        false => Ok(()),
+    }
+}
+
+/// Has an agent answer in a conversation, or in a new one; returns the conversation.
+pub async fn choose_agent(
+    link: &mut Link<'_>,
+    conversation: Option<String>,
+    agent: &str,
+) -> Result<String, Failure> {
+    let session_id = match conversation {
+        Some(id) => id,
+        None => link.call(&SessionNewParams::default()).await?.session_id,
+    };
+    let (config_id, value) = ("agent".to_owned(), agent.to_owned());
+    let params = SetConfigOptionParams { session_id: session_id.clone(), config_id, value };
+    link.call(&params).await?;
+    Ok(session_id)
 }
 
 async fn chain(talk: &mut Talk<'_>) -> Result<Vec<String>, Failure> {

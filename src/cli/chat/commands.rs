@@ -12,6 +12,8 @@ pub enum Command {
     Undo,
     /// Show the model, or choose another one.
     Model(Option<String>),
+    /// Show the agents, or choose the one that answers in this conversation.
+    Agent(Option<String>),
     /// Show the tool calls of the last turn, or one of them, in full.
     Tools(Option<usize>),
     /// List conversations, or continue one.
@@ -49,11 +51,12 @@ fn near(names: &[&str]) -> String {
 }
 
 /// Each command, its argument, and its description.
-pub const COMMANDS: [(&str, &str, &str); 13] = [
+pub const COMMANDS: [(&str, &str, &str); 14] = [
     ("new", "", "start a new conversation"),
     ("end", "", "end this conversation; the next message starts a new one"),
     ("undo", "", "undo what the last turn changed"),
     ("model", "[PROVIDER/MODEL]", "show the model, or switch to another one"),
+    ("agent", "[NAME]", "show the agents, or choose who answers in this conversation"),
     ("tools", "[N]", "show the tool calls of the last turn, or one in full"),
     ("conversations", "[N]", "list conversations, or continue one"),
     ("usage", "", "show tokens used and what they cost"),
@@ -108,6 +111,7 @@ fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> 
         "end" => Command::End,
         "undo" => Command::Undo,
         "model" => Command::Model(argument.map(str::to_owned)),
+        "agent" => Command::Agent(argument.map(str::to_owned)),
         "tools" => Command::Tools(argument.map(number).transpose()?),
         "conversations" => {
             Command::Conversations(argument.map(number).transpose()?.map(|n| n.to_string()))

@@ -69,6 +69,9 @@ pub struct ChatArguments {
     /// The conversation to continue [default: the current one, or a new one]
     #[arg(long, short, value_name = "N")]
     pub conversation: Option<String>,
+    /// The agent of the settings that answers; without `--conversation` in a new conversation
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
     /// Show after each turn the tokens used, and their cost if known
     #[arg(long)]
     pub usage: bool,
@@ -87,13 +90,14 @@ pub fn run(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
-    let conversation = arguments.conversation.clone();
+    let (conversation, agent) = (arguments.conversation.clone(), arguments.agent.as_deref());
     let message = message(arguments.message.as_deref(), output)?;
     let runtime = client::runtime()?;
     if output.json() {
         let Some(message) = message else { return Err(no_message()) };
         return runtime.block_on(async {
-            let link = Link::open(session, root, false).await?;
+            let mut link = Link::open(session, root, false).await?;
+            let conversation = with_agent(&mut link, conversation, agent).await?;
             scripted::run(link, conversation.as_deref(), message, output).await
         });
     }
@@ -105,7 +109,8 @@ pub fn run(
     let _as_found = person.then(AsFound::new);
     runtime.block_on(async {
         // Connects first: without a daemon, the terminal stays untouched.
-        let link = Link::open(session, root.clone(), person).await?;
+        let mut link = Link::open(session, root.clone(), person).await?;
+        let conversation = with_agent(&mut link, conversation, agent).await?;
         let (names, prompts) = (Names::default(), Names::default());
         let editor = match person {
             true => {
@@ -120,6 +125,18 @@ pub fn run(
         let talk = Talk::new(session, link, editor, names, prompts, choices);
         event_loop::run(talk, message, output).await
     })
+}
+
+/// The conversation to talk in: with an agent, that one answers in it, or in a new one.
+async fn with_agent(
+    link: &mut Link<'_>,
+    conversation: Option<String>,
+    agent: Option<&str>,
+) -> Result<Option<String>, Failure> {
+    match agent {
+        None => Ok(conversation),
+        Some(agent) => actions::choose_agent(link, conversation, agent).await.map(Some),
+    }
 }
 
 /// The longest piped text that is appended to the message, in characters. A longer one is sent as a

@@ -1,6 +1,7 @@
 //! `steward doctor`: checks everything that the daemon depends on, one line each, with the next step.
 
 mod checks;
+mod outside;
 mod places;
 mod vault;
 
@@ -72,6 +73,7 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
             let state = places::state(folders, &root, checks);
             let served = places::daemon(folders, &root, &config, checks);
             places::confinement(&config, served.as_ref(), checks);
+            outside::look(&config, environment, &root, checks);
             if let Some(served) = &served {
                 places::settings(served, checks);
             }

@@ -9,6 +9,7 @@ use super::checks::Checks;
 use crate::cli::status;
 use crate::config::folders::{self, Folders};
 use crate::config::keyring::Keyring;
+use crate::config::models::beside_the_chain;
 use crate::config::running::Running;
 use crate::config::{Config, Environment, vendor_keys};
 use crate::daemon::confine;
@@ -144,7 +145,9 @@ pub(super) fn models(
     folders: &Folders,
     checks: &mut Checks,
 ) {
-    let settings = &config.models;
+    let mut settings = config.models.clone();
+    settings.chain.extend(beside_the_chain(config));
+    let settings = &settings;
     for (model, fault) in setup::faults(settings) {
         checks.warn("models", format!("`{model}` is not asked: {fault}"), fault.hint());
     }

@@ -7,7 +7,7 @@ mod plan;
 mod systemd;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand};
@@ -18,9 +18,11 @@ use super::output::Output;
 use super::session::Session;
 use crate::config::folders::{self, same_folder};
 use crate::config::running::Running;
+use crate::config::{Environment, outside};
 use crate::daemon;
 use crate::daemon::confine::Bounds;
 use plan::{Plan, Service};
+pub(super) use systemd::NO_NEW_CODE;
 
 /// The arguments of `service`.
 #[derive(Debug, Args)]
@@ -135,13 +137,9 @@ fn port_in(file: &Path) -> Option<u16> {
 
 fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan, Failure> {
     let service = service(session, root, port)?;
-    let folder = |variable: &str, usual: &str| {
-        let set = session.environment.absolute(variable);
-        set.or_else(|| Some(session.environment.home()?.join(usual)))
-    };
     let plan = if cfg!(target_os = "linux") {
-        let folder = folder("XDG_CONFIG_HOME", ".config");
-        folder.map(|folder| systemd::plan(&service, &folder.join("systemd/user")))
+        let folder = units(&session.environment);
+        folder.map(|folder| systemd::plan(&service, &folder))
     } else if cfg!(target_os = "macos") {
         let home = session.environment.home();
         home.map(|home| launchd::plan(&service, &home.join("Library/LaunchAgents")))
@@ -155,6 +153,19 @@ fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan, Failu
             "on Windows let the Task Scheduler run `steward serve` at log-on",
         )
     })
+}
+
+/// The folder of systemd's user units.
+fn units(environment: &Environment) -> Option<PathBuf> {
+    let set = environment.absolute("XDG_CONFIG_HOME");
+    let folder = set.or_else(|| Some(environment.home()?.join(".config")))?;
+    Some(folder.join(systemd::FOLDER))
+}
+
+/// The file of the vault's systemd unit, whether or not it is installed; `None` on other systems.
+pub(super) fn unit_file(environment: &Environment, root: &Path) -> Option<PathBuf> {
+    let name = systemd::name(&folders::vault_id(root));
+    cfg!(target_os = "linux").then(|| units(environment))?.map(|folder| folder.join(name))
 }
 
 fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service, Failure> {
@@ -184,6 +195,7 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service,
         command,
         environment,
         bounds: Bounds::new(root, &state, live.path(), &session.folders.config, &config),
+        runs_others: !outside::programs(&config).is_empty(),
         log: state.join("service.log"),
     })
 }

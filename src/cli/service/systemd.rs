@@ -9,8 +9,19 @@ use std::path::{Path, PathBuf};
 
 use super::plan::{Plan, Service, words};
 
+/// The line of a unit that forbids memory that is both written and executed. V8 aborts under it.
+pub const NO_NEW_CODE: &str = "MemoryDenyWriteExecute=yes";
+
+/// The folder for units, below the user's folder for settings.
+pub const FOLDER: &str = "systemd/user";
+
+/// The name of a vault's unit, by the vault's id.
+pub fn name(id: &str) -> String {
+    format!("vault-steward-{id}.service")
+}
+
 pub(super) fn plan(service: &Service, folder: &Path) -> Plan {
-    let name = format!("vault-steward-{}.service", service.id);
+    let name = name(&service.id);
     let control = |arguments: &[&str]| words(&[&["systemctl", "--user"], arguments].concat());
     Plan {
         file: folder.join(&name),
@@ -39,6 +50,10 @@ fn unit(service: &Service) -> String {
         })
         .collect();
     let vault = service.vault.replace('%', "%%");
+    let code = match service.runs_others {
+        true => String::new(),
+        false => format!("{NO_NEW_CODE}\n"),
+    };
     format!(
         "\
 # Written by `steward service install`; `steward service uninstall` removes it.
@@ -66,8 +81,7 @@ RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 LockPersonality=yes
-MemoryDenyWriteExecute=yes
-SystemCallArchitectures=native
+{code}SystemCallArchitectures=native
 
 [Install]
 WantedBy=default.target

@@ -34,6 +34,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Value>,
@@ -73,6 +75,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
             .then(|| json!({ "type": "none" })),
         tools,
         thinking,
+        temperature: target.temperature(request),
         output_config,
         // At the top level, this marks the end of the history and moves with it.
         cache_control: mark,

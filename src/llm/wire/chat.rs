@@ -83,6 +83,9 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
         }
         .into();
     }
+    if let Some(temperature) = target.temperature(request) {
+        body["temperature"] = temperature.into();
+    }
     let url = format!("{}/chat/completions", target.origin.endpoint);
     Ok(Call { url, headers: Vec::new(), body: serde_json::to_vec(&body)? })
 }

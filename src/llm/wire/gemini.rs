@@ -98,6 +98,9 @@ fn generation(target: &Target, request: &TurnRequest) -> Value {
         }
         config["thinkingConfig"] = thinking;
     }
+    if let Some(temperature) = target.temperature(request) {
+        config["temperature"] = temperature.into();
+    }
     config
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::error::{ErrorKind, LlmError};
-use super::facts::Facts;
+use super::facts::{Facts, ThinkingStyle};
 use super::key::Key;
 use super::message::{Block, Message, Origin, Usage, Wire};
 use super::request::TurnRequest;
@@ -118,6 +118,12 @@ impl Target {
 
     fn output_tokens(&self, request: &TurnRequest) -> u32 {
         request.max_output_tokens.min(self.facts.output_limit()).max(1)
+    }
+
+    /// The temperature to send. Models that think reject it.
+    fn temperature(&self, request: &TurnRequest) -> Option<f64> {
+        let thinks = self.facts.thinking.is_some_and(|style| style != ThinkingStyle::None);
+        request.temperature.filter(|_| !thinks)
     }
 
     /// Whether the model accepts images.

@@ -33,6 +33,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<String>,
     input: Vec<Box<RawValue>>,
 }
@@ -77,6 +79,7 @@ pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
             .then_some("none"),
         tools,
         reasoning: reasoning(target, request),
+        temperature: target.temperature(request),
         prompt_cache_key: cache_key(request),
         input,
     };

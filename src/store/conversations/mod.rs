@@ -207,8 +207,8 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Unknown`].
     pub fn choose(&self, conversation: ConversationId, chosen: &Chosen) -> Result<(), StoreError> {
-        let update = "UPDATE conversation SET mode = ?2, model = ?3 WHERE id = ?1";
-        let values = params![conversation.0, chosen.mode, chosen.model];
+        let update = "UPDATE conversation SET mode = ?2, model = ?3, agent = ?4 WHERE id = ?1";
+        let values = params![conversation.0, chosen.mode, chosen.model, chosen.agent];
         check_changed(
             self.database.execute("choose for a conversation", update, values)?,
             conversation,

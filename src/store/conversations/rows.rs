@@ -55,7 +55,8 @@ pub(super) const CONVERSATION: &str = "conversation.id, conversation.began, \
      conversation.end_reason, conversation.title, conversation.summary, conversation.titled_by, \
      conversation.source, conversation.branch, conversation.waiting_since, conversation.question, \
      conversation.items, EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id \
-     AND turn.state = 'running'), conversation.cwd, conversation.mode, conversation.model";
+     AND turn.state = 'running'), conversation.cwd, conversation.mode, conversation.model, \
+     conversation.agent";
 
 /// The columns that [`turn`] reads.
 pub(super) const TURN: &str = "turn.id, turn.conversation, turn.began, turn.ended, turn.state, \
@@ -112,6 +113,7 @@ pub(super) fn conversation(row: &Row) -> Result<Conversation, StoreError> {
             cwd: column(row, T, 15)?,
             mode: column(row, T, 16)?,
             model: column(row, T, 17)?,
+            agent: column(row, T, 18)?,
         },
     })
 }

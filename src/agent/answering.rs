@@ -1,0 +1,111 @@
+//! Who answers in a turn: the agent of the conversation, and the models that are asked.
+
+use std::sync::Arc;
+
+use super::named::{ActiveAgent, AgentMissing};
+use super::ports::{Model, Models};
+use super::shared::Shared;
+use crate::conversation::{Chosen, ConversationId};
+
+/// The rounds of a turn in which `agent.fast_model` is asked.
+const FAST_ROUNDS: u32 = 2;
+
+/// Who answers in a turn.
+#[derive(Debug, Default)]
+pub(super) struct Answering {
+    /// The agent that was chosen; `None`: the steward's own.
+    pub agent: Option<Arc<ActiveAgent>>,
+    /// The model of the conversation.
+    pub model: Option<Model>,
+    /// The model for the first rounds.
+    fast: Option<Model>,
+    /// Why the agent cannot answer.
+    pub missing: Option<AgentMissing>,
+}
+
+/// The models that a conversation asks.
+enum Choice {
+    /// Those of the chain.
+    Usual,
+    /// This one of the chain first.
+    First(String),
+    /// The agent's model, and no other: its notes go nowhere else.
+    Alone(String),
+}
+
+impl Answering {
+    /// Who answers in a conversation by the settings of now. Reads key files; may block.
+    pub fn of(shared: &Shared, conversation: ConversationId) -> Self {
+        let chosen = shared.ports.memory.chosen(conversation);
+        let agent = match active(shared, &chosen) {
+            Ok(agent) => agent,
+            Err(missing) => return Self { missing: Some(missing), ..Self::default() },
+        };
+        let models = &*shared.ports.models;
+        let choice = choice(models, &chosen, agent.as_ref());
+        let model = match (&choice, &agent) {
+            (Choice::Alone(model), Some(agent)) => match models.alone(model) {
+                Ok(model) => Some(model),
+                Err(reason) => {
+                    let missing = AgentMissing::NoModel { name: agent.name.clone(), reason };
+                    return Self { missing: Some(missing), ..Self::default() };
+                }
+            },
+            (Choice::First(model), _) => models.preferring(model),
+            _ => models.current(),
+        };
+        let settings = shared.settings.load();
+        let fast = match (&choice, &model) {
+            (Choice::Usual, Some(_)) if !settings.fast_model.is_empty() => {
+                models.led_by(&settings.fast_model, None)
+            }
+            _ => None,
+        };
+        Self { agent: agent.map(Arc::new), model, fast, missing: None }
+    }
+
+    /// The model for a round of the turn, from 1. `fits` says whether the history fits into a window.
+    pub fn model_for(&self, round: u32, fits: impl Fn(u64) -> bool) -> Option<&Model> {
+        let fast = self.fast.as_ref().filter(|_| round <= FAST_ROUNDS);
+        fast.filter(|fast| fits(fast.window)).or(self.model.as_ref())
+    }
+
+    /// The model's temperature.
+    pub fn temperature(&self) -> Option<f64> {
+        self.agent.as_ref().and_then(|agent| agent.settings.temperature)
+    }
+}
+
+/// The model for the title and the summary of a conversation. Reads key files; may block.
+pub(super) fn summarizer(shared: &Shared, conversation: ConversationId) -> Option<Model> {
+    let chosen = shared.ports.memory.chosen(conversation);
+    // The agent's notes may be meant for its own model alone, so no other gets to read them.
+    let agent = active(shared, &chosen).ok()?;
+    let models = &*shared.ports.models;
+    let settings = shared.settings.load();
+    let summary = Some(settings.summary_model.as_str()).filter(|model| !model.is_empty());
+    match (choice(models, &chosen, agent.as_ref()), summary) {
+        (Choice::Alone(model), _) => models.alone(&model).ok(),
+        (Choice::First(model), Some(summary)) => models.led_by(summary, Some(&model)),
+        (Choice::First(model), None) => models.preferring(&model),
+        (Choice::Usual, Some(summary)) => models.led_by(summary, None),
+        (Choice::Usual, None) => models.current(),
+    }
+}
+
+fn active(shared: &Shared, chosen: &Chosen) -> Result<Option<ActiveAgent>, AgentMissing> {
+    let Some(name) = &chosen.agent else { return Ok(None) };
+    let settings = shared.agents.load().find(name)?.clone();
+    Ok(Some(ActiveAgent { name: name.clone(), settings }))
+}
+
+fn choice(models: &dyn Models, chosen: &Chosen, agent: Option<&ActiveAgent>) -> Choice {
+    let own = agent.and_then(|agent| agent.settings.model.clone());
+    match (chosen.model.clone(), own) {
+        (Some(model), own) if own.as_ref() != Some(&model) && models.has(&model) => {
+            Choice::First(model)
+        }
+        (_, Some(own)) => Choice::Alone(own),
+        (_, None) => Choice::Usual,
+    }
+}

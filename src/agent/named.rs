@@ -1,0 +1,301 @@
+//! The `[agents]` section: agents of one's own, each with instructions, tools, a model and a mode.
+//!
+//! An agent only ever narrows what a conversation may do: it has some of the tools, and a mode that is
+//! at least as strict. Its instructions come from the settings file alone.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::prompt::MAX_INSTRUCTIONS;
+use super::{own_tools, wrap};
+use crate::llm::ToolSpec;
+use crate::llm::settings::{is_name, split_reference};
+use crate::note::glob::Glob;
+use crate::policy::Mode;
+
+/// The name that stands for the steward's own agent, where one is chosen.
+pub const STEWARD: &str = "steward";
+
+/// The longest description, in characters.
+const DESCRIPTION: usize = 200;
+
+/// The largest temperature that any vendor takes.
+const HOTTEST: f64 = 2.0;
+
+/// The `[agents]` section: agents by name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Agents(#[serde(deserialize_with = "checked")] pub BTreeMap<String, NamedAgent>);
+
+/// One agent, `[agents.NAME]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NamedAgent {
+    /// One line for people who choose.
+    pub description: String,
+    /// Its instructions, which follow those of the steward.
+    pub prompt: String,
+    /// Its tools, by name or glob; `None`: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// The only model that it asks, as `provider/model`; `None`: those of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// A stricter mode than the conversation's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// The temperature, for models that take one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Whether it can be chosen and answers.
+    pub enabled: bool,
+    /// The program of a guest, with its arguments; empty: an agent of our own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+}
+
+impl Default for NamedAgent {
+    fn default() -> Self {
+        Self {
+            description: String::new(),
+            prompt: String::new(),
+            tools: None,
+            model: None,
+            mode: None,
+            temperature: None,
+            enabled: true,
+            command: Vec::new(),
+        }
+    }
+}
+
+/// Why the agent of a conversation cannot answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AgentMissing {
+    /// The settings have none of that name.
+    #[error("the settings have no agent `{name}`")]
+    Unknown { name: String, known: Vec<String> },
+    /// It has `enabled = false`.
+    #[error("the agent `{name}` is switched off in the settings")]
+    Off { name: String },
+    /// Its model cannot be asked.
+    #[error("the agent `{name}` has a model that cannot be asked: {reason}")]
+    NoModel { name: String, reason: String },
+}
+
+impl AgentMissing {
+    /// Advice for the user.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unknown { known, .. } if known.is_empty() => {
+                format!("`[agents.NAME]` adds one; the agent `{STEWARD}` is always there")
+            }
+            Self::Unknown { known, .. } => {
+                format!("there are `{STEWARD}` and `{}`", known.join("`, `"))
+            }
+            Self::Off { name } => {
+                format!("set `enabled` in `[agents.{name}]`, or choose another: `{STEWARD}`")
+            }
+            Self::NoModel { name, .. } => {
+                format!("correct `model` in `[agents.{name}]`, or choose a model or an agent")
+            }
+        }
+    }
+}
+
+impl Agents {
+    /// The agents that a person can choose, by name.
+    pub fn offered(&self) -> impl Iterator<Item = (&str, &NamedAgent)> {
+        let all = self.0.iter().map(|(name, agent)| (name.as_str(), agent));
+        all.filter(|(_, agent)| agent.enabled && !agent.is_guest())
+    }
+
+    /// The agent that a conversation names.
+    ///
+    /// # Errors
+    /// [`AgentMissing`]: it cannot answer as it is.
+    pub fn find(&self, name: &str) -> Result<&NamedAgent, AgentMissing> {
+        match self.0.get(name).filter(|agent| !agent.is_guest()) {
+            Some(agent) if agent.enabled => Ok(agent),
+            Some(_) => Err(AgentMissing::Off { name: name.to_owned() }),
+            None => {
+                let known = self.offered().map(|(name, _)| name.to_owned()).collect();
+                Err(AgentMissing::Unknown { name: name.to_owned(), known })
+            }
+        }
+    }
+
+    /// The models that agents name.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        self.0.values().filter_map(|agent| agent.model.as_deref())
+    }
+}
+
+impl NamedAgent {
+    /// Whether another program answers in its place.
+    pub fn is_guest(&self) -> bool {
+        !self.command.is_empty()
+    }
+
+    /// Whether it has the tool with this name. The tools that write to its person and end its
+    /// conversation belong to each.
+    pub fn has_tool(&self, name: &str) -> bool {
+        let Some(tools) = &self.tools else { return true };
+        let fits = |pattern: &String| Glob::parse(pattern).is_ok_and(|glob| glob.matches(name));
+        own_tools::is_own(name) || tools.iter().any(fits)
+    }
+
+    /// The names among its tools that are no globs.
+    pub fn exact_tools(&self) -> impl Iterator<Item = &str> {
+        let named = self.tools.iter().flatten().map(String::as_str);
+        named.filter(|name| !name.contains(['*', '?', '{']))
+    }
+
+    fn fault(&self) -> Option<String> {
+        if self.description.chars().count() > DESCRIPTION
+            || self.description.chars().any(char::is_control)
+        {
+            return Some(format!(
+                "`description` must be one line of at most {DESCRIPTION} characters"
+            ));
+        }
+        if self.prompt.chars().count() > MAX_INSTRUCTIONS {
+            return Some(format!("`prompt` has more than {MAX_INSTRUCTIONS} characters"));
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-*?{},".contains(c);
+        let is_wrong = |tool: &&String| {
+            tool.is_empty() || !tool.chars().all(plain) || Glob::parse(tool).is_err()
+        };
+        if let Some(wrong) = self.tools.iter().flatten().find(is_wrong) {
+            return Some(format!("`{}` is no name of a tool, and no glob", wrong.escape_debug()));
+        }
+        if let Some(model) = self.model.as_deref().filter(|it| split_reference(it).is_none()) {
+            return Some(format!("`{}` must be `provider/model`", model.escape_debug()));
+        }
+        let is_fit = |degree: f64| (0.0..=HOTTEST).contains(&degree);
+        if self.temperature.is_some_and(|degree| !is_fit(degree)) {
+            return Some(format!("`temperature` must be from 0 to {HOTTEST}"));
+        }
+        None
+    }
+}
+
+fn checked<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, NamedAgent>, D::Error> {
+    let agents = BTreeMap::<String, NamedAgent>::deserialize(deserializer)?;
+    for (name, agent) in &agents {
+        if !is_name(name) {
+            return Err(de::Error::custom(format!(
+                "the agent's name `{}` may only hold a-z, 0-9, `-` and `_`",
+                name.escape_debug()
+            )));
+        }
+        if name == STEWARD {
+            let text = format!("the name `{STEWARD}` is the steward's own");
+            return Err(de::Error::custom(text));
+        }
+        if let Some(fault) = agent.fault() {
+            return Err(de::Error::custom(format!("the agent `{name}`: {fault}")));
+        }
+    }
+    Ok(agents)
+}
+
+/// An agent that answers in a conversation, as the settings describe it when its turn begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActiveAgent {
+    pub name: String,
+    pub settings: NamedAgent,
+}
+
+impl ActiveAgent {
+    /// The system prompt: that of the conversation, and the agent's own instructions after it.
+    pub fn system(&self, system: &str) -> String {
+        let Self { name, settings } = self;
+        let mut prompt = format!(
+            "{system}\n\n# The agent of this conversation, from the user's settings\n\nIn this conversation \
+             you are the user's agent `{name}`."
+        );
+        let clear = |text: &str| wrap::cleared(text.trim()).0;
+        if !settings.description.trim().is_empty() {
+            prompt.push_str(&format!(" It is for: {}", clear(&settings.description)));
+        }
+        if settings.tools.is_some() {
+            prompt.push_str(
+                "\nYou have only the tools that are offered to you here, whatever is said of others above.",
+            );
+        }
+        if !settings.prompt.trim().is_empty() {
+            prompt.push_str(&format!("\n\n{}", clear(&settings.prompt)));
+        }
+        prompt
+    }
+
+    /// Its tools among those of the conversation.
+    pub fn tools(&self, all: &[ToolSpec]) -> Vec<ToolSpec> {
+        all.iter().filter(|tool| self.settings.has_tool(&tool.name)).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Agents, String> {
+        toml::from_str(text).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn an_agent_has_the_tools_that_it_names() {
+        let agents =
+            read("[a]\ntools = [\"read_file\", \"search_*\"]\n[none]\ntools = []\n[all]\n")
+                .unwrap();
+        let has = |name: &str, tool: &str| agents.find(name).unwrap().has_tool(tool);
+        assert!(has("a", "read_file") && has("a", "search_notes") && has("a", "send_message"));
+        assert!(!has("a", "read_files") && !has("a", "write_file"));
+        assert!(!has("none", "read_file") && has("none", "end_conversation"));
+        assert!(has("all", "write_file"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        for (text, fault) in [
+            ("[steward]\n", "is the steward's own"),
+            ("[\"A b\"]\n", "may only hold"),
+            ("[a]\ntools = [\"../x\"]\n", "no name of a tool"),
+            ("[a]\nmodel = \"x\"\n", "provider/model"),
+            ("[a]\ntemperature = 3.0\n", "from 0 to 2"),
+            ("[a]\ntemperature = nan\n", "from 0 to 2"),
+            ("[a]\ndescription = \"a\\nb\"\n", "one line"),
+            ("[a]\nmode = \"loose\"\n", "unknown variant"),
+            ("[a]\ncolour = 1\n", "unknown field"),
+        ] {
+            let said = read(text).unwrap_err();
+            assert!(said.contains(fault), "{text}: {said}");
+        }
+    }
+
+    #[test]
+    fn those_that_cannot_answer_are_told_apart() {
+        let agents = read("[off]\nenabled = false\n[guest]\ncommand = [\"x\"]\n[on]\n").unwrap();
+        let names: Vec<&str> = agents.offered().map(|(name, _)| name).collect();
+        assert_eq!(names, ["on"]);
+        assert_eq!(agents.find("off"), Err(AgentMissing::Off { name: "off".to_owned() }));
+        let missing = agents.find("guest").unwrap_err();
+        assert_eq!(missing.hint(), "there are `steward` and `on`");
+    }
+
+    #[test]
+    fn its_words_follow_those_of_the_conversation() {
+        let agents =
+            read("[a]\ndescription = \"Reads.\"\nprompt = \"Quote\\u200b much.\"\ntools = []\n");
+        let settings = agents.unwrap().find("a").unwrap().clone();
+        let agent = ActiveAgent { name: "a".to_owned(), settings };
+        let prompt = agent.system("You are the steward.");
+        assert!(prompt.starts_with("You are the steward.\n\n# The agent"), "{prompt}");
+        assert!(prompt.contains("`a`. It is for: Reads.\nYou have only"), "{prompt}");
+        assert!(prompt.ends_with("\n\nQuote much."), "{prompt}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Checks of the programs of others that the daemon runs: each is there, and works as a service.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "programs and the service's file, outside every vault"
+)]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::checks::Checks;
+use crate::cli::service;
+use crate::config::outside::{OutsideProgram, programs};
+use crate::config::{Config, Environment};
+use crate::daemon::confine;
+use crate::protocol::status::ConfinementState;
+
+/// The oldest Node for which the usual servers and agents are written.
+const NODE: u32 = 18;
+
+/// The longest first line of a script, in bytes.
+const FIRST_LINE: u64 = 256;
+
+/// Names of programs that Node runs.
+const OF_NODE: [&str; 4] = ["node", "npx", "npm", "tsx"];
+
+/// Checks each program, and that an installed service of the vault can run them.
+pub(super) fn look(config: &Config, environment: &Environment, root: &Path, checks: &mut Checks) {
+    let programs = programs(config);
+    let mut needs_node = None;
+    for program in &programs {
+        let name = &program.command[0];
+        let Some(found) = find(name, environment) else {
+            let says = format!("{}: there is no program `{name}`", program.part);
+            checks.warn("programs", says, "install it, or name it with its whole path");
+            continue;
+        };
+        if is_of_node(&found) {
+            needs_node.get_or_insert(program);
+        }
+    }
+    if let Some(program) = needs_node {
+        node(program, environment, checks);
+    }
+    if programs.iter().any(|program| program.is_held_in) {
+        let possible = confine::possible();
+        if possible.state == ConfinementState::NotPossible {
+            checks.warn(
+                "programs",
+                format!(
+                    "nothing here holds in the agents of others: {}",
+                    possible.lacks.join("; ")
+                ),
+                "they can do what you can; use those that you trust",
+            );
+        }
+    }
+    let says_no = service::unit_file(environment, root)
+        .and_then(|unit| std::fs::read_to_string(unit).ok())
+        .is_some_and(|unit| unit.lines().any(|line| line.trim() == service::NO_NEW_CODE));
+    if says_no && let Some(program) = needs_node.or(programs.first()) {
+        checks.warn(
+            "service",
+            format!(
+                "its unit ends programs that make code as they run, as Node does; {} may need that",
+                program.part
+            ),
+            "`steward service install` writes the unit anew without this limit",
+        );
+    }
+}
+
+/// The program's file, as the daemon would find it with this environment.
+fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
+    let path = environment.expand(Path::new(name));
+    if path.components().count() > 1 {
+        return path.is_file().then_some(path);
+    }
+    let folders = environment.get("PATH").unwrap_or_default();
+    let mut files = std::env::split_paths(folders).map(|folder| folder.join(name));
+    files.find(|file| file.is_file())
+}
+
+/// Whether it is Node, or a script for it.
+fn is_of_node(file: &Path) -> bool {
+    if OF_NODE.iter().any(|name| file.file_stem().is_some_and(|stem| stem == *name)) {
+        return true;
+    }
+    let first_line = || {
+        let mut line = Vec::new();
+        let start = std::fs::File::open(file)?.take(FIRST_LINE);
+        BufReader::new(start).read_until(b'\n', &mut line)?;
+        std::io::Result::Ok(line)
+    };
+    let line = first_line().unwrap_or_default();
+    line.starts_with(b"#!") && String::from_utf8_lossy(&line).contains("node")
+}
+
+fn node(program: &OutsideProgram, environment: &Environment, checks: &mut Checks) {
+    let part = &program.part;
+    let Some(node) = find("node", environment) else {
+        let says = format!("{part} needs Node, which is not in `PATH`");
+        return checks.warn("programs", says, "install Node");
+    };
+    let said = Command::new(&node).arg("--version").stdin(Stdio::null()).output();
+    let version = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
+    let version = version.unwrap_or_default();
+    match major(&version) {
+        Some(number) if number >= NODE => {
+            checks.ok("programs", format!("Node {version} for {part}"));
+        }
+        Some(_) => checks.warn(
+            "programs",
+            format!("{part} needs Node, and `{}` is {version}", node.display()),
+            format!("most servers and agents need {NODE} or newer"),
+        ),
+        None => checks.warn(
+            "programs",
+            format!("{part} needs Node, and `{}` does not say its version", node.display()),
+            "see that it runs",
+        ),
+    }
+}
+
+/// The first number of a version such as `v22.12.0`.
+fn major(version: &str) -> Option<u32> {
+    version.strip_prefix('v')?.split('.').next()?.parse().ok()
+}
