@@ -11,6 +11,7 @@ use super::call::CallArguments;
 use super::chat::ChatArguments;
 use super::completions::{self, CompletionsArguments};
 use super::config::ConfigArguments;
+use super::confined::ConfinedArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::edit::EditArguments;
 use super::failure::Failure;
@@ -187,6 +188,9 @@ pub enum Command {
     Service(ServiceArguments),
     /// Print the completion script for a shell
     Completions(CompletionsArguments),
+    /// Become another program, with fewer rights
+    #[command(hide = true)]
+    Confined(ConfinedArguments),
     /// Write man pages
     Man(ManArguments),
 }
@@ -442,9 +446,11 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// The names of the commands.
+/// The names of the commands that the help lists.
 pub fn names() -> Vec<String> {
-    command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+    let command = command();
+    let listed = command.get_subcommands().filter(|command| !command.is_hide_set());
+    listed.map(|command| command.get_name().to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod chat;
 mod client;
 mod completions;
 mod config;
+mod confined;
 mod consent;
 mod conversations;
 mod doctor;
@@ -151,6 +152,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Confined(arguments) => confined::run(arguments),
         Command::Man(arguments) => man::run(arguments, Cli::command(), output),
     }
 }
