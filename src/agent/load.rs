@@ -44,6 +44,7 @@ pub(super) fn load(
             store(shared, conversation, id, &mut context, Entry::notice(text))?;
         }
     }
+    context.add_tools(shared.ports.toolbox.foreign());
     fill_missing(shared, conversation, id, &mut context)?;
     let news = shared.told(conversation, &place.moment(conversation, scope));
     let notice: Vec<String> = news.into_iter().chain(outline).collect();

@@ -54,6 +54,7 @@ mod reach;
 mod recording;
 mod relay;
 mod serve;
+mod servers;
 mod service;
 mod session;
 mod settings;
@@ -149,6 +150,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Models => models::run(&session()?, output),
         Command::Setup(arguments) => setup::run(&session()?, arguments, output),
         Command::Key(arguments) => key::run(&session()?, arguments, output),
+        Command::Servers(arguments) => servers::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),

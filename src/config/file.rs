@@ -14,7 +14,9 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::{knowledge, search};
-use crate::{agent, hooks, journal, llm, mcp, organize, policy, server, smarthole, tools, vault};
+use crate::{
+    agent, hooks, journal, llm, mcp, organize, policy, server, servers, smarthole, tools, vault,
+};
 
 /// The largest settings file in bytes; a larger file is a wrong path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -51,12 +53,21 @@ pub struct Config {
     pub models: llm::Settings,
     /// `[mcp]`.
     pub mcp: mcp::Settings,
+    /// `[servers]`.
+    pub servers: servers::Settings,
     /// `[smarthole]`.
     pub smarthole: smarthole::Settings,
     /// `[log]`.
     pub log: log::Settings,
     /// `[security]`.
     pub security: security::Settings,
+}
+
+impl Config {
+    /// Whether the settings name programs that the daemon starts: hooks or servers.
+    pub fn starts_programs(&self) -> bool {
+        !self.hooks.commands.is_empty() || !self.servers.entries.is_empty()
+    }
 }
 
 /// An error in the settings, with its position.
@@ -190,6 +201,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             }
             "models" => loaded.config.models = source.section("models", value)?,
             "mcp" => loaded.config.mcp = source.section("mcp", value)?,
+            "servers" => loaded.config.servers = source.section("servers", value)?,
             "smarthole" => loaded.config.smarthole = source.section("smarthole", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
@@ -243,6 +255,7 @@ const SECTIONS: &[&str] = &[
     "conversation",
     "models",
     "mcp",
+    "servers",
     "smarthole",
     "log",
     "security",
@@ -325,7 +338,9 @@ impl Source<'_> {
         let settings: hooks::Settings = self.section("hooks", value)?;
         let known: Vec<&str> = tools::Registry::built_in().iter().map(|tool| &*tool.name).collect();
         for (name, hook) in &settings.commands {
-            if let Some(wrong) = hook.tools.iter().find(|tool| !known.contains(&tool.as_str())) {
+            // A server's tools are known once it was asked for them.
+            let is_known = |tool: &String| known.contains(&tool.as_str()) || tool.contains("__");
+            if let Some(wrong) = hook.tools.iter().find(|tool| !is_known(tool)) {
                 let message = format!("in [hooks]: the hook `{name}`: there is no tool `{wrong}`");
                 let hint = nearest(wrong, &known).map_or_else(
                     || "`steward tools` lists them".to_owned(),

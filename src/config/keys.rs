@@ -3,7 +3,7 @@
 //! A test fails for a setting without a row, so that each one is decided on. The descriptions come
 //! from the commented file that `steward config init` writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -165,8 +165,14 @@ pub const KEYS: &[Key] = &[
     key("security.landlock", Takes::Restart, Setter::File),
 ];
 
+/// Programs that the steward starts, one setting for each.
+const SERVERS: Key = key("servers", Takes::Call, Setter::File);
+
 /// The row of the setting `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
+    if name.starts_with("servers.") {
+        return Some(&SERVERS);
+    }
     KEYS.iter().find(|key| key.name == name)
 }
 
@@ -195,9 +201,10 @@ pub fn values(config: &Config) -> BTreeMap<String, Value> {
 
 /// The names of the settings that differ.
 pub fn differences(one: &Config, other: &Config) -> Vec<String> {
-    let others = values(other);
-    let differs = |(key, value): &(String, Value)| others.get(key) != Some(value);
-    values(one).into_iter().filter(differs).map(|(key, _)| key).collect()
+    let (mut ones, mut others) = (values(one), values(other));
+    // A setting that only one of them has, such as a server, differs too.
+    let names: BTreeSet<String> = ones.keys().chain(others.keys()).cloned().collect();
+    names.into_iter().filter(|name| ones.remove(name) != others.remove(name)).collect()
 }
 
 /// `wanted`, but with the values of `running` for all settings that need a restart, and also for a

@@ -39,6 +39,8 @@ fn unit(service: &Service) -> String {
         })
         .collect();
     let vault = service.vault.replace('%', "%%");
+    // Started programs would have it, too, and Node and others that compile as they run end at once.
+    let memory = if service.starts_programs { "" } else { "MemoryDenyWriteExecute=yes\n" };
     format!(
         "\
 # Written by `steward service install`; `steward service uninstall` removes it.
@@ -66,8 +68,7 @@ RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 LockPersonality=yes
-MemoryDenyWriteExecute=yes
-SystemCallArchitectures=native
+{memory}SystemCallArchitectures=native
 
 [Install]
 WantedBy=default.target
