@@ -111,6 +111,9 @@ mod query;
 #[cfg(target_os = "linux")]
 #[path = "cli/readings.rs"]
 mod readings;
+#[cfg(unix)]
+#[path = "cli/servers.rs"]
+mod servers;
 #[path = "cli/service.rs"]
 mod service;
 #[path = "cli/settings.rs"]

@@ -2244,7 +2244,7 @@ export type ToolAnnotations = {
   destructiveHint: boolean,
   /** A second call with the same arguments changes nothing more. */
   idempotentHint: boolean,
-  /** It reaches beyond the vault: never. */
+  /** It reaches beyond the vault: a tool of somebody else's server may. */
   openWorldHint: boolean,
 };
 

@@ -46,6 +46,7 @@ pub(super) fn load(
             store(shared, conversation, id, &mut context, Entry::notice(text))?;
         }
     }
+    context.add_tools(shared.ports.toolbox.foreign());
     if let Some(agent) = agent {
         // Not stored, so that another agent and changed settings have an effect.
         let (system, tools) = (agent.system(context.system()), agent.tools(context.tools()));

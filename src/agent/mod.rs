@@ -14,7 +14,7 @@
 //! (conversations for the tools); [`entry`] (what is stored), [`call_result`], [`changed`] (the
 //! files that a call changed), [`attachments`], [`turn`] (a turn as a value), [`context`] (the
 //! prompt), [`prompt`], [`wrap`] (marks note text as data), [`read_set`] (the file versions that
-//! the model has seen) and `guard` (which checks changes against it), [`own_tools`],
+//! the model has seen) and `guard` (which checks changes against it), [`own_tools`], [`foreign`] (tools of others' servers),
 //! [`turn_settings`], [`named`] (agents of one's own) and `answering` (who answers in a turn); [`ports`] (the interfaces to the outside), `shared` (state of all parts),
 //! `driver` (runs a turn) with `load`, `coalesce` and `compaction`, `turns` (how turns begin and
 //! end), `router` (which turn a message goes to), [`handle`] (the public interface), [`memory`] and
@@ -33,6 +33,7 @@ mod digest;
 pub mod drafting;
 mod driver;
 pub mod entry;
+pub mod foreign;
 mod guard;
 pub mod handle;
 mod images;

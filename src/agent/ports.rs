@@ -266,6 +266,12 @@ pub trait Toolbox: Send + Sync + 'static {
     /// The definitions, in a constant order.
     fn specs(&self) -> Vec<ToolSpec>;
 
+    /// The definitions of foreign tools as they are now. Not stored with a conversation, since they come and go.
+    /// May block.
+    fn foreign(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
     /// Which tools change something.
     fn changes(&self) -> Changes;
 

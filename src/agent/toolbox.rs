@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::call_result::CallResult;
 use super::changed;
+use super::foreign;
 pub use super::guard::turn_name;
 use super::guard::{self, Guarded};
 use super::images::Recent;
@@ -93,17 +94,16 @@ struct Made {
 impl Toolbox for VaultToolbox {
     fn specs(&self) -> Vec<ToolSpec> {
         let tools = self.calls.tools();
-        let of_the_vault = tools.offered(self.calls.context()).map(|tool| {
-            let mut schema = tool.input_schema.clone();
-            // The schema repeats the tool's description.
-            if let Some(object) = schema.as_object_mut() {
-                object.remove("description");
-            }
-            ToolSpec { name: tool.name.clone(), description: tool.description.clone(), schema }
-        });
+        let built_in = tools.offered(self.calls.context()).filter(|tool| !tool.is_external);
+        let of_the_vault = built_in.map(foreign::spec);
         let mut specs: Vec<ToolSpec> = of_the_vault.chain(own_tools::specs()).collect();
         specs.sort_by(|a, b| a.name.cmp(&b.name));
         specs
+    }
+
+    fn foreign(&self) -> Vec<ToolSpec> {
+        self.calls.renew_tools();
+        foreign::specs(&self.calls.tools())
     }
 
     fn changes(&self) -> Changes {
@@ -112,11 +112,16 @@ impl Toolbox for VaultToolbox {
             let names = std::iter::once(&*tool.name).chain(tool.other_names.iter().copied());
             names.map(move |name| (name.to_owned(), tool.tier != Tier::Safe))
         });
-        Arc::new(named.collect())
+        let through = (foreign::CALL.to_owned(), true);
+        Arc::new(named.chain(std::iter::once(through)).collect())
     }
 
     fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
         let CallRequest { call, scope, conversation, turn, room, known, agent } = wanted;
+        let call = match foreign::read(call, &self.calls.tools()) {
+            Ok(call) => call,
+            Err(done) => return Box::pin(std::future::ready(CallOutcome::Done(*done))),
+        };
         let mut arguments = match call.args {
             ToolArgs::Object(arguments) => Value::Object(arguments),
             // The turn refuses these before they get here.

@@ -39,7 +39,11 @@ impl Agreements {
     /// that a revoked approval stops counting at once; if the store cannot be read, nothing is
     /// approved.
     pub fn cover(&self, tool: &str, effects: &[Effect]) -> bool {
+        // A call without known effects is covered by nothing.
         let Ok(rows) = self.approvals.list() else { return false };
+        if effects.is_empty() {
+            return false;
+        }
         let folders: Vec<VaultPath> = rows
             .iter()
             .filter(|row| row.tool == tool)

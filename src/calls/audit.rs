@@ -254,6 +254,15 @@ pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolErro
     }
 }
 
+/// Adds why a server could not be used: that is not told by the code alone.
+pub(super) fn server_fault(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>) {
+    if let Err(error) = result
+        && error.data.as_ref().is_some_and(|data| data["fault"] == "server")
+    {
+        row.reason.get_or_insert_with(|| cut(&error.message));
+    }
+}
+
 /// A path or a reason on one line, cut to the stored length.
 pub(super) fn cut(text: &str) -> String {
     if text.len() <= MAX_CHARACTERS && !text.contains('\n') {

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::Calls;
 use super::call::{Answerer, Content, Request, ShownChange, word};
-use crate::edits::{Gate, Proposal};
+use crate::edits::{Gate, Proposal, Whole};
 use crate::journal::{ChangeSetId, JournalError};
 use crate::note::code::ErrorCode;
 use crate::note::diff;
-use crate::note::path::VaultPath;
+use crate::note::path::{VaultPath, visible_lines};
 use crate::policy::{Agreement, Call, Effect, Mode, Permission, Reason, Refusal, layers};
-use crate::tools::{Answer, Facts, ToolError};
+use crate::tools::{Answer, Facts, Foreign, ToolError};
 use crate::vault::Cancel;
 
 /// Changes whose diffs are shown to a person.
@@ -24,6 +24,9 @@ const MAX_DIFFS: usize = 256 << 10;
 
 /// Bytes of text held in memory, so that a person can see a question in full.
 const MAX_HELD: usize = 16 << 20;
+
+/// Characters of a foreign tool's arguments that are shown to a person.
+const MAX_ARGUMENTS: usize = 8_000;
 
 /// What a caller is told of a proposal.
 const PROPOSED: &str = "the mode is `plan`, so this is a proposal: the person sees it, and can apply all proposals of the \
@@ -134,6 +137,7 @@ impl Judged {
 pub(super) struct Judge {
     calls: Calls,
     permission: Permission,
+    foreign: Option<Foreign>,
     request: Request,
     mode: Mode,
     write: Option<Vec<VaultPath>>,
@@ -160,6 +164,10 @@ impl Judge {
         Self {
             calls: calls.clone(),
             permission: call.permission,
+            foreign: call.foreign.map(|foreign| Foreign {
+                server: foreign.server.to_owned(),
+                is_allowed: foreign.is_allowed,
+            }),
             request: request.clone(),
             mode: call.mode,
             write: call.write.map(<[VaultPath]>::to_vec),
@@ -216,7 +224,26 @@ impl Judge {
             turn: self.request.turn.as_deref(),
             write: self.write.as_deref(),
             agreement: self.agreement.as_ref(),
+            foreign: self.foreign.as_ref().map(super::foreign_call),
         }
+    }
+
+    /// Judges a call whose effects are unknown, by its arguments; `Ok` if it may be made.
+    pub fn check_foreign(&self) -> Result<(), Refusal> {
+        let (tool, arguments) = (&self.request.tool, &self.request.arguments);
+        let identity = blake3::hash(format!("{tool} {arguments}").as_bytes()).to_hex().to_string();
+        let shown = serde_json::to_string_pretty(arguments).unwrap_or_default();
+        let outline: String = visible_lines(&shown).chars().take(MAX_ARGUMENTS).collect();
+        self.check(&Proposal {
+            title: &format!("call `{tool}`"),
+            changes: Vec::new(),
+            whole: Some(Whole {
+                identity: Some(&identity),
+                outline: &format!("arguments: {outline}"),
+                reason: None,
+                is_part: false,
+            }),
+        })
     }
 
     fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> Asked {

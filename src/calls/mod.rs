@@ -27,7 +27,7 @@ pub mod saved_answers;
 pub mod throttle;
 pub mod tracker;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -38,10 +38,14 @@ use crate::hooks::{self, Hooks, Kind};
 use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::policy::{self, Agreement, Call, Mode, Permission, Policy, Scope, Settings, layers};
+use crate::policy::{
+    self, Agreement, Call, ForeignCall, Mode, Permission, Policy, Scope, Settings, layers,
+};
 use crate::store::audit::{ApprovalRow, AuditFilter, AuditRow};
 use crate::store::{REPLACED, Store, StoreError};
-use crate::tools::{self, Answer, Context, Definition, Facts, Registry, Tier, ToolError};
+use crate::tools::{
+    self, Answer, Context, Definition, Facts, Foreign, ForeignTools, Registry, Tier, ToolError,
+};
 use crate::vault::{self, View, Want, nonblocking};
 
 use agreements::Agreements;
@@ -67,6 +71,7 @@ struct Inner {
     /// Whether the vault is on a local disk. On a network file system even cached reads can block.
     is_local: bool,
     tools: ArcSwap<Registry>,
+    foreign: OnceLock<Arc<dyn ForeignTools>>,
     tool_settings: ArcSwap<tools::Settings>,
     policy: Policy,
     store: Store,
@@ -88,6 +93,7 @@ impl Calls {
         Self(Arc::new(Inner {
             hooks,
             tools: ArcSwap::from_pointee(Registry::built_in().clone()),
+            foreign: OnceLock::new(),
             audit: Audit::new(store.audit.clone(), &settings),
             agreements: Agreements::new(store.approvals.clone()),
             policy: Policy::new(settings, policy::clock()),
@@ -116,6 +122,30 @@ impl Calls {
     /// Replaces the callable tools.
     pub fn set_tools(&self, tools: Registry) {
         self.0.tools.store(Arc::new(tools));
+    }
+
+    /// Offers the tools of other people's servers, too, from the next turn or call on.
+    pub fn add_foreign(&self, foreign: Arc<dyn ForeignTools>) {
+        if self.0.foreign.set(foreign).is_ok() {
+            self.renew_tools();
+        }
+    }
+
+    /// Takes note of foreign tools that came, went or changed: for a new turn or a list. Quick, but reads the disk.
+    pub fn renew_tools(&self) {
+        let Some(tools) = self.0.foreign.get().and_then(|foreign| foreign.renewed()) else {
+            return;
+        };
+        let mut all = Registry::built_in().clone();
+        tools.into_iter().for_each(|tool| all.insert(tool));
+        self.set_tools(all);
+    }
+
+    /// The same for the call of a tool that is not built in.
+    fn renew_tools_for(&self, name: &str) {
+        if Registry::built_in().get(name).is_none() {
+            self.renew_tools();
+        }
     }
 
     /// Replaces the settings of the tools; the next call uses them.
@@ -208,6 +238,7 @@ impl Calls {
 
     /// Calls a tool; may block.
     pub fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
+        self.renew_tools_for(&request.tool);
         let tool = match self.known(&request.tool) {
             Some(tool) => Ok(tool),
             None => self.tools().find(&request.tool).cloned(),
@@ -288,6 +319,7 @@ impl Calls {
         audit::judged(&mut row, tool.places(&request.arguments), &seen);
         let Some(question) = question else {
             end(&mut row, &result);
+            audit::server_fault(&mut row, &result);
             self.tell_after_call(&request, &row, &seen, &result);
             record(row);
             return Outcome::Answered(result);
@@ -372,13 +404,19 @@ impl Calls {
         if request.caller.scope == Scope::Acp {
             context.conversations = None;
         }
-        let limited = settings.call_seconds > 0 && policy.is_on(layers::TIME_LIMIT);
+        // A server has a time limit of its own.
+        let limited =
+            settings.call_seconds > 0 && tool.foreign.is_none() && policy.is_on(layers::TIME_LIMIT);
         let seconds = u64::from(settings.call_seconds);
         context.cancel = match limited {
             true => cancel.until(Instant::now() + Duration::from_secs(seconds)),
             false => cancel.clone(),
         };
-        let result = tools::call(tool, &context, &request.arguments);
+        let checked = match tool.foreign {
+            Some(_) => judge.check_foreign().map_err(ToolError::from),
+            None => Ok(()),
+        };
+        let result = checked.and_then(|()| tools::call(tool, &context, &request.arguments));
         let late = context.cancel.is_late();
         let result = result.map_err(|error| match error {
             error if late && error.code == ErrorCode::Cancelled => ToolError::new(
@@ -522,8 +560,13 @@ impl Admitted {
             turn: request.turn.as_deref(),
             write: self.write.as_deref(),
             agreement: self.agreement.as_ref(),
+            foreign: tool.foreign.as_ref().map(foreign_call),
         }
     }
+}
+
+fn foreign_call(foreign: &Foreign) -> ForeignCall<'_> {
+    ForeignCall { server: &foreign.server, is_allowed: foreign.is_allowed }
 }
 
 fn permission(tool: &Definition, arguments: &Value) -> Permission {
@@ -531,6 +574,6 @@ fn permission(tool: &Definition, arguments: &Value) -> Permission {
         Tier::Safe => Permission::Read,
         Tier::Cautious => Permission::Write,
         Tier::Dangerous if tool.is_permanent(arguments) => Permission::Permanent,
-        Tier::Dangerous => Permission::Move,
+        Tier::Dangerous | Tier::Unknown => Permission::Move,
     }
 }

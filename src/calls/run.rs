@@ -84,15 +84,18 @@ pub trait Tools: Send + Sync + 'static {
 
 impl Tools for Calls {
     fn registry(&self) -> Arc<Registry> {
+        self.renew_tools();
         self.tools()
     }
 
     fn work(&self, name: &str) -> Option<Work> {
+        self.renew_tools_for(name);
         let tools = self.tools();
         let tool = tools.get(name)?;
         Some(match tool.tier {
             Tier::Safe if tool.heavy => Work::Search,
-            Tier::Safe => Work::Read,
+            // It waits for somebody else's program, and no change of the vault waits for it.
+            Tier::Safe | Tier::Unknown => Work::Read,
             _ => Work::Change,
         })
     }

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use super::call::CallArguments;
+use super::call::{self, CallArguments};
 use super::chat::ChatArguments;
 use super::completions::{self, CompletionsArguments};
 use super::config::ConfigArguments;
+use super::confined::ConfinedArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::edit::EditArguments;
 use super::failure::Failure;
@@ -33,6 +34,7 @@ use super::policy::{ApprovalsArguments, AuditArguments, ModeArguments};
 use super::prompts::PromptsArguments;
 use super::query::QueryArguments;
 use super::serve::ServeArguments;
+use super::servers::ServersArguments;
 use super::service::{ServiceAction, ServiceArguments};
 use super::session::WrongSettings;
 use super::setup::SetupArguments;
@@ -181,12 +183,17 @@ pub enum Command {
     Models,
     /// Store or remove a provider's API key
     Key(KeyArguments),
+    /// Use the tools of other MCP servers: add, show, allow
+    Servers(ServersArguments),
     /// List, read, change and check the settings
     Config(ConfigArguments),
     /// Run the daemon at every log-in (systemd, launchd)
     Service(ServiceArguments),
     /// Print the completion script for a shell
     Completions(CompletionsArguments),
+    /// Become another program, with fewer rights
+    #[command(hide = true)]
+    Confined(ConfinedArguments),
     /// Write man pages
     Man(ManArguments),
 }
@@ -197,7 +204,13 @@ impl Cli {
     /// # Errors
     /// clap's error, for [`explain`]; `--help` and `--version` are errors too.
     pub fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let command = help::arranged(Self::command());
+        let mut command = help::arranged(Self::command());
+        // The tools of servers are not known here; one that is named is taken for one.
+        let called = arguments.iter().skip_while(|one| *one != "call").skip(1);
+        let mut called = called.filter_map(|one| one.to_str());
+        if let Some(tool) = called.find(|one| call::is_foreign(one)) {
+            command = command.mut_subcommand("call", |call| call.subcommand(call::foreign(tool)));
+        }
         let matches = command.try_get_matches_from(joined(arguments))?;
         Self::from_arg_matches(&matches)
     }
@@ -442,9 +455,11 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// The names of the commands.
+/// The names of the commands that the help lists.
 pub fn names() -> Vec<String> {
-    command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+    let command = command();
+    let listed = command.get_subcommands().filter(|command| !command.is_hide_set());
+    listed.map(|command| command.get_name().to_owned()).collect()
 }
 
 #[cfg(test)]

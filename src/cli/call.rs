@@ -15,6 +15,7 @@ use super::paint;
 use super::reach::{self, Way};
 use super::session::Session;
 use super::words;
+use crate::servers::settings as servers;
 use crate::tools::{Definition, Names, Registry, Tier};
 
 /// The largest JSON taken from stdin, in bytes: the limit of a message to the daemon.
@@ -37,7 +38,7 @@ Examples:
 /// The tool and its arguments. The subcommands are built at run time from the tools' definitions,
 /// so that the flags, their help and their completions follow from the schemas.
 pub struct CallArguments {
-    tool: &'static Definition,
+    tool: String,
     arguments: Result<Map<String, Value>, Box<Failure>>,
     direct: bool,
     confirmed: bool,
@@ -47,7 +48,7 @@ pub struct CallArguments {
 impl std::fmt::Debug for CallArguments {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The arguments can hold note text.
-        f.debug_struct("CallArguments").field("tool", &self.tool.name).finish_non_exhaustive()
+        f.debug_struct("CallArguments").field("tool", &self.tool).finish_non_exhaustive()
     }
 }
 
@@ -86,10 +87,14 @@ impl FromArgMatches for CallArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
         let (name, given) = matches.subcommand().ok_or_else(missing)?;
-        let tool = Registry::built_in().get(name).ok_or_else(missing)?;
+        let arguments = match Registry::built_in().get(name) {
+            Some(tool) => arguments(tool, given),
+            None if is_foreign(name) => foreign_arguments(given),
+            None => return Err(missing()),
+        };
         Ok(Self {
-            tool,
-            arguments: arguments(tool, given).map_err(Box::new),
+            tool: name.to_owned(),
+            arguments: arguments.map_err(Box::new),
             direct: given.get_flag("direct"),
             confirmed: given.get_flag("yes"),
             dry_run: matches!(given.try_get_one("dry-run"), Ok(Some(true))),
@@ -100,6 +105,41 @@ impl FromArgMatches for CallArguments {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// Whether a tool of a server can have this name. Only the daemon knows which there are.
+pub fn is_foreign(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_of_server = name.split_once("__").is_some_and(|(server, _)| servers::is_name(server));
+    (is_of_server && name.chars().all(plain)) || name == "read_answer"
+}
+
+/// The subcommand of a server's tool: its arguments are JSON.
+pub fn foreign(name: &str) -> clap::Command {
+    let help = "The arguments as a JSON object; `-` reads it from stdin";
+    let given = Arg::new(GIVEN).num_args(0..=1).value_name("JSON").help(help);
+    let about = "A tool of a server; `steward servers show` says what it takes";
+    help::global_options_are_elsewhere(clap::Command::new(name.to_owned()).about(about).arg(given))
+}
+
+fn foreign_arguments(given: &ArgMatches) -> Result<Map<String, Value>, Failure> {
+    match given.get_one::<String>(GIVEN).map(String::as_str) {
+        None => Ok(Map::new()),
+        Some("-") => object(&from_stdin()?),
+        Some(text) => object(text),
+    }
+}
+
+fn from_stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(MAX_STDIN + 1).read_to_string(&mut text);
+    read.map_err(|error| {
+        Failure::usage(format!("could not read stdin: {error}"), "`-` reads JSON from it")
+    })?;
+    if text.len() as u64 > MAX_STDIN {
+        return Err(Failure::usage("stdin holds over 4 MiB", "give less at once"));
+    }
+    Ok(text)
 }
 
 fn subcommand(tool: &Definition) -> clap::Command {
@@ -164,17 +204,7 @@ fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>
     let words: Vec<&String> = given.get_many(GIVEN).into_iter().flatten().collect();
     let base = match &words[..] {
         [only] if only.starts_with('{') || positional.is_empty() && *only != "-" => object(only)?,
-        [only] if *only == "-" => {
-            let mut text = String::new();
-            let read = std::io::stdin().lock().take(MAX_STDIN + 1).read_to_string(&mut text);
-            read.map_err(|error| {
-                Failure::usage(format!("could not read stdin: {error}"), "`-` reads JSON from it")
-            })?;
-            if text.len() as u64 > MAX_STDIN {
-                return Err(Failure::usage("stdin holds over 4 MiB", "give less at once"));
-            }
-            object(&text)?
-        }
+        [only] if *only == "-" => object(&from_stdin()?)?,
         words => {
             let names = positional.iter().map(|one| one.name.clone());
             names.zip(words.iter().map(|word| Value::from(word.as_str()))).collect()
@@ -213,7 +243,7 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
     };
     let root = session.vault(output)?;
     let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
-    let answer = reach::call(session, &root, &call.tool.name, arguments, way)?;
+    let answer = reach::call(session, &root, &call.tool, arguments, way)?;
     output
         .answer(&answer.data, paint::differences(output, &words::without_revision(&answer.text)))?;
     Ok(ExitCode::SUCCESS)

@@ -27,7 +27,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Daemon", &["serve", "status", "open", "service", "vaults", "doctor", "config"]),
     (
         "Programs and permissions",
-        &["plugin", "pair", "mcp", "acp", "token", "mode", "approvals", "audit"],
+        &["plugin", "pair", "mcp", "servers", "acp", "token", "mode", "approvals", "audit"],
     ),
     ("Scripts", &["call", "workflow", "tools", "completions", "man", "help"]),
 ];

@@ -18,6 +18,7 @@ mod chat;
 mod client;
 mod completions;
 mod config;
+mod confined;
 mod consent;
 mod conversations;
 mod doctor;
@@ -53,6 +54,7 @@ mod reach;
 mod recording;
 mod relay;
 mod serve;
+mod servers;
 mod service;
 mod session;
 mod settings;
@@ -148,9 +150,11 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Models => models::run(&session()?, output),
         Command::Setup(arguments) => setup::run(&session()?, arguments, output),
         Command::Key(arguments) => key::run(&session()?, arguments, output),
+        Command::Servers(arguments) => servers::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Confined(arguments) => confined::run(arguments),
         Command::Man(arguments) => man::run(arguments, Cli::command(), output),
     }
 }

@@ -14,11 +14,12 @@ use super::session::Session;
 use crate::calls::{Outcome, Request};
 use crate::config::folders;
 use crate::config::running::Running;
-use crate::daemon;
+use crate::daemon::{self, tool_servers};
 use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
 use crate::protocol::tools::{CallMeta, CallVaultMeta, Content, ToolsCallParams};
 use crate::server::token::Token;
+use crate::servers::Servers;
 use crate::tools::{Answer, Context, Registry, Tier};
 use crate::vault::Cancel;
 
@@ -237,6 +238,9 @@ fn directly(
     here(session, root, changes, |context| {
         let state = session.folders.prepare(root)?;
         let calls = daemon::calls(context.clone(), &state, session.config()?);
+        if Registry::built_in().get(name).is_none() {
+            tool_servers::offer(&servers(session, root)?, &calls);
+        }
         let request = Request {
             tool: name.to_owned(),
             arguments: Value::Object(arguments.clone()),
@@ -251,6 +255,16 @@ fn directly(
             Outcome::Ask(_) => unreachable!("a person is never asked through others"),
         }
     })
+}
+
+/// The servers of the vault's settings, in this process.
+///
+/// # Errors
+/// The settings are wrong, or the state folder cannot be used.
+pub fn servers(session: &Session, root: &Path) -> Result<Servers, Failure> {
+    let state = session.folders.prepare(root)?;
+    let (folders, environment) = (&session.folders, &session.environment);
+    Ok(tool_servers::servers(root, &state, folders, environment, session.config()?))
 }
 
 impl From<ClientError> for Failure {

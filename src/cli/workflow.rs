@@ -173,6 +173,14 @@ fn check(files: &[PathBuf], output: &Output) -> Result<ExitCode, Failure> {
     Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// The tools, with those of servers that a person has allowed.
+fn with_servers(session: &Session, output: &Output) -> Result<Registry, Failure> {
+    let root = session.vault(&output.quiet())?;
+    let mut all = Registry::built_in().clone();
+    reach::servers(session, &root)?.definitions().into_iter().for_each(|tool| all.insert(tool));
+    Ok(all)
+}
+
 fn start(
     session: &dyn Fn() -> Result<Session, Failure>,
     arguments: &RunArguments,
@@ -182,8 +190,12 @@ fn start(
     let source = file.display().to_string();
     let text = recording::definition(file)?;
     // Parsed here, so that its errors are reported without a vault.
-    let workflow = workflow::read(&text, &KnownTools(Registry::built_in()))
-        .map_err(|found| invalid(&source, &found))?;
+    let known = match text.contains("__") {
+        true => with_servers(&session()?, output)?,
+        false => Registry::built_in().clone(),
+    };
+    let workflow = workflow::read(&text, &KnownTools(&known));
+    let workflow = workflow.map_err(|found| invalid(&source, &found))?;
     let given = inputs_of(&workflow, inputs);
     if let Some(folder) = replay {
         let recording = recording::read(folder)?;
@@ -329,6 +341,7 @@ impl Place<'_> {
             let state = session.folders.prepare(root)?;
             let config = session.config()?;
             let calls = daemon::calls(context.clone(), &state, config);
+            daemon::tool_servers::offer(&reach::servers(session, root)?, &calls);
             let workflows = Workflows::new(calls, context.journal.store(), context.clock);
             let (environment, folders) = (session.environment.clone(), session.folders.clone());
             let models = ChosenModels::new(config, environment, folders, root, Tape::Off);

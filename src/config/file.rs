@@ -14,7 +14,9 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::{knowledge, search};
-use crate::{agent, hooks, journal, llm, mcp, organize, policy, server, smarthole, tools, vault};
+use crate::{
+    agent, hooks, journal, llm, mcp, organize, policy, server, servers, smarthole, tools, vault,
+};
 
 /// The largest settings file in bytes; a larger file is a wrong path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -53,6 +55,8 @@ pub struct Config {
     pub models: llm::Settings,
     /// `[mcp]`.
     pub mcp: mcp::Settings,
+    /// `[servers]`.
+    pub servers: servers::Settings,
     /// `[smarthole]`.
     pub smarthole: smarthole::Settings,
     /// `[log]`.
@@ -193,6 +197,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             }
             "models" => loaded.config.models = source.section("models", value)?,
             "mcp" => loaded.config.mcp = source.section("mcp", value)?,
+            "servers" => loaded.config.servers = source.section("servers", value)?,
             "smarthole" => loaded.config.smarthole = source.section("smarthole", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
@@ -247,6 +252,7 @@ const SECTIONS: &[&str] = &[
     "conversation",
     "models",
     "mcp",
+    "servers",
     "smarthole",
     "log",
     "security",
@@ -352,7 +358,9 @@ impl Source<'_> {
         mut tools: impl Iterator<Item = &'t str>,
     ) -> Result<(), ConfigError> {
         let known: Vec<&str> = tools::Registry::built_in().iter().map(|tool| &*tool.name).collect();
-        let Some(wrong) = tools.find(|tool| !known.contains(tool)) else { return Ok(()) };
+        // A server's tools are known once it was asked for them.
+        let is_known = |tool: &&str| known.contains(tool) || tool.contains("__");
+        let Some(wrong) = tools.find(|tool| !is_known(tool)) else { return Ok(()) };
         let message = format!("{whose}: there is no tool `{wrong}`");
         let hint = nearest(wrong, &known).map_or_else(
             || "`steward tools` lists them".to_owned(),

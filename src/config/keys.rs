@@ -172,6 +172,8 @@ pub const KEYS: &[Key] = &[
 const NAMED: &[Key] = &[
     // Instructions in the person's name, and who gets to read the notes.
     key("agents", Takes::Call, Setter::File),
+    // Programs that the steward starts.
+    key("servers", Takes::Call, Setter::File),
 ];
 
 /// Whether the user gave the setting its name, so that it may say anything.

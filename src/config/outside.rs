@@ -26,5 +26,11 @@ pub fn programs(config: &Config) -> Vec<OutsideProgram> {
         command: agent.command.clone(),
         is_held_in: true,
     });
-    hooks.chain(guests).collect()
+    let servers = config.servers.entries.iter().filter(|(_, entry)| entry.enabled);
+    let servers = servers.map(|(name, entry)| OutsideProgram {
+        part: format!("the server `{name}`"),
+        command: [&[entry.command.clone()][..], &entry.args].concat(),
+        is_held_in: true,
+    });
+    hooks.chain(guests).chain(servers).collect()
 }

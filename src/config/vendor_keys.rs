@@ -137,13 +137,30 @@ pub fn find(
         }
     }
     let path = file(folders, &known.name);
-    match private::check_file(&path) {
-        Ok(_) => {}
-        Err(NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(NotPrivate::Io(source)) => return Err(KeyError::Io { doing: "look at", path, source }),
-        Err(reason) => return Err(KeyError::Unsafe { path, reason }),
+    Ok(stored(folders, &known.name)?.map(|key| (key, Source::File { path })))
+}
+
+/// Reads the key file of this name; `None` if there is none.
+///
+/// # Errors
+/// [`KeyError`]: others can read it, or it holds no key.
+pub fn stored(folders: &Folders, name: &str) -> Result<Option<Key>, KeyError> {
+    if !is_file_name(name) {
+        return Ok(None);
     }
-    Ok(read(&path)?.map(|key| (key, Source::File { path })))
+    let path = file(folders, name);
+    match private::check_file(&path) {
+        Ok(_) => read(&path),
+        Err(NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(NotPrivate::Io(source)) => Err(KeyError::Io { doing: "look at", path, source }),
+        Err(reason) => Err(KeyError::Unsafe { path, reason }),
+    }
+}
+
+/// Whether a key file can have this name.
+pub fn is_file_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=128).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('.')
 }
 
 /// Stores a key in its file, private to this user, and replaces an existing one.

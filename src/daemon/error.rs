@@ -1,9 +1,11 @@
 //! Errors of starting a daemon.
 
+use std::io;
 use std::path::PathBuf;
 
 use crate::config::folders::FolderError;
 use crate::config::running::Running;
+use crate::server::ServerError;
 
 /// The reason why a daemon could not start or continue.
 #[derive(Debug, thiserror::Error)]
@@ -42,4 +44,14 @@ pub enum StartError {
     },
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
+}
+
+/// Why the server does not listen.
+pub(super) fn not_bound(error: ServerError) -> StartError {
+    match error {
+        ServerError::Bind { port, source } if source.kind() == io::ErrorKind::AddrInUse => {
+            StartError::PortInUse { port }
+        }
+        error => StartError::Other(error.into()),
+    }
 }

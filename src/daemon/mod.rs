@@ -16,9 +16,9 @@ pub mod overwritten;
 mod signals;
 mod spoken;
 pub mod surroundings;
+pub mod tool_servers;
 pub mod voice;
 
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -27,6 +27,7 @@ use anyhow::Context as _;
 
 use doors::Doors;
 pub use error::StartError;
+use error::not_bound;
 use hooked::Hooked;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
 use opening::{guarded, not_recovered, open_both, settle_jobs, tool_settings};
@@ -61,7 +62,8 @@ use crate::protocol::policy::ModeParams;
 use crate::protocol::status::Confinement;
 use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
-use crate::server::{Backend, Server, ServerError};
+use crate::server::{Backend, Server};
+use crate::servers::Servers;
 use crate::smarthole::SmartHole;
 use crate::store::is_full;
 use crate::tools::News as ToolNews;
@@ -183,6 +185,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading continues; changes are refused while nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
+    let servers = tool_servers::servers(root, &state, folders, &environment, &config);
+    tool_servers::offer(&servers, &calls);
     let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
     let services = services(&calls, &agent, Arc::clone(&live), confinement, &recovered);
     tracing::debug!(since = ?begun.elapsed(), "the store is ready");
@@ -194,9 +198,20 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .context("could not start the threads")?;
     let stopping = Arc::default();
     let ending = Arc::clone(&stopping);
-    let served =
-        serve(calls.clone(), agent, services, &state, live, idle_exit, log_level, ready, ending);
+    let served = serve(
+        calls.clone(),
+        agent,
+        services,
+        servers.clone(),
+        &state,
+        live,
+        idle_exit,
+        log_level,
+        ready,
+        ending,
+    );
     let served = runtime.block_on(served);
+    servers.end();
     runtime.shutdown_timeout(LAST_WORK);
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
     calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
@@ -324,6 +339,7 @@ fn services(
 fn take(
     calls: Calls,
     agent: &AgentParts,
+    servers: Servers,
     server: &Server,
     smarthole: SmartHole,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
@@ -344,6 +360,7 @@ fn take(
         events.limit(calls.view(Scope::Client));
         calls.policy().guard(guarded(config));
         calls.hooks().replace(config.hooks.clone());
+        servers.replace(config.servers.clone());
         talk.agent().set_settings(config.agent.clone());
         talk.agent().set_agents(config.agents.clone());
         talk.conversations().set_settings(config.conversation.clone());
@@ -372,6 +389,7 @@ async fn serve(
     calls: Calls,
     agent: AgentParts,
     services: Services,
+    servers: Servers,
     state: &Path,
     live: Arc<Live>,
     idle_exit: Option<Duration>,
@@ -396,7 +414,7 @@ async fn serve(
     let clock = Arc::new(crate::llm::clock::SystemClock::default());
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
     server.events().limit(calls.view(Scope::Client));
-    live.tell(take(calls.clone(), &agent, &server, smarthole.clone(), log_level));
+    live.tell(take(calls.clone(), &agent, servers.clone(), &server, smarthole.clone(), log_level));
     agent.doors.open(server.events(), server.approvals());
     agent.host.open(server.hosts());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
@@ -448,6 +466,7 @@ async fn serve(
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     tokio::spawn(heap::give_back());
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
+    let _tending = Following(tokio::spawn(tool_servers::tend(servers)));
     // Before new messages.
     agent.talk.agent().deliver_undelivered(agent.left).await;
     let _listening = listen(&agent.voice, &smarthole, &server.events());
@@ -573,14 +592,5 @@ struct Following(tokio::task::JoinHandle<()>);
 impl Drop for Following {
     fn drop(&mut self) {
         self.0.abort();
-    }
-}
-
-fn not_bound(error: ServerError) -> StartError {
-    match error {
-        ServerError::Bind { port, source } if source.kind() == io::ErrorKind::AddrInUse => {
-            StartError::PortInUse { port }
-        }
-        error => StartError::Other(error.into()),
     }
 }

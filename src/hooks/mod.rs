@@ -9,13 +9,14 @@
 //! allows; its answer is limited in size, and validated like any caller's input.
 //!
 //! In reading order: [`settings`], [`event`] (input), `answer` (output), `run` (one hook),
-//! [`program`] (any program), `children` (killing it), `queue` (events after the fact).
+//! [`program`] (any program), [`children`] (killing it), [`places`], `queue` (events after the fact).
 
 mod answer;
 #[cfg_attr(unix, path = "children/unix.rs")]
 #[cfg_attr(not(unix), path = "children/elsewhere.rs")]
-mod children;
+pub mod children;
 pub mod event;
+pub mod places;
 pub mod program;
 mod queue;
 mod run;

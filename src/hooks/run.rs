@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+use super::places::{PLAIN_PATH, at_home, in_vault};
 use super::program::{Program, ProgramError};
 use super::settings::Hook;
 
@@ -20,9 +21,6 @@ const PASSED: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE
 #[cfg(windows)]
 const PASSED: &[&str] =
     &["USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "SystemRoot", "ComSpec"];
-
-#[cfg(not(windows))]
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 
 /// Why a hook failed.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +85,9 @@ impl Run<'_> {
     }
 
     fn command(&self) -> Result<Command, Fault> {
-        self.check_places()?;
+        if let Some(path) = in_vault(&self.hook.command, self.vault) {
+            return Err(Fault::InVault(path));
+        }
         std::fs::create_dir_all(self.place)
             .map_err(|source| Fault::Place { place: self.place.to_path_buf(), source })?;
         let mut command = Command::new(self.program());
@@ -99,29 +99,12 @@ impl Run<'_> {
         Ok(command)
     }
 
-    /// Refuses a program in the vault, also through a link, and any argument that names a file
-    /// there, which may be a script.
-    fn check_places(&self) -> Result<(), Fault> {
-        for (number, part) in self.hook.command.iter().enumerate() {
-            // For `--file=/some/where` check the value.
-            let value = || part.split_once('=').map(|(_, value)| value);
-            let named = if at_home(part).is_absolute() { Some(&**part) } else { value() };
-            let Some(path) = named.map(at_home).filter(|path| path.is_absolute()) else { continue };
-            let Ok(real) = dunce::canonicalize(&path) else { continue };
-            let inside = |path: &Path| path.starts_with(self.vault);
-            if (inside(&real) || inside(&path)) && (number == 0 || !real.is_dir()) {
-                return Err(Fault::InVault(path));
-            }
-        }
-        Ok(())
-    }
-
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let named = PASSED.iter().copied().chain(self.hook.environment.iter().map(String::as_str));
         let mut environment: Vec<(OsString, OsString)> =
             named.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
         #[cfg(not(windows))]
-        let path = Some(OsString::from(PATH));
+        let path = Some(OsString::from(PLAIN_PATH));
         #[cfg(windows)]
         let path = std::env::var_os("PATH");
         if !self.hook.environment.iter().any(|name| name == "PATH") {
@@ -134,13 +117,5 @@ impl Run<'_> {
             (super::VARIABLE.into(), self.name.into()),
         ]);
         environment
-    }
-}
-
-/// Expands a leading `~/`.
-fn at_home(text: &str) -> PathBuf {
-    match (text.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(text),
     }
 }

@@ -17,7 +17,7 @@ pub fn annotations(tool: &Definition) -> ToolAnnotations {
         read_only_hint: tool.tier == Tier::Safe,
         destructive_hint: tool.tier != Tier::Safe,
         idempotent_hint: tool.idempotent,
-        open_world_hint: false,
+        open_world_hint: tool.is_external,
     }
 }
 

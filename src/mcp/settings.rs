@@ -34,6 +34,9 @@ impl Settings {
     /// Whether clients may call this tool.
     #[must_use]
     pub fn offer(&self, tool: &Definition) -> bool {
+        if tool.is_external {
+            return false;
+        }
         if tool.quotes {
             return self.conversations;
         }

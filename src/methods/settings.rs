@@ -47,7 +47,12 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
             ("vault.path", Some((path, _))) => path.to_string_lossy().into(),
             _ => value,
         };
-        let value = if names_nothing(&value) { value } else { Value::Null };
+        let value = match key.starts_with("servers.") {
+            true if !scope.is_person() => Value::Null,
+            true => without_secrets(value),
+            false if names_nothing(&value) => value,
+            false => Value::Null,
+        };
         Setting {
             default,
             source,
@@ -74,6 +79,17 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
             .map(setting)
             .collect(),
     }
+}
+
+/// A server's entry without the values of its environment, which may be keys.
+fn without_secrets(mut entry: Value) -> Value {
+    let env = entry.get_mut("env").and_then(Value::as_object_mut);
+    for value in env.into_iter().flat_map(|env| env.values_mut()) {
+        if !value.as_str().is_some_and(|text| text.starts_with("${")) {
+            *value = "(hidden)".into();
+        }
+    }
+    entry
 }
 
 /// Changes a setting in the file and applies the file.

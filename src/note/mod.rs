@@ -12,7 +12,7 @@
 //!   hint.
 //!
 //! In reading order: names ([`fold`], [`spelling`], [`path`], [`path_map`], [`names`], [`glob`],
-//! [`conflict`]; [`spoken`] for names as people say them), the bytes of a note ([`text`]), its
+//! [`conflict`]; [`spoken`] for names as people say them), the bytes of a note ([`text`], [`invisible`]), its
 //! content ([`markdown`], [`chunks`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and [`base`] for those
 //! files, [`yaml`] for pure YAML files; [`search_query`] for what people search for in it), changes
 //! ([`edit`], [`diff`], [`extent`], [`merge`],
@@ -32,6 +32,8 @@ pub mod names;
 pub mod glob;
 
 pub mod text;
+
+pub mod invisible;
 
 pub mod markdown;
 

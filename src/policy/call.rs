@@ -28,6 +28,16 @@ pub struct Call<'a> {
     pub write: Option<&'a [VaultPath]>,
     /// For an enabled rule, what a person agreed to.
     pub agreement: Option<&'a Agreement>,
+    /// For a tool of somebody else's server, whose effects are unknown.
+    pub foreign: Option<ForeignCall<'a>>,
+}
+
+/// Where a tool comes from that nobody here wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignCall<'a> {
+    pub server: &'a str,
+    /// Whether the settings let it be called without a question.
+    pub is_allowed: bool,
 }
 
 /// A person's approval of enabled rules.

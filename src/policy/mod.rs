@@ -23,7 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::note::path::VaultPath;
-pub use call::{Action, Agreement, Call, Effect, Reason, Refusal, Verdict};
+pub use call::{Action, Agreement, Call, Effect, ForeignCall, Reason, Refusal, Verdict};
 pub use caller::{Caller, Scope};
 pub use layers::Layer;
 pub use settings::{Mode, Permission, Settings};

@@ -69,6 +69,7 @@ impl Asked {
             turn: self.turn.as_deref(),
             write: self.write.as_deref(),
             agreement: self.agreement.as_ref(),
+            foreign: None,
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct ToolAnnotations {
     pub destructive_hint: bool,
     /// A second call with the same arguments changes nothing more.
     pub idempotent_hint: bool,
-    /// It reaches beyond the vault: never.
+    /// It reaches beyond the vault: a tool of somebody else's server may.
     pub open_world_hint: bool,
 }
 

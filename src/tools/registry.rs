@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::context::Context;
 use super::error::ToolError;
 use super::facts::Facts;
+use super::foreign::{External, Foreign, Run};
 use super::tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 use crate::note::code::ErrorCode;
 
@@ -56,6 +57,12 @@ pub struct Definition {
     /// Whether its answer may fill many pages.
     #[serde(skip)]
     pub long_answer: bool,
+    /// Whether it is not built in. MCP clients do not get it: they have servers of their own.
+    #[serde(skip)]
+    pub is_external: bool,
+    /// The server that it belongs to.
+    #[serde(skip)]
+    pub foreign: Option<Foreign>,
     /// The argument that makes it fail where the file exists, and the word for that.
     #[serde(skip)]
     pub only_new: Option<(&'static str, &'static str)>,
@@ -86,8 +93,6 @@ pub struct Definition {
     run: Run,
 }
 
-type Run = Box<dyn Fn(&Context, &Value) -> Result<Answer<Facts>, ToolError> + Send + Sync>;
-
 fn made<T: Serialize, S: Serializer>(value: &Made<T>, serializer: S) -> Result<S::Ok, S::Error> {
     (**value).serialize(serializer)
 }
@@ -114,6 +119,8 @@ impl Definition {
             drawn: T::DRAWN,
             quotes: T::QUOTES,
             long_answer: T::LONG_ANSWER,
+            is_external: false,
+            foreign: None,
             only_new: T::ONLY_NEW,
             needs_host: T::NEEDS_HOST,
             input_schema: LazyLock::new(Box::new(schema_of_input::<T>)),
@@ -125,6 +132,39 @@ impl Definition {
             example: T::EXAMPLE.to_owned(),
             rests_on: |arguments| T::rests_on(&input::<T>(arguments).ok()?),
             run: Box::new(run::<T>),
+        }
+    }
+
+    /// A tool that is not built in. What one of a server does is unknown.
+    pub fn external(tool: External) -> Self {
+        let External { name, title, description, schema, foreign, run } = tool;
+        let tier = if foreign.is_some() { Tier::Unknown } else { Tier::Safe };
+        Self {
+            name,
+            other_names: &[],
+            title,
+            description: LazyLock::new(Box::new(|| description)),
+            tier,
+            idempotent: foreign.is_none(),
+            heavy: false,
+            quick: false,
+            seldom: true,
+            drawn: false,
+            quotes: false,
+            long_answer: false,
+            is_external: true,
+            foreign,
+            only_new: None,
+            needs_host: false,
+            input_schema: LazyLock::new(Box::new(|| schema)),
+            output_schema: LazyLock::new(Box::new(|| json!({ "type": "object" }))),
+            kind: ToolKind::Other,
+            touches: Vec::new(),
+            permanent: None,
+            aliases: &[],
+            example: String::new(),
+            rests_on: |_| None,
+            run,
         }
     }
 
@@ -199,6 +239,12 @@ pub fn call(
             "please report it, with the log",
         ))
     })
+}
+
+/// The tools that are there beside the built-in ones.
+pub trait ForeignTools: fmt::Debug + Send + Sync {
+    /// All of them, if they may have changed since the last question. Quick, but reads the disk.
+    fn renewed(&self) -> Option<Vec<Definition>>;
 }
 
 /// Names that other programs give to such tools, and the tool here. They are only suggested, since such a

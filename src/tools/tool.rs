@@ -24,6 +24,8 @@ pub enum Tier {
     Cautious,
     /// Moves, deletes, changes much at once.
     Dangerous,
+    /// Nobody knows: it is a tool of somebody else's server.
+    Unknown,
 }
 
 /// The kind of work that a tool does; clients choose an icon by it.
@@ -117,6 +119,7 @@ pub trait Tool {
     const KIND: ToolKind = match Self::TIER {
         Tier::Safe => ToolKind::Read,
         Tier::Cautious | Tier::Dangerous => ToolKind::Edit,
+        Tier::Unknown => ToolKind::Other,
     };
     /// Whether a second call with the same input changes nothing more.
     const IDEMPOTENT: bool = matches!(Self::TIER, Tier::Safe);

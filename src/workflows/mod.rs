@@ -189,6 +189,7 @@ impl Workflows {
     /// # Errors
     /// [`WorkflowError::Invalid`].
     pub fn check(&self, text: &str, source: &str) -> Result<Workflow, WorkflowError> {
+        self.0.calls.renew_tools();
         let tools = self.0.calls.tools();
         workflow::read(text, &KnownTools(&tools))
             .map_err(|found| WorkflowError::Invalid { source_name: source.to_owned(), found })

@@ -1,5 +1,7 @@
 //! The daemon that confines itself: actions that it can no longer do, and those that it must still do.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 use vault_steward::daemon::confine;
 use vault_steward::protocol::status::ConfinementState;
@@ -143,7 +145,7 @@ fn what_it_is_for_still_works() {
 #[test]
 fn every_bound_holds() {
     use std::io::ErrorKind;
-    use std::net::{TcpListener, TcpStream};
+    use std::net::TcpStream;
     let test = "every_bound_holds";
     if !possible(test) {
         return;
@@ -237,5 +239,81 @@ fn a_settings_file_among_other_files_opens_none_of_them() {
         let run = [&["config", "set", "server.max_in_flight", "9"][..], &place].concat();
         home.run_in(&vault, &run).expect(0);
         assert!(std::fs::read_to_string(&file).unwrap().contains("max_in_flight = 9"));
+    }
+}
+
+/// A program of others', started through ours: all that it is to be kept from, and all that it needs.
+#[test]
+fn a_confined_command_sees_and_writes_what_it_was_given() {
+    let test = "a_confined_command_sees_and_writes_what_it_was_given";
+    if !possible(test) {
+        return;
+    }
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let (own, beside) = (home.path("vaults/own"), home.path("elsewhere/beside"));
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(&beside, "beside\n").unwrap();
+    std::fs::write(home.path("vaults/key"), "secret\n").unwrap();
+    // A link beside the hidden folder leads into it, and opens nothing.
+    std::os::unix::fs::symlink(&vault, home.path("elsewhere/way")).unwrap();
+    let hidden = home.path("vaults");
+    let run = |options: &[&str], script: &str| {
+        let mut arguments = vec!["confined", "--hide", hidden.to_str().unwrap(), "--write"];
+        arguments.extend([own.to_str().unwrap()]);
+        arguments.extend(options.iter().chain(&["--", "/bin/sh", "-c", script]));
+        home.run(&arguments)
+    };
+    let (note, new) = (vault.join("Projects/My Note.md"), own.join("new"));
+    let done = run(
+        &[],
+        &format!(
+            "cat {} && echo x > {} && echo y > /dev/null && ls {}",
+            beside.display(),
+            new.display(),
+            own.display()
+        ),
+    )
+    .expect(0);
+    assert_eq!(done.stdout, "beside\nnew\n");
+    for script in [
+        format!("cat '{}'", note.display()),
+        format!("ls '{}'", vault.display()),
+        format!("ls '{}'", hidden.display()),
+        format!("cat '{}'", hidden.join("key").display()),
+        format!("cat '{}/Projects/My Note.md'", home.path("elsewhere/way").display()),
+        format!("echo x > '{}'", beside.display()),
+        format!("echo x > '{}'", vault.join("new.md").display()),
+        "kill -0 $PPID".to_owned(),
+    ] {
+        let refused = run(&[], &script);
+        assert_ne!(refused.code, 0, "{script}: {refused:?}");
+    }
+    let shown = run(
+        &["--read", hidden.join("key").to_str().unwrap()],
+        &format!("cat '{}'", hidden.join("key").display()),
+    );
+    assert_eq!(shown.expect(0).stdout, "secret\n");
+    assert_eq!(run(&["--max-files", "5"], "ulimit -n").expect(0).stdout, "5\n");
+    let gone = home.run(&["confined", "--", "/nowhere/program"]).expect(1);
+    assert!(gone.stderr.contains("`/nowhere/program` could not be started"), "{gone:?}");
+
+    let Some(python) = crate::manual::python(test) else { return };
+    if confine::possible().state != ConfinementState::Full {
+        return;
+    }
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port().to_string();
+    let connects = format!("import socket; socket.create_connection(('127.0.0.1', {port}))");
+    for (options, may) in [
+        (&[][..], false),
+        (&["--network"], true),
+        (&["--connect", &port], true),
+        (&["--connect", "9"], false),
+    ] {
+        let mut arguments = vec!["confined"];
+        arguments.extend(options);
+        arguments.extend(["--", &python, "-c", &connects]);
+        assert_eq!(home.run(&arguments).code == 0, may, "{options:?}");
     }
 }

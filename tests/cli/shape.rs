@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-pub const COMMANDS: [&[&str]; 77] = [
+pub const COMMANDS: [&[&str]; 85] = [
     &[],
     &["search"],
     &["find"],
@@ -76,6 +76,14 @@ pub const COMMANDS: [&[&str]; 77] = [
     &["config", "list"],
     &["config", "get"],
     &["config", "set"],
+    &["servers"],
+    &["servers", "list"],
+    &["servers", "show"],
+    &["servers", "allow"],
+    &["servers", "add"],
+    &["servers", "import"],
+    &["servers", "remove"],
+    &["servers", "log"],
     &["service"],
     &["service", "install"],
     &["service", "uninstall"],

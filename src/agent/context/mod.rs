@@ -183,6 +183,13 @@ impl Context {
         &self.system
     }
 
+    /// Adds tools that are not stored with the conversation. The prompt stays the same while they do.
+    pub fn add_tools(&mut self, tools: Vec<ToolSpec>) {
+        if !tools.is_empty() {
+            self.tools = self.tools.iter().cloned().chain(tools).collect();
+        }
+    }
+
     /// The tools.
     pub fn tools(&self) -> &Arc<[ToolSpec]> {
         &self.tools

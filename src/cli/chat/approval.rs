@@ -17,6 +17,9 @@ pub fn shown(asked: &RequestPermissionParams, look: Look) -> String {
     let ours = &asked.meta.vault;
     let mut text = look.paint(Style::YELLOW, &format!("? {}", visible(&asked.tool_call.title)));
     text.push_str(&format!(" ({})\n", visible(&ours.caller)));
+    // A call whose effects are unknown is shown by its arguments.
+    let outline = ours.outline.as_deref().filter(|_| ours.changes.is_empty()).unwrap_or_default();
+    outline.lines().for_each(|line| text.push_str(&format!("    {}\n", visible(line))));
     let (mut room, mut hidden) = (MAX_LINES, 0);
     for change in &ours.changes {
         let lines = change.diff.lines().count();
@@ -137,6 +140,11 @@ mod tests {
              15 more lines of +9 −8; `steward approvals pending 7` shows all of them\n  \
              asked because it deletes 23 files\n"
         );
+        let mut foreign = asked(false);
+        foreign.meta.vault.changes = Vec::new();
+        foreign.meta.vault.outline = Some("arguments: {\n  \"a\": 1\n}".to_owned());
+        let text = shown(&foreign, look);
+        assert!(text.contains("    arguments: {\n      \"a\": 1\n    }\n"), "{text}");
         for (typed, folder, option) in [
             ("y\n", false, ("allow_once", "")),
             ("YES", false, ("allow_once", "")),

@@ -232,6 +232,11 @@ pub fn hooks_folder(state: &Path) -> PathBuf {
     state.join("hooks")
 }
 
+/// The folder of other people's tool servers in a vault's state folder.
+pub fn servers_folder(state: &Path) -> PathBuf {
+    state.join("servers")
+}
+
 /// Whether this vault was once seen with Obsidian's settings in it.
 pub fn has_been_seen(state: &Path) -> bool {
     seen_file(state).exists()

@@ -103,6 +103,15 @@ impl ForeignFile {
         Ok(format!("{mark}{edited}"))
     }
 
+    /// Returns the text of a TOML file without the section `section`.`name`.
+    ///
+    /// # Errors
+    /// [`ForeignError::Unusual`].
+    pub fn without(&self, section: &str, name: &str) -> Result<String, ForeignError> {
+        let edited = toml::without(self.before.as_deref().unwrap_or_default(), section, name);
+        edited.map_err(|reason| ForeignError::Unusual { path: self.path.clone(), reason })
+    }
+
     /// Replaces the file with `text` atomically.
     ///
     /// # Errors
@@ -118,6 +127,25 @@ impl ForeignFile {
             _ => Err(ForeignError::Raced(self.path.clone())),
         }
     }
+}
+
+/// The content of a settings file as a value.
+///
+/// # Errors
+/// It is missing, or cannot be read or parsed.
+pub fn value(path: &Path, language: Language) -> Result<Value, ForeignError> {
+    let unreadable = |source| ForeignError::Unreadable { path: path.to_path_buf(), source };
+    let text = current(path).map_err(unreadable)?;
+    let text = text.ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let value = match language {
+        Language::Json => serde_json::from_str(text).map_err(|error| error.to_string()),
+        Language::LooseJson => {
+            serde_json::from_str(&json::strict(text)).map_err(|error| error.to_string())
+        }
+        Language::Toml => ::toml::from_str(text).map_err(|error| error.message().to_owned()),
+    };
+    value.map_err(|reason| unreadable(io::Error::other(reason)))
 }
 
 fn current(path: &Path) -> io::Result<Option<String>> {

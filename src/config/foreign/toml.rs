@@ -39,6 +39,50 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
     }
 }
 
+/// Returns `text` without the table `section`.`name` and those below it, which have headers of their own.
+///
+/// # Errors
+/// Why the text cannot be edited.
+pub fn without(text: &str, section: &str, name: &str) -> Result<String, String> {
+    let mut meant: toml::Table = text.parse().map_err(not_toml)?;
+    if let Some(all) = meant.get_mut(section).and_then(toml::Value::as_table_mut) {
+        all.remove(name);
+    }
+    let own = format!("{section}.{name}");
+    let is_own = |header: &str| {
+        header.strip_prefix(&own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let (mut edited, mut in_it) = (String::new(), false);
+    for line in text.split_inclusive('\n') {
+        if let Some((header, _)) =
+            line.trim_start().strip_prefix('[').and_then(|it| it.split_once(']'))
+        {
+            in_it = is_own(header.trim());
+        }
+        if !in_it {
+            edited.push_str(line);
+        }
+    }
+    match edited.parse::<toml::Table>() {
+        Ok(mut said) => {
+            // A section without entries is as good as none.
+            for table in [&mut said, &mut meant] {
+                let is_empty =
+                    |all: &toml::Value| all.as_table().is_some_and(toml::Table::is_empty);
+                if table.get(section).is_some_and(is_empty) {
+                    table.remove(section);
+                }
+            }
+            if said == meant {
+                Ok(edited)
+            } else {
+                Err(format!("`{own}` is written in an unusual way"))
+            }
+        }
+        Err(error) => Err(not_toml(error)),
+    }
+}
+
 fn appended(text: &str, section: &str, name: &str, entry: &toml::Value) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut text = text.to_owned();
@@ -97,6 +141,16 @@ mod tests {
         assert_eq!(put(old).unwrap(), expected);
         assert_eq!(put(&expected).unwrap(), expected, "a second time");
         assert!(put("a = 1\r\n").unwrap().contains("]\r\nargs"));
+    }
+
+    #[test]
+    fn a_table_is_taken_out_and_the_rest_stays() {
+        let text = "a = 1\n\n[servers.one]\ncommand = \"c\"\nargs = [\n  \"[x]\",\n]\n\n[servers.one.env]\nA = \"1\"\n";
+        let rest = "[servers.oneself]\ncommand = \"d\"\n";
+        let all = format!("{text}{rest}");
+        assert_eq!(without(&all, "servers", "one").unwrap(), format!("a = 1\n\n{rest}"));
+        assert_eq!(without(text, "servers", "one").unwrap(), "a = 1\n\n");
+        assert!(without("servers = { one = 1 }\n", "servers", "one").is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use landlock::{
     PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
-use super::Bounds;
+use super::{Bounds, Rights};
 use crate::protocol::status::{Confinement, ConfinementState};
 
 /// The newest ABI used, that of Linux 6.12; an older kernel applies the rules that it knows.
@@ -83,6 +83,65 @@ fn lay(bounds: &Bounds, lacks: &mut Vec<String>) -> Result<RulesetStatus, Rulese
         }
     }
     Ok(rules.restrict_self()?.ruleset)
+}
+
+pub(super) fn give_up_rights(rights: &Rights) -> Result<(), String> {
+    if let Confinement { state: ConfinementState::NotPossible, lacks } = possible() {
+        return Err(lacks.join("; "));
+    }
+    let status =
+        narrow(rights).map_err(|error| format!("the kernel refused the rules: {error}"))?;
+    match status {
+        RulesetStatus::NotEnforced => Err("the kernel took no rules".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn narrow(rights: &Rights) -> Result<RulesetStatus, RulesetError> {
+    let (reads, writes) = (AccessFs::from_read(KNOWN), AccessFs::from_write(KNOWN));
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(reads | writes)?
+        .scope(Scope::from_all(KNOWN))?;
+    if rights.connect.is_some() {
+        rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
+    }
+    let mut rules = rules.create()?;
+    for port in rights.connect.iter().flatten() {
+        rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+    }
+    let hidden: Vec<PathBuf> = rights.hidden.iter().filter_map(|path| real(path)).collect();
+    let mut readable = rights.readable.clone();
+    around(Path::new("/"), &hidden, &mut readable);
+    // Most programs write to these.
+    let devices = ["/dev/null", "/dev/zero", "/dev/full"].map(PathBuf::from);
+    let readable = readable.iter().map(|path| (path, reads));
+    let writable = rights.writable.iter().chain(&devices).map(|path| (path, reads | writes));
+    for (path, may) in readable.chain(writable) {
+        let may = if path.is_dir() { may } else { may & AccessFs::from_file(KNOWN) };
+        // What is not there, or not ours to open, needs no rule.
+        if let Ok(folder) = PathFd::new(path) {
+            rules = rules.add_rule(PathBeneath::new(folder, may))?;
+        }
+    }
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+/// Adds everything in `folder` except what is hidden, in as few paths as possible: rules can only allow. Links are left
+/// out, since a rule would hold for what they lead to.
+fn around(folder: &Path, hidden: &[PathBuf], readable: &mut Vec<PathBuf>) {
+    if hidden.iter().any(|path| folder.starts_with(path)) {
+        return;
+    }
+    if !hidden.iter().any(|path| path.starts_with(folder)) {
+        readable.push(folder.to_path_buf());
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+            around(&entry.path(), hidden, readable);
+        }
+    }
 }
 
 /// Whether the kernel supports a kind of rule.

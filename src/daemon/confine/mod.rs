@@ -84,6 +84,29 @@ pub fn confine(bounds: &Bounds) -> Confinement {
     confinement
 }
 
+/// The rights of a program that somebody else wrote and the daemon starts: a tool server, a guest agent. What is not
+/// named can be read and not written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// Folders that it can neither read nor search.
+    pub hidden: Vec<PathBuf>,
+    /// Files and folders that it can read, even within a hidden one.
+    pub readable: Vec<PathBuf>,
+    /// Files and folders that it can read and write.
+    pub writable: Vec<PathBuf>,
+    /// TCP ports that it may connect to; `None` for all.
+    pub connect: Option<Vec<u16>>,
+}
+
+/// Gives this thread, and every program that it starts or becomes, no more than these rights. Reading is restricted
+/// by the files that exist now: what is made later beside a hidden folder cannot be read either.
+///
+/// # Errors
+/// Why this system cannot do it; nothing is restricted then.
+pub fn give_up_rights(rights: &Rights) -> Result<(), String> {
+    platform::give_up_rights(rights)
+}
+
 /// The support for [`confine`] on this system.
 pub fn possible() -> Confinement {
     platform::possible()

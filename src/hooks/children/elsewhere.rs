@@ -2,18 +2,21 @@
 
 use std::process::{Child, Command, Stdio};
 
-pub(in super::super) fn prepare(_: &mut Command) {}
+/// Nothing to do here.
+pub fn prepare(_: &mut Command) {}
 
 /// Not supported: `has_ended` is polled instead.
-pub(in super::super) fn wait(_: u32) -> bool {
+pub fn wait(_: u32) -> bool {
     false
 }
 
-pub(in super::super) fn has_ended(child: &mut Child) -> bool {
+/// Whether it has exited.
+pub fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-pub(in super::super) fn end(child: &Child, mark: Option<&str>) {
+/// Ends it with its children; `mark` says that it still runs.
+pub fn end(child: &Child, mark: Option<&str>) {
     // After a normal exit its process id, by which its children are found, is gone.
     if mark.is_none() {
         return;

@@ -7,13 +7,13 @@ use std::process::{Child, Command};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 /// Starts it in a new process group.
-pub(in super::super) fn prepare(command: &mut Command) {
+pub fn prepare(command: &mut Command) {
     command.process_group(0);
 }
 
 /// Waits until it has exited, without reaping it: its process id stays reserved until its group is
 /// killed.
-pub(in super::super) fn wait(id: u32) -> bool {
+pub fn wait(id: u32) -> bool {
     let Some(pid) = pid(id) else { return false };
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     loop {
@@ -25,13 +25,13 @@ pub(in super::super) fn wait(id: u32) -> bool {
 }
 
 /// Not needed: [`wait`] reports the exit.
-pub(in super::super) fn has_ended(_: &mut Child) -> bool {
+pub fn has_ended(_: &mut Child) -> bool {
     false
 }
 
 /// Kills its group, before it is reaped, and every process with `mark` (`NAME=value`) in its
 /// environment.
-pub(in super::super) fn end(child: &Child, mark: Option<&str>) {
+pub fn end(child: &Child, mark: Option<&str>) {
     if let Some(pid) = pid(child.id()) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
     }

@@ -69,7 +69,16 @@ impl Layer for Approval {
                 ask(format!("it changes `{path}`, a prompt that you send in your name"), false);
             }
         }
-        if call.mode == Mode::Ask && !effects.is_empty() {
+        if let Some(foreign) = call.foreign.filter(|foreign| !foreign.is_allowed) {
+            let server = foreign.server;
+            ask(
+                format!(
+                    "it is a tool of the server `{server}`, and nobody here knows what it does"
+                ),
+                false,
+            );
+        }
+        if call.mode == Mode::Ask && (call.foreign.is_some() || !effects.is_empty()) {
             ask("the mode is `ask`".to_owned(), true);
         }
         if reasons.is_empty() { Verdict::Pass } else { Verdict::Ask(reasons) }

@@ -23,6 +23,13 @@ impl Layer for Paths {
                  done",
             ));
         }
+        if call.foreign.is_some() && call.only_proposes() {
+            return Verdict::Refuse(Refusal::denied(
+                self.name(),
+                "the mode is `plan`, and nobody can say beforehand what a tool of a server does",
+                "say what you would call it for; a person can change the mode with `steward mode auto`",
+            ));
+        }
         Verdict::Pass
     }
 

@@ -1,0 +1,406 @@
+//! `steward servers`: the MCP servers whose tools the agent may call.
+
+#![expect(clippy::disallowed_methods, reason = "logs of servers, in the state folder")]
+
+mod import;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::keeping::agreed;
+use super::output::Output;
+use super::reach;
+use super::session::Session;
+use crate::config::change;
+use crate::config::file;
+use crate::config::foreign::{ForeignFile, Language};
+use crate::daemon::tool_servers;
+use crate::note::path::visible_lines;
+use crate::servers::offer::{Described, Offer, offers, shown};
+use crate::servers::pin::{Differences, Pin};
+use crate::servers::settings::{ServerEntry, is_name};
+use crate::servers::{Fault, Servers};
+
+/// Bytes at the end of a log that are shown.
+const SHOWN_LOG: usize = 64 << 10;
+
+/// The section of the settings.
+const SECTION: &str = "servers";
+
+/// The arguments of `servers`.
+#[derive(Debug, Args)]
+pub struct ServersArguments {
+    /// The action.
+    #[command(subcommand)]
+    pub action: ServersAction,
+}
+
+/// Actions on servers.
+#[derive(Debug, Subcommand)]
+pub enum ServersAction {
+    /// List the servers in the settings
+    List,
+    /// Start a server, and show its tools and what is new about them
+    Show {
+        /// The server
+        name: String,
+    },
+    /// Show a server's tools, and offer them to the agent as they are now
+    Allow {
+        /// The server
+        name: String,
+        /// Skip confirmation prompts
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Add a server to the settings
+    Add {
+        /// Its name, which stands before the names of its tools
+        name: String,
+        /// An environment variable for it: NAME=VALUE
+        #[arg(long, value_name = "NAME=VALUE")]
+        env: Vec<String>,
+        /// Let it open network connections
+        #[arg(long)]
+        network: bool,
+        /// The program and its arguments
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// Add the servers of another program's settings file
+    Import {
+        /// The file: of Claude, Cursor, VS Code, Zed or Codex
+        file: PathBuf,
+        /// Let them open network connections
+        #[arg(long)]
+        network: bool,
+    },
+    /// Remove a server from the settings, and what was allowed
+    Remove {
+        /// The server
+        name: String,
+    },
+    /// Print what a server wrote to its standard error
+    Log {
+        /// The server
+        name: String,
+    },
+}
+
+/// Lists, shows, allows, adds or removes servers.
+///
+/// # Errors
+/// There is no such server, it cannot be used, or the settings cannot be changed.
+pub fn run(
+    session: &Session,
+    arguments: &ServersArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        ServersAction::List => list(session, output)?,
+        ServersAction::Show { name } => show(session, name, output)?,
+        ServersAction::Allow { name, yes } => allow(session, name, *yes, output)?,
+        ServersAction::Add { name, env, network, command } => {
+            let mut entry = entry(session, command)?;
+            entry.network = *network;
+            entry.env = env.iter().map(|one| variable(one)).collect::<Result<_, _>>()?;
+            let added = BTreeMap::from([(name.clone(), entry)]);
+            add(session, &added)?;
+            let text = format!("added `{name}` to {}\n{}", settings(session), next(name));
+            output.answer(&json!({ "added": [name] }), text)?;
+        }
+        ServersAction::Import { file, network } => import::run(session, file, *network, output)?,
+        ServersAction::Remove { name } => remove(session, name, output)?,
+        ServersAction::Log { name } => {
+            let servers = servers(session, output)?;
+            known(&servers, name)?;
+            let log = std::fs::read(servers.log(name)).unwrap_or_default();
+            let end = &log[log.len().saturating_sub(SHOWN_LOG)..];
+            let text = String::from_utf8_lossy(end).into_owned();
+            output.answer(&json!({ "server": name, "log": text }), &text)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn servers(session: &Session, output: &Output) -> Result<Servers, Failure> {
+    let root = session.vault(output)?;
+    reach::servers(session, &root)
+}
+
+fn known(servers: &Servers, name: &str) -> Result<ServerEntry, Failure> {
+    let entry = servers.settings().entries.get(name).cloned();
+    Ok(entry.ok_or_else(|| Fault::Unknown(name.to_owned()))?)
+}
+
+fn list(session: &Session, output: &Output) -> Result<(), Failure> {
+    let servers = servers(session, output)?;
+    let mut rows = vec![["SERVER", "TOOLS", "COMMAND"].map(str::to_owned).to_vec()];
+    let mut values = Vec::new();
+    for (name, entry) in &servers.settings().entries {
+        let pin = Pin::load(servers.place(), name);
+        let allowed = pin.as_ref().filter(|pin| pin.is_of(entry)).map_or(0, |pin| pin.tools.len());
+        let state = match &pin {
+            _ if !entry.enabled => "switched off".to_owned(),
+            None => format!("none allowed: run `steward servers allow {name}`"),
+            Some(pin) if !pin.is_of(entry) => {
+                format!("another command: run `steward servers allow {name}`")
+            }
+            Some(_) => format!("{allowed} allowed"),
+        };
+        let line = entry.line().join(" ");
+        values.push(json!({
+            "name": name, "enabled": entry.enabled, "allowed": allowed, "command": entry.line(),
+            "network": entry.network, "withoutAsking": entry.allow, "state": state,
+        }));
+        rows.push(vec![name.clone(), state, line]);
+    }
+    let text = match values.is_empty() {
+        true => "there are no servers; `steward servers add` adds one".to_owned(),
+        false => output.table(&rows),
+    };
+    Ok(output.answer(&json!({ "servers": values }), text)?)
+}
+
+/// A server as it is now, and how it differs from what was allowed.
+struct Looked {
+    entry: ServerEntry,
+    tools: Vec<Described>,
+    offers: Vec<(Described, Offer)>,
+    left_out: Vec<String>,
+    pin: Option<Pin>,
+    differences: Option<Differences>,
+}
+
+fn look(servers: &Servers, name: &str) -> Result<Looked, Failure> {
+    let entry = known(servers, name)?;
+    let tools = servers.list(name)?.tools;
+    let (offers, left_out) = offers(name, &tools);
+    let pin = Pin::load(servers.place(), name);
+    let differences = pin.as_ref().map(|pin| pin.differences(&entry, &tools));
+    Ok(Looked { entry, tools, offers, left_out, pin, differences })
+}
+
+fn show(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
+    let servers = servers(session, output)?;
+    let looked = look(&servers, name)?;
+    let (value, mut text) = (looked.value(), looked.text());
+    if looked.pin.is_none() || looked.differences.as_ref().is_some_and(|it| !it.is_none()) {
+        text.push_str(&format!("\n`steward servers allow {name}` offers them as they are now"));
+    }
+    Ok(output.answer(&value, text)?)
+}
+
+fn allow(session: &Session, name: &str, yes: bool, output: &Output) -> Result<(), Failure> {
+    let servers = servers(session, output)?;
+    let looked = look(&servers, name)?;
+    if !output.json() {
+        output.text(&looked.text())?;
+    }
+    if !agreed(yes, &|| format!("offer these tools of `{name}` to the agent?"))? {
+        output.notice("nothing was changed");
+        return Ok(());
+    }
+    Pin::new(&looked.entry, &looked.tools).store(servers.place(), name)?;
+    let text = format!(
+        "the agent has them from its next turn on, and asks before each call; name a tool under `allow` in \
+         `[servers.{name}]` to let it call that one without asking"
+    );
+    Ok(output.answer(&looked.value(), text)?)
+}
+
+impl Looked {
+    fn value(&self) -> Value {
+        let tools = self.offers.iter().map(|(tool, offer)| {
+            json!({
+                "name": offer.name, "own": tool.name, "title": offer.title,
+                "description": offer.description, "inputSchema": offer.schema, "sha256": tool.sha256,
+            })
+        });
+        let differences = self.differences.as_ref().map(|it| {
+            json!({
+                "isAnother": it.is_another, "added": it.added, "changed": it.changed, "gone": it.gone,
+            })
+        });
+        json!({
+            "command": self.entry.line(), "network": self.entry.network,
+            "confined": tool_servers::is_possible(), "tools": tools.collect::<Vec<_>>(),
+            "leftOut": self.left_out, "allowed": self.pin.is_some(), "differences": differences,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut lines = vec![format!("command: {}", shown(&self.entry.line().join(" ")))];
+        lines.push(match (tool_servers::is_possible(), self.entry.network) {
+            (true, false) => {
+                "confined: no vault, no TCP connections, writes in its own folder".to_owned()
+            }
+            (true, true) => {
+                "confined: no vault, writes in its own folder; may open connections".to_owned()
+            }
+            (false, _) => {
+                "not confined: this system cannot; it can read and write whatever you can"
+                    .to_owned()
+            }
+        });
+        for (tool, offer) in &self.offers {
+            lines.push(format!("\n{}  {}", offer.name, offer.title));
+            let text = visible_lines(&offer.description);
+            lines.extend(text.lines().map(|line| format!("    {line}")));
+            let arguments =
+                offer.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
+            let arguments: Vec<String> = arguments.map(|name| shown(name)).collect();
+            if !arguments.is_empty() {
+                lines.push(format!("    arguments: {}", arguments.join(", ")));
+            }
+            if let Some(news) = self.news(tool) {
+                lines.push(news);
+            }
+        }
+        lines.push(String::new());
+        lines.extend(self.left_out.iter().map(|why| format!("left out: {why}")));
+        match &self.differences {
+            None => lines.push("nobody has allowed these tools yet".to_owned()),
+            Some(it) if it.is_none() => lines.push("all as you have allowed it".to_owned()),
+            Some(it) => {
+                if it.is_another {
+                    lines.push(
+                        "the command or the program is another one than you have allowed"
+                            .to_owned(),
+                    );
+                }
+                lines.extend(it.gone.iter().map(|name| format!("gone: {}", shown(name))));
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// How a tool differs from what was allowed.
+    fn news(&self, tool: &Described) -> Option<String> {
+        let pin = self.pin.as_ref()?;
+        let Some(before) = pin.tools.get(&tool.name) else {
+            return Some("    NEW: withheld until you allow it".to_owned());
+        };
+        if before.sha256 == tool.sha256 {
+            return None;
+        }
+        let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+        let (old, new) = (pretty(&before.tool), pretty(&tool.tool));
+        let diff = crate::note::diff::unified(old.as_bytes(), new.as_bytes(), "tool");
+        let lines = diff.lines().skip(2).map(|line| format!("    {}", visible_lines(line)));
+        Some(format!(
+            "    CHANGED: withheld until you allow it\n{}",
+            lines.collect::<Vec<_>>().join("\n")
+        ))
+    }
+}
+
+fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
+    let servers = servers(session, output)?;
+    known(&servers, name)?;
+    let path = &session.settings.file;
+    let removed = change::set(path, &format!("{SECTION}.{name}"), &Value::Null);
+    if removed.is_err() {
+        // A section of its own.
+        let file = ForeignFile::read(path, Language::Toml)?;
+        file.save(&file.without(SECTION, name)?)?;
+    }
+    let was_allowed = Pin::remove(servers.place(), name);
+    let _ = std::fs::remove_file(servers.log(name));
+    let own = servers.place().join(name);
+    let text = match own.is_dir() {
+        true => format!("removed `{name}`; what it wrote stays in {}", own.display()),
+        false => format!("removed `{name}`"),
+    };
+    Ok(output.answer(&json!({ "removed": name, "wasAllowed": was_allowed }), text)?)
+}
+
+/// Writes entries into the settings file.
+fn add(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<(), Failure> {
+    let path = &session.settings.file;
+    for (name, entry) in entries {
+        if !is_name(name) {
+            return Err(Failure::usage(
+                format!("a server cannot be called `{name}`"),
+                "use a-z, 0-9, `-` and single `_`",
+            ));
+        }
+        let taken = session.config()?.servers.entries.contains_key(name);
+        if taken {
+            return Err(Failure::other(
+                "already_exists",
+                format!("there is a server `{name}` already"),
+                format!("remove it first: `steward servers remove {name}`"),
+            ));
+        }
+        let mut value = serde_json::to_value(entry).unwrap_or_default();
+        let defaults = serde_json::to_value(ServerEntry::new("", Vec::new())).unwrap_or_default();
+        if let Some(members) = value.as_object_mut() {
+            members.retain(|key, value| key == "command" || defaults.get(key) != Some(value));
+        }
+        let file = ForeignFile::read(path, Language::Toml)?;
+        let text = file.with(SECTION, name, &value)?;
+        file::parse(text.as_bytes(), path)?;
+        file.save(&text)?;
+    }
+    Ok(())
+}
+
+/// The entry of a command, with the full path of its program.
+fn entry(session: &Session, command: &[String]) -> Result<ServerEntry, Failure> {
+    let (program, args) = command.split_first().ok_or_else(|| {
+        Failure::usage(
+            "there is no command",
+            "give it after `--`: `steward servers add NAME -- COMMAND`",
+        )
+    })?;
+    let found = program_at(session, program).ok_or_else(|| {
+        let message = format!("there is no program `{program}`");
+        Failure::other("not_found", message, "give its whole path")
+    })?;
+    Ok(ServerEntry::new(found, args.to_vec()))
+}
+
+/// The full path of a program: as given, or where the shell finds it.
+fn program_at(session: &Session, program: &str) -> Option<String> {
+    let path = Path::new(program);
+    if path.is_absolute() || program.starts_with("~/") {
+        return Some(program.to_owned());
+    }
+    let text = |path: PathBuf| Some(path.to_str()?.to_owned());
+    if path.components().count() > 1 {
+        let here = session.environment.working_folder()?.join(path);
+        return text(here).filter(|here| Path::new(here).is_file());
+    }
+    let folders = session.environment.get("PATH")?;
+    let mut places = std::env::split_paths(folders).filter(|folder| folder.is_absolute());
+    places.find_map(|folder| text(folder.join(program)).filter(|path| Path::new(path).is_file()))
+}
+
+fn variable(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Failure::usage(format!("`{text}` is not NAME=VALUE"), "as in `--env TOKEN=x`")),
+    }
+}
+
+fn settings(session: &Session) -> String {
+    session.settings.file.display().to_string()
+}
+
+fn next(name: &str) -> String {
+    format!(
+        "`steward servers allow {name}` starts it, shows its tools and offers them to the agent"
+    )
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::other("server_failed", fault.to_string(), fault.hint())
+    }
+}

@@ -1,0 +1,73 @@
+//! The servers of a vault's settings, for the daemon and for commands.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::confine;
+use crate::calls::Calls;
+use crate::config::folders::{self, Folders};
+use crate::config::{Config, Environment, vendor_keys};
+use crate::protocol::status::ConfinementState;
+use crate::servers::{Places, Reference, Servers};
+
+/// How often idle servers are looked for.
+const TEND: Duration = Duration::from_secs(30);
+
+/// The servers of these settings for the vault at `root`. Starts none.
+pub fn servers(
+    root: &Path,
+    state: &Path,
+    folders: &Folders,
+    environment: &Environment,
+    config: &Config,
+) -> Servers {
+    let places = Places {
+        vault: root.to_path_buf(),
+        place: folders::servers_folder(state),
+        hidden: vec![folders.state.clone(), folders.config.clone()],
+        confines: is_possible().then(own_program).flatten(),
+    };
+    let (environment, folders) = (environment.clone(), folders.clone());
+    let values = move |reference: Reference<'_>| match reference {
+        Reference::Environment(name) => Some(environment.get(name)?.to_str()?.to_owned()),
+        Reference::Key(name) => {
+            let key = vendor_keys::stored(&folders, name);
+            let key = key.inspect_err(|error| tracing::warn!(%error, "a server lacks a key"));
+            Some(key.ok()??.reveal().to_owned())
+        }
+    };
+    let clock = crate::policy::clock();
+    Servers::new(config.servers.clone(), places, Box::new(values), clock)
+}
+
+/// Offers the tools of the servers through `calls`.
+pub fn offer(servers: &Servers, calls: &Calls) {
+    calls.add_foreign(Arc::new(servers.clone()));
+}
+
+/// Whether servers can be confined on this system.
+pub fn is_possible() -> bool {
+    confine::possible().state != ConfinementState::NotPossible
+}
+
+/// Ends idle servers now and then.
+pub(super) async fn tend(servers: Servers) {
+    let mut times = tokio::time::interval(TEND);
+    times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        times.tick().await;
+        let servers = servers.clone();
+        if tokio::task::spawn_blocking(move || servers.tend()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// This program, even if its file was replaced by a newer version meanwhile.
+fn own_program() -> Option<PathBuf> {
+    match cfg!(target_os = "linux") {
+        true => Some(PathBuf::from("/proc/self/exe")),
+        false => std::env::current_exe().ok(),
+    }
+}

@@ -1,0 +1,34 @@
+//! Where a command of the settings lies. Others write into the vault, so no program is started from there.
+
+#![expect(clippy::disallowed_methods, reason = "programs that are never in a vault")]
+
+use std::path::{Path, PathBuf};
+
+/// The folders in which started programs look for others.
+#[cfg(not(windows))]
+pub const PLAIN_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
+
+/// The first part of `command` that lies in the vault, a canonical path, also through a link: the program, or a file
+/// that an argument names, which may be a script.
+pub fn in_vault(command: &[String], vault: &Path) -> Option<PathBuf> {
+    for (number, part) in command.iter().enumerate() {
+        // For `--file=/some/where` check the value.
+        let value = || part.split_once('=').map(|(_, value)| value);
+        let named = if at_home(part).is_absolute() { Some(&**part) } else { value() };
+        let Some(path) = named.map(at_home).filter(|path| path.is_absolute()) else { continue };
+        let Ok(real) = dunce::canonicalize(&path) else { continue };
+        let inside = |path: &Path| path.starts_with(vault);
+        if (inside(&real) || inside(&path)) && (number == 0 || !real.is_dir()) {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// Expands a leading `~/`.
+pub fn at_home(text: &str) -> PathBuf {
+    match (text.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(text),
+    }
+}

@@ -1,0 +1,166 @@
+//! Answers of foreign tools as text, long ones in parts.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+/// Bytes of an answer that a caller gets at once.
+const PART: usize = 20_000;
+
+/// Answers that are held to be read on.
+const HELD: usize = 16;
+
+/// Bytes that the reader needs for the line that says how to go on.
+const LAST_LINE: usize = 200;
+
+/// The text of an answer, and whether it is an error. What is no text is named and not fetched.
+pub(super) fn text(answer: &Value) -> (String, bool) {
+    let is_error = answer["isError"] == true;
+    let items = answer["content"].as_array().map_or(&[][..], Vec::as_slice);
+    let parts: Vec<String> = items.iter().map(part).collect();
+    let text = match (parts.join("\n"), &answer["structuredContent"]) {
+        (text, Value::Null) => text,
+        (text, data) if text.trim().is_empty() => data.to_string(),
+        (text, _) => text,
+    };
+    (text, is_error)
+}
+
+fn part(item: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let kind = |value: &Value| {
+        let kind = value.as_str().unwrap_or("of an unknown kind");
+        kind.chars().take(60).collect::<String>()
+    };
+    match item["type"].as_str() {
+        Some("text") => text(&item["text"]),
+        Some("resource") if item["resource"]["text"].is_string() => text(&item["resource"]["text"]),
+        Some("resource_link") => {
+            format!("(a link that was not followed: {})", kind(&item["uri"]))
+        }
+        Some("image" | "audio") => {
+            format!("(left out: {} {})", kind(&item["type"]), kind(&item["mimeType"]))
+        }
+        _ => format!("(left out: {})", kind(&item["type"])),
+    }
+}
+
+/// Long answers, until they are pushed out by newer ones.
+#[derive(Debug, Default)]
+pub(super) struct Answers(Mutex<Held>);
+
+#[derive(Debug, Default)]
+struct Held {
+    last: u64,
+    answers: VecDeque<Answer>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    number: u64,
+    /// Whoever made the call: nobody else reads on.
+    reader: String,
+    text: String,
+}
+
+impl Answers {
+    /// The first part of `text`, and how to read on. `room` are the characters that the caller accepts.
+    pub fn begin(&self, reader: &str, text: String, room: usize) -> String {
+        if text.len() <= part_in(room) {
+            return text;
+        }
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.last += 1;
+        let number = held.last;
+        let shown = cut(number, &text, 0, room);
+        held.answers.push_back(Answer { number, reader: reader.to_owned(), text });
+        if held.answers.len() > HELD {
+            held.answers.pop_front();
+        }
+        shown
+    }
+
+    /// The part of an answer from byte `from` on; `None` if this reader has no such answer.
+    pub fn read_on(&self, reader: &str, number: u64, from: usize, room: usize) -> Option<String> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |answer: &&Answer| answer.number == number && answer.reader == reader;
+        let text = &held.answers.iter().find(is_it)?.text;
+        let from = boundary(text, from);
+        Some(cut(number, text, from, room))
+    }
+}
+
+fn part_in(room: usize) -> usize {
+    PART.min(room.saturating_sub(LAST_LINE)).max(LAST_LINE)
+}
+
+/// The end of the last whole character before byte `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn cut(number: u64, text: &str, from: usize, room: usize) -> String {
+    let most = part_in(room);
+    let rest = &text[from..];
+    if rest.len() <= most {
+        return rest.to_owned();
+    }
+    let until = from + boundary(rest, most);
+    let all = text.len();
+    format!(
+        "{}\n[bytes {from} to {until} of {all}; read_answer with answer {number} and from {until} reads on]",
+        &text[from..until]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_long_answer_is_read_on_by_its_caller_alone() {
+        let answers = Answers::default();
+        let whole: String = (0..9_000).map(|number| format!("{number}ä\n")).collect();
+        let mut read = answers.begin("one", whole.clone(), usize::MAX);
+        let mut got = String::new();
+        loop {
+            assert!(read.len() < PART + LAST_LINE);
+            let Some((text, last)) =
+                read.rsplit_once('\n').filter(|(_, it)| it.starts_with("[bytes"))
+            else {
+                got.push_str(&read);
+                break;
+            };
+            got.push_str(text);
+            let from = last.rsplit_once("from ").unwrap().1.split(' ').next().unwrap();
+            assert!(answers.read_on("two", 1, 0, usize::MAX).is_none());
+            read = answers.read_on("one", 1, from.parse().unwrap(), usize::MAX).unwrap();
+        }
+        assert_eq!(got, whole);
+        assert_eq!(answers.begin("one", "short".to_owned(), usize::MAX), "short");
+        for _ in 0..HELD {
+            answers.begin("one", whole.clone(), usize::MAX);
+        }
+        assert!(answers.read_on("one", 1, 0, usize::MAX).is_none(), "pushed out");
+    }
+
+    #[test]
+    fn what_is_no_text_is_named_and_not_fetched() {
+        let answer = json!({ "content": [
+            { "type": "text", "text": "a" },
+            { "type": "image", "mimeType": "image/png", "data": "eA==" },
+            { "type": "resource_link", "uri": "https://example.com/x" },
+            { "type": "resource", "resource": { "uri": "x:y", "text": "b" } },
+        ], "structuredContent": { "c": 1 } });
+        let (text, is_error) = text(&answer);
+        let links =
+            "(left out: image image/png)\n(a link that was not followed: https://example.com/x)";
+        assert_eq!(text, format!("a\n{links}\nb"));
+        assert!(!is_error);
+        let data = json!({ "content": [], "structuredContent": { "c": 1 }, "isError": true });
+        assert_eq!(super::text(&data), ("{\"c\":1}".to_owned(), true));
+    }
+}

@@ -1,0 +1,107 @@
+//! Why a server could not be used.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::note::code::ErrorCode;
+use crate::tools::ToolError;
+
+/// Why a server could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The settings have no such server.
+    #[error("there is no server `{0}` in the settings")]
+    Unknown(String),
+    /// It is switched off in the settings.
+    #[error("the server `{0}` is switched off")]
+    Disabled(String),
+    /// The program or its script is in the vault.
+    #[error("`{}` lies in the vault, where others write", .0.display())]
+    InVault(PathBuf),
+    /// A value of `env` is kept elsewhere and is not there.
+    #[error("`env` of the server `{server}` names `{name}`, which is not there")]
+    NoValue { server: String, name: String },
+    /// Its folder cannot be made.
+    #[error("the folder of the server `{server}` could not be made: {source}")]
+    Place { server: String, source: io::Error },
+    /// It cannot be started.
+    #[error("the server `{server}` could not be started: {source}")]
+    Start { server: String, source: io::Error },
+    /// By itself, or since it went over a limit.
+    #[error("the server `{server}` was ended: {why}")]
+    Ended { server: String, why: String },
+    /// It does not read or does not answer in time.
+    #[error("the server `{server}` did not answer within {seconds} s")]
+    Late { server: String, seconds: u64 },
+    /// It failed a short time ago.
+    #[error("the server `{server}` failed before ({why}) and is started again in {seconds} s")]
+    Resting { server: String, why: String, seconds: u64 },
+    /// Too many calls are in flight.
+    #[error("too many calls of the server `{0}` are in flight")]
+    Busy(String),
+    /// It answered with an error of the protocol.
+    #[error("the server `{server}` refused `{method}`: {message}")]
+    Refused { server: String, method: String, code: i64, message: String },
+    /// It answered against the protocol.
+    #[error("the server `{server}` does not speak MCP as expected: {why}")]
+    Protocol { server: String, why: String },
+    /// No person has seen its tools in this form.
+    #[error("`{tool}` of the server `{server}` is withheld: {why}")]
+    Withheld { server: String, tool: String, why: String },
+    /// The caller withdrew the call.
+    #[error("the call was withdrawn")]
+    Withdrawn,
+    /// What a person allowed cannot be stored.
+    #[error("could not write `{}`: {source}", path.display())]
+    Store { path: PathBuf, source: io::Error },
+}
+
+impl Fault {
+    /// Advice for the user.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unknown(_) => "`steward servers list` names them".to_owned(),
+            Self::Disabled(name) => format!("set `enabled = true` under `[servers.{name}]`"),
+            Self::InVault(_) => "put it outside of the vault".to_owned(),
+            Self::NoValue { .. } => {
+                "`${env:X}` is a variable of the steward's, `${key:X}` a file beside its settings"
+                    .to_owned()
+            }
+            Self::Place { .. } | Self::Store { .. } => "is the disk full?".to_owned(),
+            Self::Start { .. } => "is the program installed, and executable?".to_owned(),
+            Self::Ended { server, .. } | Self::Late { server, .. } => {
+                format!("`steward servers log {server}` shows what it wrote")
+            }
+            Self::Resting { .. } | Self::Busy(_) => "try again later".to_owned(),
+            Self::Refused { .. } | Self::Protocol { .. } => {
+                "this is between the server and its author".to_owned()
+            }
+            Self::Withheld { server, .. } => format!(
+                "a person sees the difference by `steward servers show {server}` and accepts it by \
+                 `steward servers allow {server}`"
+            ),
+            Self::Withdrawn => "nothing more was asked of the server".to_owned(),
+        }
+    }
+
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown(_) => ErrorCode::NotFound,
+            Self::Disabled(_) | Self::InVault(_) | Self::Withheld { .. } => ErrorCode::Denied,
+            Self::Late { .. } => ErrorCode::Timeout,
+            Self::Resting { .. } | Self::Busy(_) => ErrorCode::RateLimited,
+            Self::Refused { .. } => ErrorCode::InvalidInput,
+            Self::Withdrawn => ErrorCode::Cancelled,
+            _ => ErrorCode::IoError,
+        }
+    }
+}
+
+impl From<Fault> for ToolError {
+    fn from(fault: Fault) -> Self {
+        let data = Some(json!({ "fault": "server" }));
+        Self { data, ..Self::new(fault.code(), fault.to_string(), fault.hint()) }
+    }
+}

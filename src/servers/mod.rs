@@ -1,0 +1,309 @@
+//! Other people's MCP servers as tools: starting, asking and ending them.
+//!
+//! Floor 6. It makes [`Definition`]s of tools, and knows nothing of callers: `calls` judges each call like any other,
+//! and asks a person. Like hooks, servers come from the settings file alone.
+//!
+//! Invariants: a server runs without a shell, confined where the system can, in a folder of ours, with few environment
+//! variables; it is started at its first use and ended when idle; everything that it sends has a limit, and beyond it
+//! the server is ended with all that it started. A tool is offered in the words in which a person has allowed it
+//! ([`pin`]); other words are withheld.
+//!
+//! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `connection`, `slot` (one server over
+//! time), `answers`, this file, `foreign_tools`, [`fault`].
+
+mod answers;
+mod connection;
+pub mod fault;
+mod foreign_tools;
+pub mod offer;
+pub mod pin;
+mod process;
+pub mod settings;
+mod slot;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwap;
+use serde_json::Value;
+
+use answers::Answers;
+use connection::Patience;
+pub use fault::Fault;
+use offer::Described;
+use pin::Pin;
+pub use settings::{ServerEntry, Settings};
+use slot::{InFlight, Slot};
+
+/// The time limit of a start, the list of tools included, in seconds.
+const START_SECONDS: u64 = 10;
+
+/// Calls of all servers in flight.
+const MAX_CALLS: usize = 16;
+
+/// The time that servers have to end by themselves when the steward does.
+const LAST: Duration = Duration::from_millis(300);
+
+/// A monotonic clock.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// A value of `env` that is kept elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference<'a> {
+    /// `${env:X}`: a variable of the steward's environment.
+    Environment(&'a str),
+    /// `${key:X}`: a key file beside the settings.
+    Key(&'a str),
+}
+
+/// Finds values of `env` that are kept elsewhere.
+pub type Values = Box<dyn Fn(Reference<'_>) -> Option<String> + Send + Sync>;
+
+/// Where servers run, and what they must not see.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// Canonical.
+    pub vault: PathBuf,
+    /// The folder of servers in the vault's state folder: a folder for each, with its log and pin beside it.
+    pub place: PathBuf,
+    /// Folders that no server may read, beside the vault.
+    pub hidden: Vec<PathBuf>,
+    /// The program with the subcommand `confined`; `None` where the system cannot confine programs.
+    pub confines: Option<PathBuf>,
+}
+
+/// The servers of one vault. Clones share them; the last one ends them.
+#[derive(Clone)]
+pub struct Servers(Arc<Inner>);
+
+struct Inner {
+    settings: ArcSwap<Settings>,
+    places: Places,
+    values: Values,
+    clock: Clock,
+    slots: Mutex<HashMap<String, Arc<Slot>>>,
+    calls: Arc<AtomicUsize>,
+    answers: Answers,
+    /// Counts what changes the offered tools without a change of a file.
+    news: AtomicU64,
+    /// What [`Servers::renewed`] has seen last.
+    seen: Mutex<Option<Seen>>,
+}
+
+#[derive(PartialEq, Eq)]
+struct Seen {
+    news: u64,
+    pins: Option<SystemTime>,
+}
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Servers").field("places", &self.0.places).finish_non_exhaustive()
+    }
+}
+
+/// A server and its tools, as they are now.
+#[derive(Debug)]
+pub struct Listing {
+    /// In the server's own words.
+    pub tools: Vec<Described>,
+    /// What is left out, with the reasons.
+    pub left_out: Vec<String>,
+}
+
+impl Servers {
+    /// The servers of these settings. Starts none.
+    pub fn new(settings: Settings, places: Places, values: Values, clock: Clock) -> Self {
+        Self(Arc::new(Inner {
+            settings: ArcSwap::from_pointee(settings),
+            places,
+            values,
+            clock,
+            slots: Mutex::default(),
+            calls: Arc::default(),
+            answers: Answers::default(),
+            news: AtomicU64::new(0),
+            seen: Mutex::new(None),
+        }))
+    }
+
+    /// Replaces the settings; a server whose entry is another one is ended.
+    pub fn replace(&self, settings: Settings) {
+        let before = self.0.settings.swap(Arc::new(settings));
+        let now = self.0.settings.load();
+        if **now == *before {
+            return;
+        }
+        self.0.news.fetch_add(1, Ordering::Relaxed);
+        let is_other = |name: &str| {
+            let process = |settings: &Settings| {
+                let entry = settings.entries.get(name).filter(|entry| entry.enabled)?;
+                Some((entry.line(), entry.env.clone(), entry.network))
+            };
+            process(&before) != process(&now)
+        };
+        let mut slots = self.slots();
+        let others: Vec<String> = slots.keys().filter(|name| is_other(name)).cloned().collect();
+        let ended: Vec<Arc<Slot>> = others.iter().filter_map(|name| slots.remove(name)).collect();
+        drop(slots);
+        // May wait for a start in progress.
+        std::thread::spawn(move || ended.iter().for_each(|slot| slot.end(LAST)));
+    }
+
+    /// The settings in effect.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.0.settings.load_full()
+    }
+
+    /// The folder with pins and logs.
+    pub fn place(&self) -> &Path {
+        &self.0.places.place
+    }
+
+    /// The log of a server: what it wrote to standard error.
+    pub fn log(&self, server: &str) -> PathBuf {
+        self.place().join(format!("{server}.log"))
+    }
+
+    /// Starts a server, if need be, and asks it for its tools. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn list(&self, server: &str) -> Result<Listing, Fault> {
+        let entry = self.entry(server)?;
+        let connection = self.slot(server).fresh(&self.0, server, &entry, &|| false)?;
+        let (_, left_out) = offer::offers(server, &connection.tools);
+        Ok(Listing { tools: connection.tools, left_out })
+    }
+
+    /// Calls a tool that a person has allowed in the words of `sha256`. Blocks.
+    ///
+    /// # Errors
+    /// The server cannot be used, or describes the tool in other words by now.
+    pub fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        sha256: &str,
+        arguments: &Value,
+        withdrawn: &dyn Fn() -> bool,
+    ) -> Result<Value, Fault> {
+        let entry = self.entry(server)?;
+        let slot = self.slot(server);
+        let _in_flight = InFlight::begin(&slot, &self.0.calls, MAX_CALLS)
+            .ok_or_else(|| Fault::Busy(server.to_owned()))?;
+        let pin = Pin::load(self.place(), server);
+        let known = slot.connected(&self.0, server, &entry, pin.as_ref(), withdrawn)?;
+        let now = known.tools.iter().find(|one| one.name == tool);
+        let why = match now {
+            Some(now) if now.sha256 == sha256 => None,
+            Some(_) => Some("the server describes it in other words than a person has allowed"),
+            None => Some("the server has no such tool any more"),
+        };
+        if let Some(why) = why {
+            slot.withhold(tool);
+            self.0.news.fetch_add(1, Ordering::Relaxed);
+            let (server, tool) = (server.to_owned(), tool.to_owned());
+            return Err(Fault::Withheld { server, tool, why: why.to_owned() });
+        }
+        let patience = Patience { seconds: u64::from(entry.timeout_seconds), withdrawn };
+        let answer = known.connection.call(tool, arguments, &patience);
+        slot.used(&self.0, answer.as_ref().err());
+        answer
+    }
+
+    /// Ends servers that were not used for ten minutes. To be called now and then; may block.
+    pub fn tend(&self) {
+        let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
+        let now = (self.0.clock)();
+        slots.iter().for_each(|slot| slot.end_if_idle(now));
+    }
+
+    /// The servers that run now.
+    pub fn running(&self) -> Vec<String> {
+        let is_running =
+            |(name, slot): (&String, &Arc<Slot>)| slot.is_running().then(|| name.clone());
+        let mut running: Vec<String> = self.slots().iter().filter_map(is_running).collect();
+        running.sort();
+        running
+    }
+
+    /// Ends all servers. Blocks, shortly.
+    pub fn end(&self) {
+        self.0.end();
+    }
+
+    fn entry(&self, server: &str) -> Result<ServerEntry, Fault> {
+        match self.settings().entries.get(server) {
+            None => Err(Fault::Unknown(server.to_owned())),
+            Some(entry) if !entry.enabled => Err(Fault::Disabled(server.to_owned())),
+            Some(entry) => Ok(entry.clone()),
+        }
+    }
+
+    fn slot(&self, server: &str) -> Arc<Slot> {
+        Arc::clone(self.slots().entry(server.to_owned()).or_default())
+    }
+
+    fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Slot>>> {
+        self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The allowed tools of each server that is switched on, without those that were found to be others.
+    fn allowed(&self) -> BTreeMap<String, Vec<Described>> {
+        let settings = self.settings();
+        let enabled = settings.entries.iter().filter(|(_, entry)| entry.enabled);
+        let tools = enabled.filter_map(|(name, entry)| {
+            let pin = Pin::load(self.place(), name).filter(|pin| pin.is_of(entry))?;
+            let withheld = self.slots().get(name).map(|slot| slot.withheld()).unwrap_or_default();
+            let tools = pin.tools.into_iter().filter(|(tool, _)| !withheld.contains(tool));
+            let tools = tools.filter_map(|(_, pinned)| Described::read(&pinned.tool));
+            Some((name.clone(), tools.collect()))
+        });
+        tools.collect()
+    }
+
+    /// Whether the offered tools may have changed since the last question; at the first one they have.
+    fn has_news(&self) -> bool {
+        // A pin that is written or removed changes its folder. One look costs microseconds.
+        #[expect(clippy::disallowed_methods, reason = "our own folder in the state folder")]
+        let pins = std::fs::metadata(self.place()).and_then(|meta| meta.modified()).ok();
+        let now = Seen { news: self.0.news.load(Ordering::Relaxed), pins };
+        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.as_ref() == Some(&now) {
+            return false;
+        }
+        if seen.as_ref().is_some_and(|seen| seen.pins != now.pins) {
+            // What a person has allowed meanwhile is withheld no longer.
+            self.slots().values().for_each(|slot| slot.forget_withheld());
+        }
+        *seen = Some(now);
+        true
+    }
+}
+
+impl Inner {
+    fn end(&self) {
+        let slots: Vec<Arc<Slot>> = {
+            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            slots.drain().map(|(_, slot)| slot).collect()
+        };
+        // Together, so that the last one does not wait for all others.
+        std::thread::scope(|scope| {
+            for slot in &slots {
+                scope.spawn(|| slot.end(LAST));
+            }
+        });
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

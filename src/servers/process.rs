@@ -1,0 +1,222 @@
+//! One running server: its process, its pipes, and the end of both.
+
+#![expect(clippy::disallowed_methods, reason = "a folder and a log of ours, outside every vault")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::hooks::children;
+
+/// The longest line, in bytes.
+pub(super) const MAX_LINE: usize = 1 << 20;
+
+/// Messages that wait for the server to read them.
+const QUEUED: usize = 32;
+
+/// Bytes of standard error that a run may add to the log.
+const MAX_LOGGED: usize = 256 << 10;
+
+/// Bytes of the log that stay when a run begins.
+const KEPT: usize = 64 << 10;
+
+/// The pause between reads of a server that has filled its log: it is slowed down, and never blocked.
+const SLOW: Duration = Duration::from_millis(10);
+
+/// How long to read on after the server has exited.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// The environment variable that marks the processes of one run.
+const MARK: &str = "STEWARD_SERVER_RUN";
+
+/// What the server did on its standard output.
+pub(super) enum Heard<'a> {
+    Line(&'a [u8]),
+    /// A line that is longer than it may be.
+    TooLong,
+    /// It closed its output or exited.
+    Closed,
+}
+
+/// A started server.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Mutex<Option<Child>>,
+    /// `None` once its standard input is closed.
+    input: Mutex<Option<SyncSender<Vec<u8>>>>,
+    mark: String,
+    has_exited: Mutex<bool>,
+    exited: Condvar,
+}
+
+impl Process {
+    /// Starts a prepared command. What it writes to standard error goes into `log`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(mut command: Command, mark: String, log: &Path) -> io::Result<(Self, Output)> {
+        command.env(MARK, &mark);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        children::prepare(&mut command);
+        let mut child = command.spawn()?;
+        let (sender, receiver) = mpsc::sync_channel(QUEUED);
+        if let Some(pipe) = child.stdin.take() {
+            std::thread::spawn(move || write(pipe, &receiver));
+        }
+        if let Some(pipe) = child.stderr.take() {
+            let log = opened(log);
+            std::thread::spawn(move || drain(pipe, log));
+        }
+        let output = Output { pipe: child.stdout.take(), id: child.id() };
+        let process = Self {
+            child: Mutex::new(Some(child)),
+            input: Mutex::new(Some(sender)),
+            mark,
+            has_exited: Mutex::new(false),
+            exited: Condvar::new(),
+        };
+        Ok((process, output))
+    }
+
+    /// Queues one message; `false` if the server does not read them, or its input is closed.
+    pub fn send(&self, message: &serde_json::Value) -> bool {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        match locked(&self.input).as_ref().map(|input| input.try_send(line)) {
+            Some(Ok(())) => true,
+            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => false,
+        }
+    }
+
+    /// Closes its input, after which a server exits by itself.
+    pub fn close(&self) {
+        locked(&self.input).take();
+    }
+
+    /// Waits until it has exited; whether it has.
+    pub fn wait(&self, patience: Duration) -> bool {
+        let exited = locked(&self.has_exited);
+        let waited = self.exited.wait_timeout_while(exited, patience, |exited| !*exited);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Kills it with all that it started.
+    pub fn end(&self) {
+        self.close();
+        let Some(mut child) = locked(&self.child).take() else { return };
+        children::end(&child, Some(&format!("{MARK}={}", self.mark)));
+        let _ = child.wait();
+    }
+
+    fn exited(&self) {
+        *locked(&self.has_exited) = true;
+        self.exited.notify_all();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The standard output of a server.
+pub(super) struct Output {
+    pipe: Option<ChildStdout>,
+    id: u32,
+}
+
+impl Output {
+    /// Reads lines on a thread of its own until the end, or until `hear` returns `false`; calls `left` some time after
+    /// the server has exited.
+    pub fn follow(
+        self,
+        process: &std::sync::Arc<Process>,
+        mut hear: impl FnMut(Heard<'_>) -> bool + Send + 'static,
+        left: impl FnOnce() + Send + 'static,
+    ) {
+        let waits = std::sync::Arc::downgrade(process);
+        let id = self.id;
+        std::thread::spawn(move || {
+            if children::wait(id)
+                && let Some(process) = waits.upgrade()
+            {
+                process.exited();
+                drop(process);
+                // Its last lines are read first; others may hold its output open.
+                std::thread::sleep(DRAIN);
+                left();
+            }
+        });
+        let Some(pipe) = self.pipe else { return };
+        std::thread::spawn(move || {
+            let mut reader = BufReader::with_capacity(64 << 10, pipe);
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let most = MAX_LINE as u64 + 1;
+                let heard = match (&mut reader).take(most).read_until(b'\n', &mut line) {
+                    Ok(0) | Err(_) => Heard::Closed,
+                    Ok(_) if line.len() > MAX_LINE => Heard::TooLong,
+                    Ok(_) => Heard::Line(&line),
+                };
+                let is_last = !matches!(heard, Heard::Line(_));
+                if !hear(heard) || is_last {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+fn write(mut pipe: ChildStdin, messages: &Receiver<Vec<u8>>) {
+    for message in messages {
+        if pipe.write_all(&message).and_then(|()| pipe.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads standard error to its end, so that the server never blocks on it.
+fn drain(mut pipe: ChildStderr, mut log: Option<File>) {
+    let mut buffer = vec![0; 16 << 10];
+    let mut left = MAX_LOGGED;
+    while let Ok(read @ 1..) = pipe.read(&mut buffer) {
+        if left == 0 {
+            std::thread::sleep(SLOW);
+            continue;
+        }
+        let taken = read.min(left);
+        left -= taken;
+        if let Some(file) = &mut log {
+            let _ = file.write_all(&buffer[..taken]);
+            if left == 0 {
+                let _ = file.write_all(b"\n[the rest of this run is left out]\n");
+            }
+        }
+    }
+}
+
+/// The log, with the end of what earlier runs wrote.
+fn opened(path: &Path) -> Option<File> {
+    let before = std::fs::read(path).unwrap_or_default();
+    if before.len() > KEPT {
+        let _ = std::fs::write(path, &before[before.len() - KEPT..]);
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).ok()?;
+    let now = chrono::Local::now().format("%Y-%m-%d %H:%M:%S");
+    let _ = writeln!(file, "[started at {now}]");
+    Some(file)
+}
+
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,354 @@
+//! One server over time: started at its first use, ended when idle, started again after a while when it failed.
+
+#![expect(clippy::disallowed_methods, reason = "the folder of a server, in the state folder")]
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::connection::{Connection, Patience};
+use super::fault::Fault;
+use super::offer::Described;
+use super::pin::Pin;
+use super::settings::ServerEntry;
+use super::{Inner, Reference, START_SECONDS};
+use crate::hooks::places::{at_home, in_vault};
+
+/// The time without a call after which a server is ended.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// Calls of one server in flight.
+const MAX_CALLS: usize = 4;
+
+/// The longest pause before a server that fails again and again is started, in seconds.
+const MAX_REST: u64 = 60;
+
+/// Files that a server may have open, and processes and threads that it may start.
+const MAX_FILES: &str = "256";
+const MAX_PROCESSES: &str = "256";
+
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// A server and its state.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    /// Held during a start.
+    state: Mutex<State>,
+    calls: AtomicUsize,
+    withheld: Mutex<BTreeSet<String>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: Option<Known>,
+    used: Duration,
+    failures: u32,
+    /// When it may be started again, and why not before.
+    rests: Option<(Duration, String)>,
+}
+
+/// A running server with the tools that it listed.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub connection: Arc<Connection>,
+    pub tools: Vec<Described>,
+}
+
+impl Slot {
+    /// The running server, or a new one. `pin` is what a person has allowed of it.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn connected(
+        &self,
+        all: &Inner,
+        server: &str,
+        entry: &ServerEntry,
+        pin: Option<&Pin>,
+        withdrawn: &dyn Fn() -> bool,
+    ) -> Result<Known, Fault> {
+        let mut state = self.state();
+        let now = (all.clock)();
+        state.used = now;
+        self.note_end(&mut state, now);
+        if let Some(known) = &state.running {
+            if known.connection.is_stale() {
+                let patience = Patience { seconds: START_SECONDS, withdrawn };
+                let tools = listed(&known.connection, &patience)?;
+                state.running = Some(Known { connection: Arc::clone(&known.connection), tools });
+            }
+            return state.running.clone().ok_or_else(|| Fault::Unknown(server.to_owned()));
+        }
+        if let Some((until, why)) = state.rests.as_ref().filter(|(until, _)| *until > now) {
+            let seconds = (*until - now).as_millis().div_ceil(1_000);
+            let seconds = u64::try_from(seconds).unwrap_or(MAX_REST);
+            let (server, why) = (server.to_owned(), why.clone());
+            return Err(Fault::Resting { server, why, seconds });
+        }
+        if !pin.is_some_and(|pin| pin.has_program_of(entry)) {
+            let why = "its program is another one than a person has allowed".to_owned();
+            let (server, tool) = (server.to_owned(), entry.command.clone());
+            return Err(Fault::Withheld { server, tool, why });
+        }
+        self.start(all, server, entry, &mut state, withdrawn)
+    }
+
+    /// The running server or a new one, with a new list of its tools, whatever was allowed.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn fresh(
+        &self,
+        all: &Inner,
+        server: &str,
+        entry: &ServerEntry,
+        withdrawn: &dyn Fn() -> bool,
+    ) -> Result<Known, Fault> {
+        let mut state = self.state();
+        let now = (all.clock)();
+        state.used = now;
+        self.note_end(&mut state, now);
+        match &state.running {
+            Some(known) => {
+                let patience = Patience { seconds: START_SECONDS, withdrawn };
+                let tools = listed(&known.connection, &patience)?;
+                let known = Known { connection: Arc::clone(&known.connection), tools };
+                state.running = Some(known.clone());
+                Ok(known)
+            }
+            None => self.start(all, server, entry, &mut state, withdrawn),
+        }
+    }
+
+    fn start(
+        &self,
+        all: &Inner,
+        server: &str,
+        entry: &ServerEntry,
+        state: &mut State,
+        withdrawn: &dyn Fn() -> bool,
+    ) -> Result<Known, Fault> {
+        let command = command(all, server, entry)?;
+        let now = chrono::Utc::now().timestamp_micros();
+        let number = RUNS.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{now}-{number}", std::process::id());
+        let log = all.places.place.join(format!("{server}.log"));
+        let patience = Patience { seconds: START_SECONDS, withdrawn };
+        let started = Connection::open(server, command, mark, &log, &patience)
+            .and_then(|connection| Ok((listed(&connection, &patience)?, connection)));
+        match started {
+            Ok((tools, connection)) => {
+                let known = Known { connection: Arc::new(connection), tools };
+                state.running = Some(known.clone());
+                Ok(known)
+            }
+            Err(fault) => {
+                if !matches!(fault, Fault::Withdrawn) {
+                    rest(state, (all.clock)(), &fault.to_string());
+                }
+                tracing::warn!(server, %fault, "a server could not be used");
+                Err(fault)
+            }
+        }
+    }
+
+    /// Notes that a call has ended, with this fault.
+    pub fn used(&self, all: &Inner, fault: Option<&Fault>) {
+        let mut state = self.state();
+        let now = (all.clock)();
+        state.used = now;
+        match fault {
+            None | Some(Fault::Refused { .. }) => state.failures = 0,
+            Some(_) => self.note_end(&mut state, now),
+        }
+    }
+
+    /// Takes away a server that has ended by itself, and lets it rest.
+    fn note_end(&self, state: &mut State, now: Duration) {
+        let ended = state.running.as_ref().and_then(|known| known.connection.ended());
+        if let Some(why) = ended {
+            state.running = None;
+            rest(state, now, &why);
+            tracing::warn!(why, "a server was ended");
+        }
+    }
+
+    /// Ends the server if it was not used for a while.
+    pub fn end_if_idle(&self, now: Duration) {
+        // One that is being started is not idle.
+        let Ok(mut state) = self.state.try_lock() else { return };
+        let is_idle = now.saturating_sub(state.used) >= IDLE;
+        if !is_idle || self.calls.load(Ordering::Relaxed) > 0 {
+            return;
+        }
+        if let Some(known) = state.running.take() {
+            drop(state);
+            known.connection.end(Duration::from_secs(2));
+        }
+    }
+
+    /// Ends the server, after some time that it has to do so by itself.
+    pub fn end(&self, patience: Duration) {
+        if let Some(known) = self.state().running.take() {
+            known.connection.end(patience);
+        }
+    }
+
+    /// Whether the server runs.
+    pub fn is_running(&self) -> bool {
+        let is_there = |known: &Known| known.connection.ended().is_none();
+        self.state().running.as_ref().is_some_and(is_there)
+    }
+
+    /// Leaves a tool out of what is offered.
+    pub fn withhold(&self, tool: &str) {
+        self.withheld_tools().insert(tool.to_owned());
+    }
+
+    /// The tools that are left out.
+    pub fn withheld(&self) -> BTreeSet<String> {
+        self.withheld_tools().clone()
+    }
+
+    /// Offers all tools again.
+    pub fn forget_withheld(&self) {
+        self.withheld_tools().clear();
+    }
+
+    fn withheld_tools(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.withheld.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call in flight.
+pub(super) struct InFlight<'a> {
+    slot: &'a Slot,
+    all: Arc<AtomicUsize>,
+}
+
+impl<'a> InFlight<'a> {
+    /// Takes a place of this server's and one of `most` of all servers'; `None` if there is none.
+    pub fn begin(slot: &'a Slot, all: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        let one = Self { slot, all: Arc::clone(all) };
+        let of_server = slot.calls.fetch_add(1, Ordering::Relaxed);
+        let of_all = one.all.fetch_add(1, Ordering::Relaxed);
+        (of_server < MAX_CALLS && of_all < most).then_some(one)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.slot.calls.fetch_sub(1, Ordering::Relaxed);
+        self.all.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Postpones the next start: 1, 2, 4 and so on to 60 seconds.
+fn rest(state: &mut State, now: Duration, why: &str) {
+    let seconds = 1_u64.checked_shl(state.failures).unwrap_or(MAX_REST).min(MAX_REST);
+    state.failures = (state.failures + 1).min(10);
+    state.rests = Some((now + Duration::from_secs(seconds), why.to_owned()));
+}
+
+fn listed(connection: &Connection, patience: &Patience<'_>) -> Result<Vec<Described>, Fault> {
+    Ok(connection.tools(patience)?.iter().filter_map(Described::read).collect())
+}
+
+/// The command, prepared: confined where the system can do it, in a folder of its own.
+fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fault> {
+    let places = &all.places;
+    if let Some(path) = in_vault(&entry.line(), &places.vault) {
+        return Err(Fault::InVault(path));
+    }
+    let own = places.place.join(server);
+    let temporary = own.join("tmp");
+    std::fs::create_dir_all(&temporary)
+        .map_err(|source| Fault::Place { server: server.to_owned(), source })?;
+    let program = at_home(&entry.command);
+    let args = entry.args.iter().map(|part| at_home(part));
+    let mut command = match &places.confines {
+        Some(steward) => {
+            let mut command = Command::new(steward);
+            command.args(["confined", "--best-effort", "--max-files", MAX_FILES]);
+            command.args(["--max-processes", MAX_PROCESSES]);
+            for hidden in places.hidden.iter().chain([&places.vault]) {
+                command.arg("--hide").arg(hidden);
+            }
+            command.arg("--write").arg(&own);
+            if entry.network {
+                command.arg("--network");
+            }
+            command.arg("--").arg(&program).args(args);
+            command
+        }
+        None => {
+            let mut command = Command::new(&program);
+            command.args(args);
+            command
+        }
+    };
+    command.env_clear().current_dir(&own).envs(environment(&own, &temporary, &program));
+    for (name, value) in &entry.env {
+        let resolved = resolved(value, all)
+            .map_err(|missing| Fault::NoValue { server: server.to_owned(), name: missing })?;
+        command.env(name, resolved);
+    }
+    Ok(command)
+}
+
+/// The variables that every server has. Caches lie below its home.
+fn environment(own: &PathBuf, temporary: &PathBuf, program: &PathBuf) -> Vec<(OsString, OsString)> {
+    let mut path = OsString::new();
+    // Programs find their companions beside them: npx its node.
+    if let Some(folder) = program.parent() {
+        path.push(folder);
+        path.push(if cfg!(windows) { ";" } else { ":" });
+    }
+    #[cfg(not(windows))]
+    path.push(crate::hooks::places::PLAIN_PATH);
+    #[cfg(windows)]
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let lang = std::env::var_os("LANG").unwrap_or_else(|| "C.UTF-8".into());
+    let temporary_variable = if cfg!(windows) { "TEMP" } else { "TMPDIR" };
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    let mut environment: Vec<(OsString, OsString)> = vec![
+        ("PATH".into(), path),
+        ("LANG".into(), lang),
+        (home.into(), own.into()),
+        (temporary_variable.into(), temporary.into()),
+    ];
+    if cfg!(windows) {
+        let root = std::env::var_os("SystemRoot");
+        environment.extend(root.map(|root| ("SystemRoot".into(), root)));
+    }
+    environment
+}
+
+/// A value of `env` with the values that it refers to.
+///
+/// # Errors
+/// The reference that leads nowhere.
+fn resolved(value: &str, all: &Inner) -> Result<String, String> {
+    let (mut text, mut rest) = (String::new(), value);
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, behind)) = after.split_once('}') else { break };
+        let reference = match name.split_once(':') {
+            Some(("env", name)) => Reference::Environment(name),
+            Some(("key", name)) => Reference::Key(name),
+            _ => return Err(name.to_owned()),
+        };
+        text.push_str(before);
+        text.push_str(&(all.values)(reference).ok_or_else(|| name.to_owned())?);
+        rest = behind;
+    }
+    text.push_str(rest);
+    Ok(text)
+}

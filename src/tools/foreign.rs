@@ -1,0 +1,40 @@
+//! Tools of other people's servers.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::context::Context;
+use super::error::ToolError;
+use super::facts::Facts;
+use super::tool::Answer;
+
+/// Where a tool comes from that nobody here wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreign {
+    /// The name of its server.
+    pub server: String,
+    /// Whether the settings let it be called without a question.
+    pub is_allowed: bool,
+}
+
+/// What a call of such a tool does.
+pub type Run = Box<dyn Fn(&Context, &Value) -> Result<Answer<Facts>, ToolError> + Send + Sync>;
+
+/// The parts of a tool that is not built in.
+pub struct External {
+    pub name: String,
+    pub title: String,
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub schema: Value,
+    /// `None` for one of ours that belongs to the foreign tools.
+    pub foreign: Option<Foreign>,
+    pub run: Run,
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("External").field(&self.name).finish()
+    }
+}
