@@ -35,6 +35,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("libc", &["daemon"]),
+    ("lopdf", &["media"]),
     ("notify", &["vault"]),
     ("pulldown_cmark", &["policy"]),
     ("qrcode", &["cli"]),
