@@ -1,10 +1,11 @@
 //! Reading PDFs.
 
 use serde_json::{Value, json};
+use vault_steward::index::knowledge::Settings;
 use vault_steward::note::code::ErrorCode::{BinaryFile, InvalidInput};
 use vault_steward::vault::nonblocking::attempt;
 
-use crate::vault::vault;
+use crate::vault::{TestVault, vault};
 
 /// A PDF of ASCII alone, with these words on its pages.
 fn pdf(pages: &[&str]) -> String {
@@ -103,4 +104,71 @@ fn a_pdf_without_text_and_one_that_cannot_be_read_say_so() {
     }
     let read = || vault.call("read_file", &json!({"path": "whole.pdf"}));
     assert!(read().is_ok() && attempt(read).is_none(), "not for a thread that must not wait");
+}
+
+fn paths(answer: &Value) -> Vec<&str> {
+    let notes = answer["notes"].as_array().expect("notes");
+    notes.iter().map(|note| note["path"].as_str().expect("a path")).collect()
+}
+
+fn search(vault: &TestVault, query: &str) -> Value {
+    vault.ok("search_notes", json!({"query": query, "meaning": "off"}))
+}
+
+#[test]
+fn attachments_are_found_by_their_names_and_canvases_by_their_cards() {
+    let vault = vault(&[
+        ("Garden.md", "A pear tree stands beside the shed.\n"),
+        ("Pictures/Late pear.png", "not looked into"),
+        ("Seed catalogue.pdf", &pdf(&["Kohlrabi"])),
+        (
+            "Plan.canvas",
+            r#"{"nodes":[{"id":"1","type":"text","text":"Build a trellis"},{"id":"2","type":"text","text":"Buy twine"}]}"#,
+        ),
+        ("notes.txt", "pear"),
+    ]);
+    let found = search(&vault, "pear");
+    assert_eq!(paths(&found), ["Garden.md", "Pictures/Late pear.png"], "a note comes first");
+    assert_eq!(found["notes"][1]["why"], json!(["title"]));
+    let found = search(&vault, "twine");
+    assert_eq!(paths(&found), ["Plan.canvas"]);
+    let chunk = &found["notes"][0]["chunks"][0];
+    assert_eq!(
+        (&chunk["snippet"], &chunk["link"]),
+        (&json!("Buy twine"), &json!("[[Plan.canvas]]"))
+    );
+    assert_eq!(paths(&search(&vault, "seed catalogues")), ["Seed catalogue.pdf"]);
+    assert_eq!(search(&vault, "kohlrabi")["total"], 0, "the settings do not allow it");
+    // A filter that says nothing about names is about texts.
+    assert_eq!(paths(&search(&vault, "-shed")), ["Plan.canvas"]);
+    assert_eq!(paths(&search(&vault, "file:pear")), ["Pictures/Late pear.png"]);
+}
+
+#[test]
+fn the_text_of_a_pdf_is_found_where_the_settings_allow_it() {
+    let book = ["The beetle sleeps", "", "Turn the heap in autumn"];
+    let vault = vault(&[("Book.pdf", &pdf(&book)), ("Stones.md", "A heap of stones.\n")]);
+    let knowledge = &vault.context.index.knowledge;
+    let settings = |pdf| Settings { pdf, ..Settings::default() };
+    knowledge.set_settings(settings(true));
+    let asked = json!({"query": "turn the heap in autumn"});
+    let found = vault.ok("search_notes", asked);
+    assert_eq!(paths(&found), ["Book.pdf", "Stones.md"]);
+    let best = &found["notes"][0];
+    assert_eq!(best["why"], json!(["words", "meaning"]), "{found}");
+    let chunk = &best["chunks"][0];
+    assert_eq!(
+        (&chunk["link"], &chunk["headings"], &chunk["snippet"]),
+        (&json!("[[Book.pdf#page=3]]"), &json!(["page 3"]), &json!(book[2]))
+    );
+    assert_eq!(paths(&search(&vault, "\"the heap\" -stones")), ["Book.pdf"]);
+    assert_eq!(paths(&search(&vault, "sleeping insects")), ["Book.pdf"]);
+    assert_eq!(knowledge.summary().pdfs, Some(1));
+    vault.put("Book.pdf", &pdf(&["On worms"]));
+    assert_eq!(paths(&search(&vault, "worm")), ["Book.pdf"]);
+    assert_eq!(paths(&search(&vault, "heap")), ["Stones.md"]);
+    knowledge.set_settings(settings(false));
+    assert_eq!(paths(&search(&vault, "worm")), [""; 0]);
+    assert_eq!(paths(&search(&vault, "book")), ["Book.pdf"]);
+    assert_eq!(knowledge.summary().pdfs, None);
 }
