@@ -14,7 +14,7 @@
 //! | 1 | [`conversation`] | conversations as values: items, turns, boundaries; pure |
 //! | 1 | [`protocol`] | the wire protocol |
 //! | 1 | [`llm`] | requests to language models, with fallbacks |
-//! | 1 | [`media`] | images as models can be given them; pure |
+//! | 1 | [`media`] | images and the text of PDFs as models can be given them; pure |
 //! | 1 | [`hooks`] | the user's own commands, which receive events and may refuse calls |
 //! | 2 | [`bases`] | Obsidian's Bases: expressions, `.base` files and their tables; pure |
 //! | 2 | [`vault`] | the only room that touches the user's files |

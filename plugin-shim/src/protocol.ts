@@ -1112,6 +1112,8 @@ export type KnowledgeState = {
   meaningPending: boolean,
   /** Chunks whose meaning was read. */
   chunks: number,
+  /** PDFs whose text was read; null if the settings do not allow it. */
+  pdfs: number | null,
 };
 
 /** What the server takes from one connection before it refuses. */

@@ -10,6 +10,7 @@ use tracing_subscriber::{EnvFilter, Registry};
 
 use super::output::Output;
 use crate::config::log::{Format, Level, Settings};
+use crate::media::pdf;
 
 /// The running log; its level can be changed.
 #[derive(Debug, Clone)]
@@ -59,10 +60,13 @@ pub fn tell_of_faults() {
     panic::set_hook(Box::new(|fault: &PanicHookInfo<'_>| {
         let place = fault.location().map(ToString::to_string);
         let place = place.unwrap_or_else(|| "an unknown place".to_owned());
-        let _ = writeln!(
-            io::stderr(),
-            "error: a fault of steward's own at {place}\nhint: please report it with this line"
-        );
+        // A damaged file can make that thread panic, which is an error of the file alone.
+        if std::thread::current().name() != Some(pdf::THREAD) {
+            let _ = writeln!(
+                io::stderr(),
+                "error: a fault of steward's own at {place}\nhint: please report it with this line"
+            );
+        }
         let payload = fault.payload();
         let what = payload.downcast_ref::<String>().map(String::as_str);
         let what = what.or(payload.downcast_ref::<&str>().copied()).unwrap_or_default();

@@ -244,7 +244,8 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
         }
         (Some(model), false, _) => format!("; meaning of {} chunks by {model}", state.chunks),
     };
-    words + &meaning
+    let pdfs = state.pdfs.filter(|pdfs| *pdfs > 0).map(|pdfs| format!("; text of {pdfs} PDFs"));
+    words + &meaning + &pdfs.unwrap_or_default()
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -73,6 +73,7 @@ pub const KEYS: &[Key] = &[
     key("search.resident_megabytes", Takes::Call, Setter::Person),
     key("search.read_links_at_start", Takes::Restart, Setter::Person),
     key("knowledge.meaning", Takes::Call, Setter::Person),
+    key("knowledge.pdf", Takes::Call, Setter::Person),
     // How much may be deleted before a person is asked, and how long it can be undone.
     key("journal.max_deleted", Takes::Call, Setter::File),
     key("journal.max_moved", Takes::Call, Setter::File),

@@ -65,6 +65,8 @@ pub(super) struct Persistent<K: RecordTable> {
     was_first: Condvar,
     stop: Mutex<Cancel>,
     reader: Mutex<Option<JoinHandle<()>>>,
+    /// Runs on the thread that read all files, before they count as read.
+    after: OnceLock<Box<dyn Fn(&Cancel) + Send + Sync>>,
 }
 
 impl<K: SavedTable> Persistent<K> {
@@ -78,7 +80,13 @@ impl<K: SavedTable> Persistent<K> {
             was_first: Condvar::new(),
             stop: Mutex::default(),
             reader: Mutex::default(),
+            after: OnceLock::new(),
         }
+    }
+
+    /// Sets what follows the reading of all files on its thread.
+    pub fn set_after(&self, after: impl Fn(&Cancel) + Send + Sync + 'static) {
+        let _ = self.after.set(Box::new(after));
     }
 
     /// Sets the steward's folder of the vault, where an earlier run may have saved the table. Returns whether it did.
@@ -104,6 +112,9 @@ impl<K: SavedTable> Persistent<K> {
             let _ = previous.map(JoinHandle::join);
             shared.load();
             if shared.refresh_in_background(&stop).is_ok() {
+                if let Some(after) = shared.after.get() {
+                    after(&stop);
+                }
                 shared.set_first(false);
                 shared.save();
             }

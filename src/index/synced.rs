@@ -162,7 +162,8 @@ impl<K: RecordTable> Synced<K> {
         Ok(())
     }
 
-    fn put(&self, path: VaultPath, read: Option<K::Read>) {
+    /// Stores the record of a file, or removes it.
+    pub fn put(&self, path: VaultPath, read: Option<K::Read>) {
         self.is_unsaved.store(true, Ordering::Relaxed);
         let mut table = self.table_mut();
         match read {

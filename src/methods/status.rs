@@ -51,6 +51,7 @@ fn knowledge(summary: Summary) -> KnowledgeState {
         model: summary.model.map(str::to_owned),
         meaning_pending: summary.is_pending,
         chunks: summary.vectors as u64,
+        pdfs: summary.pdfs.map(|pdfs| pdfs as u64),
     }
 }
 

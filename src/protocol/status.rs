@@ -55,6 +55,8 @@ pub struct KnowledgeState {
     pub meaning_pending: bool,
     /// Chunks whose meaning was read.
     pub chunks: u64,
+    /// PDFs whose text was read; null if the settings do not allow it.
+    pub pdfs: Option<u64>,
 }
 
 /// Memory use in bytes, by part. A part's own figure does not include the allocator's overhead.

@@ -12,7 +12,9 @@ use super::text_file::{self, TextFile, count};
 use super::tool::touches;
 use super::{Answer, Context, Learnt, Tier, Tool, ToolError, Touch};
 use crate::media::image::Format;
+use crate::media::pdf::{self, BadPdf, Bounds};
 use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
 use crate::note::text::{Encoding, Text};
 use crate::vault::nonblocking;
 
@@ -22,6 +24,9 @@ const MAX_LINES: usize = 2_000;
 /// Bytes of text in one answer.
 const MAX_BYTES: usize = 100 << 10;
 
+/// Pages of a PDF in one answer.
+const MAX_PAGES: usize = 200;
+
 /// Bytes of an answer for the description of the file and of the rest.
 const AROUND: usize = 500;
 
@@ -30,8 +35,8 @@ pub struct ReadFile;
 
 /// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part
 /// of the file. Case does not matter in the path, and `.md` may be left out. An answer holds at most 2,000 lines or 100
-/// KB, and 2,000 characters of each line, and says how to continue. A PNG, JPEG, GIF or WebP is given as an image. With
-/// its `revision` a later change is refused if the file has changed since.
+/// KB, and 2,000 characters of each line, and says how to continue. A PNG, JPEG, GIF or WebP is given as an image, a PDF as its text
+/// by page. With its `revision` a later change is refused if the file has changed since.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -48,6 +53,9 @@ pub struct Input {
     /// only that line, as much of it as fits.
     #[serde(default)]
     start_character: Option<i64>,
+    /// Of a PDF: the first page to read, from 1.
+    #[serde(default)]
+    start_page: Option<i64>,
 }
 
 /// The result.
@@ -74,11 +82,14 @@ pub struct Output {
     revision: String,
     /// Bytes of the whole file.
     size: u64,
-    /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`; of an image its media type.
+    /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`; of any other file its media type.
     encoding: &'static str,
     /// Of an image: its size. Then there are no lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<ImageSize>,
+    /// Of a PDF: the pages in `content`, each after a line with its number. Then there are no lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<Pages>,
 }
 
 /// The size of an image, in pixels.
@@ -86,6 +97,16 @@ pub struct Output {
 struct ImageSize {
     width: u32,
     height: u32,
+}
+
+/// Pages of a PDF.
+#[derive(Serialize, JsonSchema)]
+struct Pages {
+    first: usize,
+    last: usize,
+    total: usize,
+    /// Where to continue.
+    next_start_page: Option<usize>,
 }
 
 impl Tool for ReadFile {
@@ -101,13 +122,14 @@ impl Tool for ReadFile {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let file = text_file::read(context, &input.path)?;
-        let text = match file.text() {
-            Ok(text) => text,
-            Err(not_text) => {
-                let format = Format::of(&file.content.bytes).ok_or(not_text)?;
-                return image(&file, &input, format);
-            }
+        let text = match content(&file)? {
+            Content::Text(text) => text,
+            Content::Image(format) => return image(&file, &input, format),
+            Content::Pdf => return pages(context, &file, &input),
         };
+        if input.start_page.is_some() {
+            return Err(has_none(&file, "text, and has no pages", "count lines: `start_line`"));
+        }
         let total_lines = text.line_count();
         let (first, last) = range(&input, total_lines, file.path.as_str())?;
         if let Some(character) = input.start_character {
@@ -147,13 +169,14 @@ impl Tool for ReadFile {
             size: file.content.bytes.len() as u64,
             encoding: encoding(text.encoding()),
             image: None,
+            pages: None,
         };
         Ok(Answer::new(format!("{}\n{shown}", file.path), data))
     }
 
     fn learnt(read: &Output) -> Vec<Learnt> {
-        if read.image.is_some() {
-            // A change of text rests on nothing that an image shows.
+        if read.image.is_some() || read.pages.is_some() {
+            // What an image or a PDF shows is not the text of its file.
             return Vec::new();
         }
         // Of a line that is cut the rest is not known.
@@ -168,23 +191,39 @@ impl Tool for ReadFile {
     }
 }
 
-/// An image instead of lines.
-fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output>, ToolError> {
-    if input.start_line.or(input.end_line).or(input.start_character).is_some() {
-        return Err(ToolError::new(
-            ErrorCode::InvalidInput,
-            format!("`{}` is an image and has no lines", file.path),
-            "give its `path` alone",
-        ));
+/// What a file holds.
+enum Content<'a> {
+    Text(Text<'a>),
+    Image(Format),
+    Pdf,
+}
+
+/// By its bytes, whatever its name is; only a PDF can also be text.
+fn content(file: &TextFile) -> Result<Content<'_>, ToolError> {
+    let bytes = &file.content.bytes;
+    let is_pdf = pdf::is_pdf(bytes);
+    if is_pdf && file.path.name().to_ascii_lowercase().ends_with(".pdf") {
+        return Ok(Content::Pdf);
     }
-    if nonblocking::would_block() {
-        // Decoding takes long; the answer is discarded and made on another thread.
-        return Err(ToolError::cancelled());
+    match file.text() {
+        Ok(text) => Ok(Content::Text(text)),
+        Err(_) if is_pdf => Ok(Content::Pdf),
+        Err(not_text) => Format::of(bytes).map(Content::Image).ok_or(not_text),
     }
-    let bytes = file.content.bytes.len();
-    let Made { image, size, original } = Image::of(&file.path, &file.content, format)?;
-    let text = described(&file.path, format, bytes, size, original);
-    let data = Output {
+}
+
+fn has_none(file: &TextFile, what: &str, hint: &str) -> ToolError {
+    ToolError::new(ErrorCode::InvalidInput, format!("`{}` is {what}", file.path), hint)
+}
+
+/// Whether a part of the lines is asked for.
+fn asks_for_lines(input: &Input) -> bool {
+    input.start_line.or(input.end_line).or(input.start_character).is_some()
+}
+
+/// The answer for a file without lines.
+fn without_lines(file: &TextFile, encoding: &'static str) -> Output {
+    Output {
         path: file.path.as_str().to_owned(),
         content: String::new(),
         start_line: 0,
@@ -194,11 +233,91 @@ fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output
         cut_lines: Vec::new(),
         next_start_character: None,
         revision: file.content.revision.to_string(),
-        size: bytes as u64,
-        encoding: format.mime(),
+        size: file.content.bytes.len() as u64,
+        encoding,
+        image: None,
+        pages: None,
+    }
+}
+
+/// An image instead of lines.
+fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output>, ToolError> {
+    if asks_for_lines(input) || input.start_page.is_some() {
+        let hint = "give its `path` alone";
+        return Err(has_none(file, "an image and has no lines", hint));
+    }
+    if nonblocking::would_block() {
+        // Decoding takes long; the answer is discarded and made on another thread.
+        return Err(ToolError::cancelled());
+    }
+    let Made { image, size, original } = Image::of(&file.path, &file.content, format)?;
+    let text = described(&file.path, format, file.content.bytes.len(), size, original);
+    let data = Output {
         image: Some(ImageSize { width: original.0, height: original.1 }),
+        ..without_lines(file, format.mime())
     };
     Ok(Answer { image: Some(Arc::new(image)), ..Answer::new(text, data) })
+}
+
+/// The text of a PDF instead of lines.
+fn pages(context: &Context, file: &TextFile, input: &Input) -> Result<Answer<Output>, ToolError> {
+    if asks_for_lines(input) {
+        return Err(has_none(file, "a PDF and has no lines", "count pages: `start_page`"));
+    }
+    let wanted = input.start_page.unwrap_or(1);
+    let Some(first) = usize::try_from(wanted).ok().filter(|first| *first > 0) else {
+        let message = format!("`start_page` is {wanted}");
+        return Err(ToolError::new(ErrorCode::InvalidInput, message, "pages count from 1"));
+    };
+    if nonblocking::would_block() {
+        return Err(ToolError::cancelled());
+    }
+    let (path, bytes) = (&file.path, &file.content.bytes);
+    let bounds = Bounds {
+        bytes: context.room.saturating_sub(AROUND).min(MAX_BYTES),
+        pages: MAX_PAGES,
+        is_over: &|| context.cancel.is_cancelled(),
+    };
+    let read = pdf::read(bytes, first, &bounds).map_err(|fault| bad_pdf(path, first, &fault))?;
+    let (last, total) = (first + read.pages.len() - 1, read.total);
+    let next_start_page = (last < total).then_some(last + 1);
+    let mut content = String::new();
+    for (at, page) in read.pages.iter().enumerate() {
+        let number = first + at;
+        let _ = match page.is_empty() {
+            true => writeln!(content, "[page {number}: no text]"),
+            false => writeln!(content, "[page {number}]\n{page}"),
+        };
+    }
+    let size = text_file::size(bytes.len() as u64);
+    let mut text = format!("{path}\nPDF, {}, {size}\n{content}", count(total, "page"));
+    if read.pages.iter().all(String::is_empty) {
+        text.push_str("[no text on these pages: they may be images, such as a scan]\n");
+    }
+    if read.is_cut {
+        text.push_str("[the page is longer than an answer may be, and is cut]\n");
+    }
+    let more = next_start_page.map(|next| format!("; go on with start_page {next}"));
+    let _ = write!(text, "[pages {first}-{last} of {total}{}]", more.unwrap_or_default());
+    let pages = Some(Pages { first, last, total, next_start_page });
+    Ok(Answer::new(text, Output { content, pages, ..without_lines(file, "application/pdf") }))
+}
+
+fn bad_pdf(path: &VaultPath, first: usize, fault: &BadPdf) -> ToolError {
+    let (code, hint) = match fault {
+        BadPdf::Encrypted => (ErrorCode::BinaryFile, "save a copy without a password"),
+        BadPdf::TooLarge => (ErrorCode::TooLarge, "split it, or save it again in another program"),
+        BadPdf::Damaged(_) => {
+            (ErrorCode::BinaryFile, "open it in a PDF viewer and save it again there")
+        }
+        BadPdf::Cancelled => return ToolError::cancelled(),
+        BadPdf::NoPage { total } => {
+            let has = count(*total, "page");
+            let message = format!("`{path}` has {has}; there is no page {first}");
+            return ToolError::new(ErrorCode::InvalidInput, message, "pages count from 1");
+        }
+    };
+    ToolError::new(code, format!("`{path}` is a PDF that {fault}"), hint)
 }
 
 /// A place within a line.
@@ -259,6 +378,7 @@ fn piece(
         size: file.content.bytes.len() as u64,
         encoding: encoding(text.encoding()),
         image: None,
+        pages: None,
     };
     let text = format!(
         "{}\n{number}: {shown}{mark}\n[line {number} of {total_lines}, characters {first}-{last} of {total}{more}]",

@@ -35,6 +35,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("libc", &["daemon"]),
+    ("lopdf", &["media"]),
     ("notify", &["vault"]),
     ("pulldown_cmark", &["policy"]),
     ("qrcode", &["cli"]),
@@ -52,7 +53,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("trash", &["vault"]),
     ("ts_rs", &["protocol"]),
     ("unicode_width", &["bases", "cli"]),
-    ("zstd", &["store"]),
+    ("zstd", &["index", "store"]),
 ];
 
 /// Items of a room that only these rooms beside it may name: the tools have one way to them.

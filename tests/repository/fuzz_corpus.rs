@@ -15,7 +15,7 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 16] = [
+const TARGETS: [(&str, Target); 17] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
@@ -32,6 +32,7 @@ const TARGETS: [(&str, Target); 16] = [
     ("base_file", fuzzing::fuzz_base_file),
     ("rules_file", fuzzing::fuzz_rules_file),
     ("search_query", fuzzing::fuzz_search_query),
+    ("pdf", fuzzing::fuzz_pdf),
 ];
 
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {

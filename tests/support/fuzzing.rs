@@ -15,6 +15,7 @@ use vault_steward::index::text::signature;
 use vault_steward::llm::response::ResponseDecoder;
 use vault_steward::llm::{Origin, TurnEvent, Wire};
 use vault_steward::mcp::{self, What};
+use vault_steward::media::pdf;
 use vault_steward::note::edit::{Edit, apply_edit};
 use vault_steward::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
 use vault_steward::note::glob::Glob;
@@ -335,6 +336,21 @@ pub fn fuzz_search_query(data: &[u8]) {
         if read.filter.holds(&file) {
             assert!(read.filter.without_words().holds(&file), "less is asked for");
         }
+    }
+}
+
+/// A PDF, whole or damaged: it never ends the program, its text is within the bound, and it is the same when the
+/// file is read again from a later page.
+pub fn fuzz_pdf(data: &[u8]) {
+    let read = |first, bytes| {
+        pdf::read(data, first, &pdf::Bounds { bytes, pages: 50, is_over: &|| false })
+    };
+    let Ok(text) = read(1, 4_096) else { return };
+    assert!(!text.pages.is_empty() && text.pages.len() <= text.total);
+    let bytes: usize = text.pages.iter().map(String::len).sum();
+    assert!(bytes <= 4_096 && text.pages.iter().all(|page| !page.contains('\r')));
+    if let Some(second) = text.pages.get(1).filter(|_| !text.is_cut) {
+        assert_eq!(read(2, 4_096).expect("the file was read").pages.first(), Some(second));
     }
 }
 

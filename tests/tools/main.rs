@@ -36,6 +36,7 @@ mod odd;
 mod outline;
 mod overwritten;
 mod paths;
+mod pdfs;
 mod platform;
 mod properties;
 mod property_changes;

@@ -235,7 +235,11 @@ fn notes_are_compared_with_the_meaning_of_a_text() {
     let none = "file.similarity('') == 0 && file.similarity('\u{10330}') == 0";
     let none = json!({"where": none});
     assert_eq!(vault.ok("query_notes", none)["total"], 4);
-    vault.context.index.knowledge.set_settings(Settings { meaning: Model::Off });
+    vault
+        .context
+        .index
+        .knowledge
+        .set_settings(Settings { meaning: Model::Off, ..Settings::default() });
     let text = vault.text("query_notes", json!({"where": near}));
     assert!(text.contains("set `knowledge.meaning` to `built-in`"), "{text}");
 }

@@ -8,6 +8,7 @@ use super::rank::{Ranking, Scored, WEIGHTS};
 use super::table::{Note, Table};
 use super::{Asking, Found, FoundNote, Query, words};
 use crate::note::path::VaultPath;
+use crate::note::search_query::SearchedFile;
 
 /// The number of top notes that backlinks can reorder.
 const LINKS_COUNT: usize = 200;
@@ -44,9 +45,16 @@ pub(super) fn answer(
     let near = means.near.iter().filter_map(|it| Some((table.number(&it.path)?, it)));
     let near: HashMap<u32, &Near> = near.collect();
     let ranked: HashSet<u32> = scored.iter().map(|it| it.note).collect();
-    let others = ranking.seen().map(|(note, _)| note).filter(|note| !ranked.contains(note));
-    let others = others.filter(|note| !query.needs_word || near.contains_key(note));
-    scored.extend(others.map(Scored::without_words));
+    // A filter that holds for nothing at all, such as `-word`, is about texts.
+    let is_about_names = !query.filter.holds(&SearchedFile::new(&VaultPath::root(), ""));
+    let others = ranking.seen().filter(|(number, note)| {
+        let is_wanted = match query.needs_word {
+            true => near.contains_key(number),
+            false => note.is_text() || is_about_names,
+        };
+        is_wanted && !ranked.contains(number)
+    });
+    scored.extend(others.map(|(number, _)| Scored::without_words(number)));
     let note = |number: u32| table.notes[number as usize].as_ref();
     let scored = scored.into_iter().filter_map(|it| Some((it, note(it.note)?)));
     let scored = scored.filter(|(_, note)| {

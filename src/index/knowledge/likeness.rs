@@ -1,5 +1,6 @@
 //! How near the meaning of a note is to that of a text.
 
+use super::content::Content;
 use super::meaning::vectors;
 use super::meaning::{self, Vector};
 use super::{Knowledge, reading};
@@ -38,8 +39,8 @@ impl Likeness {
             return nearest(own, to);
         }
         drop(kept);
-        let read = reading::note(&fresh.vault, path, Stamp::default(), |text| {
-            vectors::of_note(path, text)
+        let read = reading::file(&fresh.vault, path, Stamp::default(), |content| {
+            vectors::of(path, content)
         });
         read.map_or(0.0, |(_, own)| nearest(&own, to))
     }
@@ -47,7 +48,8 @@ impl Likeness {
 
 /// The same for a note with this text.
 pub fn likeness(path: &VaultPath, text: &str, to: &str) -> f64 {
-    meaning::of(to).map_or(0.0, |to| nearest(&vectors::of_note(path, text), &to))
+    let content = Content::of(path.borrowed(), text);
+    meaning::of(to).map_or(0.0, |to| nearest(&vectors::of(path, &content), &to))
 }
 
 fn nearest(own: &[Vector], to: &Vector) -> f64 {

@@ -1,4 +1,5 @@
-//! Ranked search: an inverted index over the chunks of all notes, and a vector of the meaning of each chunk.
+//! Ranked search: an inverted index over the chunks of all notes, and a vector of the meaning of each chunk. Canvases, PDFs
+//! and the names of other attachments are in it like notes (`content`).
 //!
 //! The first search builds the index in the background by reading every note. Until that ends, searches use the
 //! notes read so far and report how many are missing. From then on the change feed names the notes to read again.
@@ -8,13 +9,18 @@
 //! Vectors are made after the words, on a thread of their own, and searches do without them until all are there
 //! (`meaning/vectors`). `answer` joins the two.
 //!
-//! In reading order: [`words`], `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this file,
-//! `related`, `likeness`.
+//! The text of a PDF comes later than its name, from a thread of its own (`pdfs`, `filling`), if the settings allow it.
+//!
+//! In reading order: [`words`], `content`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
+//! file, `pdfs`, `filling`, `related`, `likeness`.
 
 mod answer;
+pub mod content;
 mod dictionary;
+mod filling;
 mod likeness;
 mod meaning;
+mod pdfs;
 mod rank;
 mod reading;
 mod related;
@@ -37,12 +43,12 @@ use super::changes::Feed;
 use super::persistent::Persistent;
 use super::synced::{Cancelled, RecordTable as _};
 use crate::note::path::VaultPath;
-use crate::note::search_query::{Filter, SearchedFile};
-use crate::note::text::Text;
+use crate::note::search_query::Filter;
 use crate::vault::{Cancel, Vault, View};
 use answer::{Means, answer};
 pub use likeness::{Likeness, likeness};
 use meaning::vectors::{Near, Vectors};
+use pdfs::Pdfs;
 pub use related::{Related, RelatedNote};
 use table::Table;
 
@@ -65,6 +71,8 @@ const OF_MEANING: f64 = 0.3;
 pub struct Settings {
     /// What finds notes by their meaning.
     pub meaning: Model,
+    /// Whether the text of PDFs is found, too.
+    pub pdf: bool,
 }
 
 /// A model of meaning.
@@ -137,7 +145,7 @@ pub struct Found {
     pub notes: Vec<FoundNote>,
     /// The number of matching notes.
     pub total: usize,
-    /// Visible notes that are not indexed yet.
+    /// Visible notes that are not indexed yet, and PDFs whose text is not.
     pub unread: usize,
     /// Words that were dropped since the query had too many.
     pub words_left_out: usize,
@@ -180,6 +188,10 @@ pub struct Summary {
     pub vectors: usize,
     /// Memory of the vectors in bytes.
     pub vector_bytes: usize,
+    /// PDFs whose text is found; `None` if the settings do not allow it.
+    pub pdfs: Option<usize>,
+    /// Memory of their texts in bytes.
+    pub pdf_bytes: usize,
 }
 
 /// The index of a vault's words and meaning. Clones share it.
@@ -189,6 +201,9 @@ pub struct Knowledge(Arc<Shared>);
 struct Shared {
     words: Arc<Persistent<Table>>,
     vectors: Arc<Persistent<Vectors>>,
+    pdfs: Arc<Persistent<Pdfs>>,
+    /// Whether the text of PDFs is found.
+    has_pdfs: AtomicBool,
     /// Whether meaning is off.
     is_off: AtomicBool,
     /// Whether a daemon runs, which makes vectors in the background.
@@ -200,19 +215,29 @@ struct Shared {
 impl Knowledge {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        Self(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             words: Arc::new(Persistent::new(vault.clone(), feed)),
-            vectors: Arc::new(Persistent::new(vault, feed)),
+            vectors: Arc::new(Persistent::new(vault.clone(), feed)),
+            pdfs: Arc::new(Persistent::new(vault, feed)),
+            has_pdfs: AtomicBool::default(),
             is_off: AtomicBool::default(),
             is_lasting: AtomicBool::default(),
             needed: OnceLock::new(),
-        }))
+        });
+        let weak = Arc::downgrade(&shared);
+        shared.pdfs.set_after(move |stop| {
+            if let Some(shared) = weak.upgrade() {
+                shared.fill(&|| stop.is_cancelled());
+            }
+        });
+        Self(shared)
     }
 
     /// Loads the index that an earlier run saved in `state`, the steward's folder for the vault.
     pub fn load_saved(&self, state: &Path) {
         self.0.words.set_folder(state);
         self.0.vectors.set_folder(state);
+        self.0.pdfs.set_folder(state);
     }
 
     /// Loads a saved index; without one, builds and saves it on background threads at the first search.
@@ -221,15 +246,20 @@ impl Knowledge {
             self.0.words.read_in_background(None);
         }
         self.0.vectors.set_folder(state);
+        self.0.pdfs.set_folder(state);
         self.0.is_lasting.store(true, Ordering::Relaxed);
         self.make_or_forget();
+        self.0.read_or_forget_pdfs();
     }
 
-    /// Applies new settings. Without meaning, nothing of it is stored.
+    /// Applies new settings. Without meaning or texts of PDFs, nothing of them is stored.
     pub fn set_settings(&self, settings: Settings) {
         let is_off = settings.meaning == Model::Off;
         if self.0.is_off.swap(is_off, Ordering::Relaxed) != is_off {
             self.make_or_forget();
+        }
+        if self.0.has_pdfs.swap(settings.pdf, Ordering::Relaxed) != settings.pdf {
+            self.0.read_or_forget_pdfs();
         }
     }
 
@@ -244,6 +274,7 @@ impl Knowledge {
 
     /// Stops the background threads of [`Self::start`] and saves changes.
     pub fn stop(&self) {
+        self.0.pdfs.stop();
         self.0.words.stop();
         self.0.vectors.stop();
     }
@@ -255,6 +286,7 @@ impl Knowledge {
     pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<Found, Cancelled> {
         let words = &self.0.words;
         let is_whole = !self.is_part(asking.cancel)?;
+        let are_pdfs_whole = self.0.update_pdfs(asking.cancel)?;
         let (meant, near) = self.near(query, asking, is_whole)?;
         let vault = &words.synced.vault;
         let obsidian = vault.obsidian();
@@ -274,9 +306,8 @@ impl Knowledge {
                 candidates.borrow_mut().push(path.clone());
                 false
             });
-            let is_wanted = |path: &VaultPath| {
-                !asking.cancel.is_cancelled() && holds(vault, path, &query.filter)
-            };
+            let is_wanted =
+                |path: &VaultPath| !asking.cancel.is_cancelled() && self.holds(path, &query.filter);
             passing.extend(candidates.into_inner().into_iter().filter(is_wanted));
             if asking.cancel.is_cancelled() {
                 return Err(Cancelled);
@@ -287,8 +318,11 @@ impl Knowledge {
         found.meant = meant;
         if !is_whole {
             let catalogue = vault.catalogue();
-            let notes = catalogue.files().filter(|it| Table::wants(*it) && asking.view.shows(*it));
+            let notes = catalogue.files().filter(|it| it.is_note() && asking.view.shows(*it));
             found.unread = notes.filter(|it| table.get(&it.to_path()).is_none()).count();
+        }
+        if !are_pdfs_whole {
+            found.unread += self.0.unread_pdfs(asking.view);
         }
         Ok(found)
     }
@@ -338,7 +372,10 @@ impl Knowledge {
         let is_lasting = self.0.is_lasting.load(Ordering::Relaxed);
         let most = if is_lasting { MAKING } else { MAKING_ALONE };
         match vectors.refresh(&cancel.until(Instant::now() + most)) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.0.fill_or_strip(cancel);
+                Ok(true)
+            }
             Err(Cancelled) if cancel.is_cancelled() => Err(Cancelled),
             Err(Cancelled) => {
                 if is_lasting {
@@ -352,14 +389,17 @@ impl Knowledge {
     /// What the index holds now.
     pub fn summary(&self) -> Summary {
         let (words, vectors) = (self.0.words.synced.table(), self.0.vectors.synced.table());
+        let pdfs = self.0.pdfs.synced.table();
         let model = (!self.is_off()).then_some(meaning::MODEL);
         Summary {
-            notes: words.len(),
+            notes: words.iter().filter(|(path, _)| path.is_note()).count(),
             bytes: words.memory(),
             model,
             is_pending: model.is_some() && !self.0.vectors.is_over(),
             vectors: vectors.count,
             vector_bytes: vectors.memory(),
+            pdfs: self.0.has_pdfs.load(Ordering::Relaxed).then(|| pdfs.count()),
+            pdf_bytes: pdfs.memory(),
         }
     }
 }
@@ -368,11 +408,4 @@ impl std::fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Knowledge").finish_non_exhaustive()
     }
-}
-
-/// Whether a note matches a filter in its present state. An unreadable note does not.
-fn holds(vault: &Vault, path: &VaultPath, filter: &Filter) -> bool {
-    let Ok(content) = vault.read(path) else { return false };
-    let text = Text::decode(&content.bytes, path.name());
-    filter.holds(&SearchedFile::new(path, text.as_ref().map_or("", |text| text.body())))
 }

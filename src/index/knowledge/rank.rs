@@ -13,6 +13,9 @@ use super::words;
 /// The most words of a query that are used: the rarest.
 pub(super) const MOST_WORDS: usize = 32;
 
+/// The weight of a file that is found by its name alone: texts come first.
+const OF_NAMES: f64 = 0.5;
+
 /// Weights of the fields, relative to the body of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weights {
@@ -113,9 +116,9 @@ impl<'t> Ranking<'t> {
         let seen: Vec<bool> =
             table.notes.iter().map(|note| note.as_ref().is_some_and(&sees)).collect();
         let (mut notes, mut chunks, mut words) = (0.0, 0.0, 0.0);
-        for note in
-            table.notes.iter().zip(&seen).filter_map(|(note, seen)| note.as_ref().filter(|_| *seen))
-        {
+        let texts = table.notes.iter().zip(&seen);
+        let texts = texts.filter_map(|(note, seen)| note.as_ref().filter(|_| *seen));
+        for note in texts.filter(|note| note.is_text()) {
             notes += 1.0;
             chunks += note.lengths.len().max(1) as f64;
             words += note.length() as f64;
@@ -188,7 +191,10 @@ impl<'t> Ranking<'t> {
             let best = self.chunk_scores(note).iter().copied().fold(0.0, f64::max);
             let How { is_called, is_in_text } = how[number as usize];
             let whole = of_notes[number as usize];
-            let score = self.weights.chunk * best + (1.0 - self.weights.chunk) * whole;
+            let mut score = self.weights.chunk * best + (1.0 - self.weights.chunk) * whole;
+            if !note.is_text() {
+                score *= OF_NAMES;
+            }
             Scored { note: number, score, is_called, is_in_text }
         };
         scored.map(score).collect()
@@ -213,13 +219,15 @@ impl<'t> Ranking<'t> {
         let hits = self.hits(word);
         let weights = &self.weights;
         let rarity = |all: f64, with: usize| {
-            let with = with as f64;
+            // Files without text may have it in their names.
+            let with = (with as f64).min(all);
             (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
         };
         let in_chunks: usize = hits.each().map(|(.., chunks)| chunks.len().max(1)).sum();
         let of_note = weight * rarity(self.notes, hits.notes.len());
-        let of_chunk = weight * rarity(self.chunks, in_chunks.min(self.chunks as usize));
-        let (note_length, chunk_length) = (self.words / self.notes, self.words / self.chunks);
+        let of_chunk = weight * rarity(self.chunks, in_chunks);
+        let of_each = |count: f64| self.words / count.max(1.0);
+        let (note_length, chunk_length) = (of_each(self.notes), of_each(self.chunks));
         let saturated = |count: f64, length: f64, usual: f64| {
             let length = 1.0 - weights.length + weights.length * length / usual.max(1.0);
             count * (weights.saturation + 1.0) / (count + weights.saturation * length)

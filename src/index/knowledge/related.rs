@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use super::content::Content;
 use super::meaning::vectors::{self, Near};
 use super::rank::{Ranking, Term, WEIGHTS};
 use super::{Asking, Cancelled, Knowledge, Meant, words};
@@ -61,7 +62,10 @@ impl Knowledge {
     ) -> Result<Related, Cancelled> {
         let is_part = self.is_part(asking.cancel)?;
         let wanted = |other: &VaultPath, changed: i64| {
-            other != path && asking.view.shows(other) && (asking.wants)(other, changed)
+            other != path
+                && other.is_note()
+                && asking.view.shows(other)
+                && (asking.wants)(other, changed)
         };
         let (meant, near) = self.near_note(path, text, asking, is_part, &wanted)?;
         let mut found: HashMap<VaultPath, RelatedNote> = HashMap::new();
@@ -134,7 +138,7 @@ impl Knowledge {
         let own = match kept.of(path) {
             Some(own) => own,
             None => {
-                read = vectors::of_note(path, text);
+                read = vectors::of(path, &Content::of(path.borrowed(), text));
                 &read[..]
             }
         };

@@ -1,4 +1,5 @@
-//! The notes and the postings of their words.
+//! The notes and the postings of their words. A canvas, a PDF and an attachment that is found by its name alone are notes
+//! here, too.
 //!
 //! A note gets a new number whenever it is read, and its old number becomes stale; so postings are only appended to.
 //! When many numbers are stale, the table is compacted.
@@ -7,11 +8,12 @@
 //! places, and for each place the difference of its number to the previous one and a byte of counts. All but the
 //! counts are variable-length integers. Place 0 is the note's names, place 1 its first chunk.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use serde_json::Value;
 
+use super::content::{Content, Kind};
 use super::dictionary::Dictionary;
 use super::reading::{self, Source};
 use super::words;
@@ -20,7 +22,6 @@ use crate::index::sealed::{Fields, put};
 use crate::index::synced::RecordTable;
 use crate::note::chunks::{self, Chunk};
 use crate::note::link::LinkKind;
-use crate::note::markdown;
 use crate::note::markdown::Document;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Vault;
@@ -57,6 +58,12 @@ pub(super) struct Note {
 }
 
 impl Note {
+    /// Whether it is a text: a note, or another file of which some text is indexed. Others are found by their names and
+    /// do not count in statistics.
+    pub fn is_text(&self) -> bool {
+        !self.lengths.is_empty() || self.path.is_note()
+    }
+
     /// Words in all chunks.
     pub fn length(&self) -> u64 {
         self.lengths.iter().map(|length| u64::from(*length)).sum()
@@ -74,12 +81,21 @@ pub(super) struct Read {
     pub words: Vec<(Box<str>, Vec<u8>)>,
 }
 
+impl Read {
+    /// This record of this file.
+    pub fn from(self, Source { stamp, identity, unsure }: Source) -> Self {
+        Self { stamp, identity, unsure, ..self }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Table {
     /// By number; `None` if stale.
     pub notes: Vec<Option<Note>>,
     numbers: HashMap<VaultPath, u32>,
     unsure: BTreeSet<VaultPath>,
+    /// All PDFs, and whether their text is indexed.
+    pub pdfs: BTreeMap<VaultPath, bool>,
     pub chunks: u32,
     pub dictionary: Dictionary,
 }
@@ -90,7 +106,7 @@ impl Table {
         self.numbers.get(path).copied()
     }
 
-    /// How many notes there are.
+    /// How many files there are.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
@@ -132,6 +148,9 @@ impl Table {
         self.numbers.insert(path.clone(), number);
         let Read { stamp, identity, unsure, lengths, .. } = read;
         let (lengths, first_chunk) = (lengths.into_boxed_slice(), self.chunks);
+        if Kind::of(path.borrowed()) == Some(Kind::Pdf) {
+            self.pdfs.insert(path.clone(), !lengths.is_empty());
+        }
         self.chunks += lengths.len() as u32;
         self.notes.push(Some(Note { path, stamp, identity, unsure, first_chunk, lengths }));
     }
@@ -210,13 +229,12 @@ impl RecordTable for Table {
     type Read = Read;
 
     fn wants(path: PathRef<'_>) -> bool {
-        path.is_note()
+        Kind::of(path).is_some()
     }
 
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
-        let (source, read) = reading::note(vault, path, seen, |text| of_note(path, text))?;
-        let Source { stamp, identity, unsure } = source;
-        Some(Read { stamp, identity, unsure, ..read })
+        let (source, read) = reading::file(vault, path, seen, |content| of(path, content))?;
+        Some(read.from(source))
     }
 
     fn stamp(note: &Note) -> (Stamp, bool) {
@@ -244,6 +262,7 @@ impl RecordTable for Table {
         if let Some(number) = self.numbers.remove(path) {
             self.notes[number as usize] = None;
             self.unsure.remove(path);
+            self.pdfs.remove(path);
         }
     }
 
@@ -295,8 +314,9 @@ impl Counting {
     }
 }
 
-pub(super) fn of_note(path: &VaultPath, text: &str) -> Read {
-    let document = markdown::read(text);
+/// The words of a file.
+pub(super) fn of(path: &VaultPath, content: &Content<'_>) -> Read {
+    let (text, document) = (&*content.text, &content.document);
     let mut counting = Counting::default();
     counting.called(path.stem(), TITLE);
     if let Some(folder) = path.parent() {
@@ -310,14 +330,14 @@ pub(super) fn of_note(path: &VaultPath, text: &str) -> Read {
             }
         }
     }
-    let images = images(text, &document);
+    let images = images(text, document);
     let mut lengths = Vec::new();
-    for (number, chunk) in (0u16..).zip(chunks::cut(text, &document)) {
+    for (number, chunk) in (0u16..).zip(chunks::cut(text, document)) {
         let mut length = 0u16;
         for part in without(&chunk.range, &images) {
             length = length.saturating_add(counting.in_chunk(number, &text[part], BODY));
         }
-        for heading in headings_of(&chunk, &document) {
+        for heading in headings_of(&chunk, document) {
             counting.in_chunk(number, &text[document.headings[heading].text.clone()], HEADING);
         }
         lengths.push(length);

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::meaning::vectors::of_note as of_vectors;
-use super::table::{Read, of_note};
+use super::content::Content;
+use super::meaning::vectors::of as of_vectors;
+use super::table::{Read, of};
 use super::*;
 use crate::index::synced::RecordTable as _;
 use crate::note::search_query::parse;
@@ -34,7 +35,7 @@ fn path(text: &str) -> VaultPath {
 
 fn put(table: &mut Table, name: &str, text: &str, modified: i64) {
     let path = path(name);
-    let read = Read { stamp: (1, modified), ..of_note(&path, text) };
+    let read = Read { stamp: (1, modified), ..of(&path, &Content::of(path.borrowed(), text)) };
     table.put(path, read);
 }
 
@@ -181,7 +182,7 @@ proptest! {
                 let path = path(&name(number));
                 match text {
                     Some(text) => {
-                        let chunks = of_vectors(&path, text);
+                        let chunks = of_vectors(&path, &Content::of(path.borrowed(), text));
                         vectors.put(path, (reading::Source::default(), chunks));
                     }
                     None => vectors.remove(&path),

@@ -16,7 +16,6 @@ use crate::index::links::Seen;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::search_query;
-use crate::note::text::Text;
 use passage::Passage;
 
 /// Notes in one answer.
@@ -36,7 +35,8 @@ pub(super) const NOT_READY: &str =
 pub struct SearchNotes;
 
 /// Finds the notes that answer a question or contain some words, best first, with passages and links to cite them by.
-/// Words may be inflected or misspelt, in any language, or others of the same meaning. Obsidian's search operators filter
+/// Words may be inflected or misspelt, in any language, or others of the same meaning. Finds
+/// canvases, too, and attachments by name. Obsidian's search operators filter
 /// exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:( )`, `block:( )`,
 /// `section:( )`, `task-todo:`, `[property:value]`. For lines that match a pattern use search_files, for
 /// properties query_notes.
@@ -133,15 +133,15 @@ pub struct NoteFound {
 /// A passage of a note.
 #[derive(Serialize, JsonSchema)]
 pub struct ChunkFound {
-    /// The headings above it, the top one first.
+    /// The headings above it, the top one first; of a PDF the page.
     headings: Vec<String>,
-    /// Its first line, from 1.
+    /// Its first line, from 1; 0 in a canvas or a PDF.
     first_line: usize,
     /// Its last line.
     last_line: usize,
     /// Up to 300 characters around the words.
     pub(super) snippet: String,
-    /// A link to the heading, to cite it by.
+    /// A link to the heading or page, to cite it by.
     pub(super) link: String,
 }
 
@@ -267,9 +267,6 @@ fn shown(
     note: FoundNote,
     marks: &HashMap<String, f64>,
 ) -> NoteFound {
-    let content = context.vault.read(&note.path).ok();
-    let text = content.as_ref().and_then(|it| Text::decode(&it.bytes, note.path.name()).ok());
-    let text = text.as_ref().map_or("", |text| text.body());
     let linkpath = links.linkpath_to(&note.path);
     let chunk = |passage: Passage| ChunkFound {
         link: format!("[[{linkpath}{}]]", passage.subpath),
@@ -278,7 +275,10 @@ fn shown(
         last_line: passage.last_line,
         snippet: passage.snippet,
     };
-    let passages = passage::of(text, &note.chunks, note.near, marks);
+    let passages = context
+        .index
+        .knowledge
+        .with_content(&note.path, |content| passage::of(content, &note.chunks, note.near, marks));
     let why =
         [("title", note.is_called), ("words", note.is_in_text), ("meaning", note.near.is_some())];
     NoteFound {
@@ -287,7 +287,7 @@ fn shown(
         score: (note.score * 1_000.0).round() / 1_000.0,
         why: why.iter().filter(|(_, is_so)| *is_so).map(|(word, _)| *word).collect(),
         excluded: note.is_excluded,
-        chunks: passages.into_iter().map(chunk).collect(),
+        chunks: passages.unwrap_or_default().into_iter().map(chunk).collect(),
     }
 }
 
@@ -298,7 +298,10 @@ fn text(found: &Output, skipped: usize) -> String {
         let why = note.why.join(", ");
         lines.push(format!("{}  {:.2}  {why}{excluded}", note.path, note.score));
         for chunk in &note.chunks {
-            lines.push(format!("  {}-{}  {}", chunk.first_line, chunk.last_line, chunk.link));
+            lines.push(match chunk.first_line {
+                0 => format!("  {}", chunk.link),
+                first => format!("  {first}-{}  {}", chunk.last_line, chunk.link),
+            });
             lines.push(format!("    {}", chunk.snippet));
         }
     }

@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::index::knowledge::content::{Content, Kind};
 use crate::index::knowledge::words;
 use crate::note::chunks::{self, Chunk};
-use crate::note::markdown::{self, Document};
+use crate::note::markdown::Document;
 
 /// The most characters of a snippet, including ellipses.
 const SNIPPET: usize = 300;
@@ -15,10 +16,11 @@ const BEFORE: usize = 60;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Passage {
-    /// The headings above it, the top one first.
+    /// The headings above it, the top one first; of a PDF the page.
     pub headings: Vec<String>,
-    /// `#heading`; empty above the first heading.
+    /// `#heading` or `#page=1`; empty above the first heading and in a canvas.
     pub subpath: String,
+    /// From 1; 0 in a canvas or a PDF.
     pub first_line: usize,
     pub last_line: usize,
     pub snippet: String,
@@ -27,23 +29,23 @@ pub(super) struct Passage {
 /// The passages of these chunks of `text`, without those that have none of the words if others do, except the one that is
 /// `near` in meaning. `marks` has the weight of each word.
 pub(super) fn of(
-    text: &str,
+    content: &Content<'_>,
     numbers: &[usize],
     near: Option<usize>,
     marks: &HashMap<String, f64>,
 ) -> Vec<Passage> {
-    let document = markdown::read(text);
-    let chunks = chunks::cut(text, &document);
+    let (text, document) = (&*content.text, &content.document);
+    let chunks = chunks::cut(text, document);
     let mut passages = Vec::new();
     // The note may have fewer chunks than when it was indexed.
     for (number, chunk) in numbers.iter().filter_map(|it| Some((*it, chunks.get(*it)?))) {
         let met = met(text, chunk, marks);
         if !met.is_empty() || near == Some(number) {
-            passages.push(passage(text, &document, chunk, &met));
+            passages.push(passage(content, chunk, &met));
         }
     }
     if passages.is_empty() {
-        passages.extend(chunks.first().map(|chunk| passage(text, &document, chunk, &[])));
+        passages.extend(chunks.first().map(|chunk| passage(content, chunk, &[])));
     }
     passages
 }
@@ -62,8 +64,20 @@ fn met(text: &str, chunk: &Chunk, marks: &HashMap<String, f64>) -> Vec<Met> {
     met
 }
 
-fn passage(text: &str, document: &Document, chunk: &Chunk, met: &[Met]) -> Passage {
+fn passage(content: &Content<'_>, chunk: &Chunk, met: &[Met]) -> Passage {
+    let (text, document) = (&*content.text, &content.document);
     let at = best(met).map_or(chunk.range.start, |at| met[at].0.start);
+    if content.kind != Kind::Note {
+        // A card has no place to link to.
+        let page = chunk.path.first().filter(|_| content.kind == Kind::Pdf).map(|page| page + 1);
+        return Passage {
+            headings: page.iter().map(|page| format!("page {page}")).collect(),
+            subpath: page.map_or(String::new(), |page| format!("#page={page}")),
+            first_line: 0,
+            last_line: 0,
+            snippet: snippet(text, chunk.range.clone(), at),
+        };
+    }
     let above = chunks::headings_above(text, document, at);
     let headings = above.iter().map(|number| text[document.headings[*number].text.clone()].trim());
     let headings: Vec<String> = headings.map(str::to_owned).collect();
@@ -165,7 +179,18 @@ fn linked(heading: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{of as of_content, *};
+    use crate::note::path::VaultPath;
+
+    fn of(
+        text: &str,
+        numbers: &[usize],
+        near: Option<usize>,
+        marks: &HashMap<String, f64>,
+    ) -> Vec<Passage> {
+        let path = VaultPath::from_disk("Note.md").expect("a path");
+        of_content(&Content::of(path.borrowed(), text), numbers, near, marks)
+    }
 
     fn marks(words: &[&str]) -> HashMap<String, f64> {
         words.iter().map(|word| ((*word).to_owned(), 1.0)).collect()

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::index::knowledge::content::{Content, Kind};
 use crate::note::chunks;
 use crate::note::link::{Link, LinkKind};
-use crate::note::markdown::{self, Document};
+use crate::note::markdown::Document;
 use crate::note::path::VaultPath;
 
 /// Bytes of the longest passage that is read. Only the last chunk of a very long note has more.
@@ -16,19 +17,22 @@ const LONGEST: usize = 8_000;
 static MARKUP: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"</?[a-zA-Z!][^<>\n]{0,300}>|(?s)%%.*?%%").ok());
 
-/// Calls `found` with the passage of each chunk of a note, in order.
-pub(super) fn each(path: &VaultPath, text: &str, mut found: impl FnMut(&str)) {
-    let document = markdown::read(text);
+/// Calls `found` with the passage of each chunk of a file, in order.
+pub(super) fn each(path: &VaultPath, content: &Content<'_>, mut found: impl FnMut(&str)) {
+    let (text, document) = (&*content.text, &content.document);
     let mut passage = String::new();
-    for chunk in chunks::cut(text, &document) {
+    for chunk in chunks::cut(text, document) {
         passage.clear();
         passage.push_str(path.stem());
         for heading in &chunk.path {
-            passage.push_str(" > ");
-            passage.push_str(text[document.headings[*heading].text.clone()].trim());
+            let name = text[document.headings[*heading].text.clone()].trim();
+            if !name.is_empty() || content.kind == Kind::Note {
+                passage.push_str(" > ");
+                passage.push_str(name);
+            }
         }
         passage.push('\n');
-        prose(text, &document, chunk.range.start, chunk.range.end, &mut passage);
+        prose(text, document, chunk.range.start, chunk.range.end, &mut passage);
         let end = (0..=LONGEST.min(passage.len())).rev().find(|at| passage.is_char_boundary(*at));
         passage.truncate(end.unwrap_or(0));
         match MARKUP.as_ref() {
@@ -71,11 +75,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::note::markdown;
 
     fn passages(text: &str) -> Vec<String> {
         let mut passages = Vec::new();
         let path = VaultPath::from_disk("Folder/Kettle.md").expect("a path");
-        each(&path, text, |passage| passages.push(passage.to_owned()));
+        each(&path, &Content::of(path.borrowed(), text), |passage| {
+            passages.push(passage.to_owned())
+        });
         passages
     }
 

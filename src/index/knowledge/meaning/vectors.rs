@@ -1,11 +1,12 @@
 //! The vectors of the chunks of all notes, and the notes that are nearest to a meaning.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rayon::prelude::*;
 
 use super::{DIMENSIONS, MODEL_SUM, Vector, passages};
 use crate::index::changes::Stamp;
+use crate::index::knowledge::content::{Content, Kind};
 use crate::index::knowledge::reading::{self, Source};
 use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
@@ -37,6 +38,8 @@ pub(in crate::index::knowledge) struct Note {
 pub(in crate::index::knowledge) struct Vectors {
     notes: HashMap<VaultPath, Note>,
     unsure: BTreeSet<VaultPath>,
+    /// All PDFs, and whether their text was read.
+    pub pdfs: BTreeMap<VaultPath, bool>,
     /// Chunks of all notes.
     pub count: usize,
 }
@@ -112,6 +115,9 @@ impl Vectors {
     }
 
     fn add(&mut self, path: VaultPath, source: Source, mut chunks: Vec<Vector>) {
+        if Kind::of(path.borrowed()) == Some(Kind::Pdf) {
+            self.pdfs.insert(path.clone(), !chunks.is_empty());
+        }
         if self.count + chunks.len() > MOST {
             chunks.clear();
         }
@@ -123,10 +129,12 @@ impl Vectors {
     }
 }
 
-/// The vectors of a note's chunks.
-pub(in crate::index::knowledge) fn of_note(path: &VaultPath, text: &str) -> Vec<Vector> {
+/// The vectors of a file's chunks.
+pub(in crate::index::knowledge) fn of(path: &VaultPath, content: &Content<'_>) -> Vec<Vector> {
     let mut vectors = Vec::new();
-    passages::each(path, text, |passage| vectors.push(super::of(passage).unwrap_or(Vector::NONE)));
+    passages::each(path, content, |passage| {
+        vectors.push(super::of(passage).unwrap_or(Vector::NONE))
+    });
     vectors
 }
 
@@ -148,11 +156,11 @@ impl RecordTable for Vectors {
     type Read = (Source, Vec<Vector>);
 
     fn wants(path: PathRef<'_>) -> bool {
-        path.is_note()
+        Kind::of(path).is_some_and(|kind| kind != Kind::Media)
     }
 
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read> {
-        reading::note(vault, path, seen, |text| of_note(path, text))
+        reading::file(vault, path, seen, |content| of(path, content))
     }
 
     fn stamp(note: &Note) -> (Stamp, bool) {
@@ -175,6 +183,7 @@ impl RecordTable for Vectors {
     fn remove(&mut self, path: &VaultPath) {
         if let Some(note) = self.notes.remove(path) {
             self.unsure.remove(path);
+            self.pdfs.remove(path);
             self.count -= note.chunks.len();
         }
     }
@@ -188,7 +197,7 @@ impl SavedTable for Vectors {
     const NAME: &'static str = "meaning";
     /// Increment it also when chunks or passages are made differently.
     const HEADER: &'static [u8] =
-        concat!("steward meaning 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward meaning 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const IS_SLOW: bool = true;
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {

@@ -1,0 +1,89 @@
+//! The fonts of a PDF: what their codes mean, and how wide each is.
+
+use std::collections::BTreeMap;
+
+use lopdf::{Dictionary, Document, Encoding, Object};
+
+/// The most bytes of a font's table of characters.
+const MAX_CHARACTERS: usize = 512 << 10;
+
+/// A font.
+pub(super) struct Font<'a> {
+    encoding: Option<Encoding<'a>>,
+    /// Bytes of a character's code.
+    code: usize,
+    /// Widths in thousandths of the size.
+    widths: BTreeMap<u32, f32>,
+    /// The width of any other character.
+    other: f32,
+}
+
+impl<'a> Font<'a> {
+    pub fn new(document: &'a Document, font: &'a Dictionary) -> Self {
+        let encoding = font.get_font_encoding_with_limit(document, MAX_CHARACTERS).ok();
+        let numbers = |dictionary: &'a Dictionary, name: &[u8]| {
+            let numbers = dictionary.get_deref(name, document).and_then(Object::as_array);
+            numbers.map(Vec::as_slice).unwrap_or_default()
+        };
+        let number = |object: &Object| {
+            document.dereference(object).ok().and_then(|(_, number)| number.as_float().ok())
+        };
+        let descendant = numbers(font, b"DescendantFonts").first();
+        let descendant = descendant.and_then(|it| document.dereference(it).ok()?.1.as_dict().ok());
+        let mut widths = BTreeMap::new();
+        let Some(descendant) = descendant else {
+            let first = font.get(b"FirstChar").ok().and_then(number).unwrap_or(0.0) as u32;
+            for (at, width) in numbers(font, b"Widths").iter().take(256).enumerate() {
+                widths.insert(first.saturating_add(at as u32), number(width).unwrap_or(0.0));
+            }
+            return Self { encoding, code: 1, widths, other: 500.0 };
+        };
+        let mut rest = numbers(descendant, b"W");
+        // `first [width …]`, or `first last width`.
+        while let [first, second, more @ ..] = rest {
+            let (first, second) = (number(first), document.dereference(second).map(|(_, it)| it));
+            let first = first.unwrap_or(0.0) as u32;
+            rest = more;
+            match (second, more) {
+                (Ok(Object::Array(each)), _) => {
+                    for (at, width) in each.iter().take(1 << 16).enumerate() {
+                        widths
+                            .insert(first.saturating_add(at as u32), number(width).unwrap_or(0.0));
+                    }
+                }
+                (Ok(last), [width, after @ ..]) => {
+                    let (last, width) = (number(last).unwrap_or(0.0) as u32, number(width));
+                    for code in (first..=last).take(1 << 16) {
+                        widths.insert(code, width.unwrap_or(0.0));
+                    }
+                    rest = after;
+                }
+                _ => break,
+            }
+            if widths.len() > 1 << 17 {
+                break;
+            }
+        }
+        let other = descendant.get(b"DW").ok().and_then(number).unwrap_or(1_000.0);
+        Self { encoding, code: 2, widths, other }
+    }
+
+    /// The text of a string.
+    pub fn text(&self, bytes: &[u8]) -> String {
+        let text = self.encoding.as_ref().and_then(|it| it.bytes_to_string(bytes).ok());
+        text.unwrap_or_default()
+    }
+
+    /// The width of a string in this size. `spacing` is added to each character, and to each blank.
+    pub fn width(&self, bytes: &[u8], size: f32, spacing: (f32, f32)) -> f32 {
+        let codes = bytes
+            .chunks(self.code)
+            .map(|code| code.iter().fold(0_u32, |code, byte| (code << 8) | u32::from(*byte)));
+        let width = |code: u32| {
+            let width = self.widths.get(&code).copied().unwrap_or(self.other);
+            let blank = if code == 32 && self.code == 1 { spacing.1 } else { 0.0 };
+            width / 1_000.0 * size + spacing.0 + blank
+        };
+        codes.map(width).sum()
+    }
+}
