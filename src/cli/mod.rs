@@ -63,6 +63,8 @@ mod status;
 mod today;
 mod token;
 mod tools;
+mod uninstall;
+mod update;
 mod vaults;
 mod verbs;
 mod whole;
@@ -153,6 +155,8 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Servers(arguments) => servers::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
+        Command::Update(arguments) => update::run(&session()?, arguments, output),
+        Command::Uninstall(arguments) => uninstall::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),
         Command::Confined(arguments) => confined::run(arguments),
         Command::Man(arguments) => man::run(arguments, Cli::command(), output),

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-pub const COMMANDS: [&[&str]; 85] = [
+pub const COMMANDS: [&[&str]; 88] = [
     &[],
     &["search"],
     &["find"],
@@ -88,6 +88,9 @@ pub const COMMANDS: [&[&str]; 85] = [
     &["service", "install"],
     &["service", "uninstall"],
     &["service", "status"],
+    &["service", "restart"],
+    &["update"],
+    &["uninstall"],
     &["completions"],
     &["man"],
 ];
