@@ -11,6 +11,7 @@ use super::calls::changed;
 use super::commands::{self, Command};
 use super::look::Look;
 use super::markdown::style::Style;
+use super::proposals;
 use super::questions::confirm;
 use super::safe;
 use super::talk::Talk;
@@ -59,6 +60,9 @@ pub async fn perform(
             }
         }
         Command::Undo => undo(talk).await,
+        Command::Proposals => proposals::show(talk, true).await,
+        Command::Apply(only) => proposals::apply(talk, only).await,
+        Command::Reject(only) => proposals::reject(talk, only).await,
         Command::Model(None) => model(talk).await,
         Command::Model(Some(model)) => choose(talk, &model, output).await,
         Command::Tools(number) => {
