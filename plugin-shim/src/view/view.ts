@@ -9,7 +9,7 @@ import type { Kept, TabOf } from "./kept";
 import { iconButton, textButton } from "./part";
 import type { Connection } from "../connection";
 import type { ConversationInfo } from "../protocol";
-import type { CallEntry, Entry, UserEntry } from "./timeline";
+import type { Entry, UserEntry } from "./timeline";
 import type { ActiveNote, Host } from "../host";
 import { type MenuItem, showMenu } from "./menu";
 import { jobsView } from "./jobs-view";
@@ -17,7 +17,6 @@ import { lazyPart, loadCards } from "./lazy";
 import { followLinks } from "./following";
 import { lazyList } from "./lazy-list";
 import { makeParts, unmake } from "./parts";
-import { isProposed } from "./outputs";
 import { composer, type Place } from "./composer";
 import { messages } from "./messages";
 import { panel } from "./panel";
@@ -274,8 +273,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     if (activeElement === null || activeElement === root.ownerDocument.body) field.focus();
   });
   const working = jobsView(parts);
-  const isProposal = ({ output }: CallEntry): boolean => isProposed(output);
-  const proposed = lazyPart(root, () => chat.timeline.last("call", isProposal) !== undefined, ({ proposalsView }) => proposalsView(parts));
+  const proposed = lazyPart(root, () => activity.proposals.of(chat.sessionId) !== undefined, ({ proposalsView }) => proposalsView(parts));
   const body = box(root, "vs-body", said_.root, waitingView(parts), working.root, proposed.root, asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root);
 
@@ -319,7 +317,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     said_.update(happened);
     if (happened.activity || happened.loaded || happened.info) asked.update();
     if (happened.timeline) working.update();
-    if (happened.timeline || happened.loaded) proposed.update();
+    if (happened.timeline?.standing || happened.activity || happened.loaded) proposed.update();
     if (happened.elsewhere || happened.loaded) drawBanner();
     if (happened.info || happened.loaded || happened.activity || happened.timeline?.standing || happened.timeline?.order) head.update();
     if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
