@@ -1,6 +1,9 @@
-// Proposals, decided where they are seen: in the card and from the home.
+// Proposals, decided where they are seen: in the card, from the home, and in the open note in Obsidian.
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { faults } from "./axe.mjs";
+import { Desk } from "./obsidian/desk.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 async function choosePlan(tab) {
@@ -92,4 +95,49 @@ export async function a_plan_waits_at_home(set) {
   assert.equal(await waits.getByText(/^Plan \d+ · /).count(), 0);
   await stage.close(tab);
   await stage.strike();
+}
+
+/** A proposed edit stands in the open note as hunks: one is kept and changes the note, the other is not and leaves it as it is. */
+export async function proposed_edits_are_hunks_in_the_open_note(set) {
+  const desk = await Desk.set(set);
+  const lines = ["# Calendar", "", "- March: sow the broad beans", "- April: turn the heap", "- May: plant out", ...Array.from({ length: 10 }, (_, at) => `- Week ${at + 20}: water`), "- October: lift the dahlias"];
+  await writeFile(path.join(desk.daemon.vault, "Calendar.md"), `${lines.join("\n")}\n`);
+  const tab = await desk.openPaired();
+  await tab.locator(`.nav-file-title[data-path="Calendar.md"]`).click();
+  const note = tab.locator(".mod-root .workspace-leaf.is-front");
+  await note.locator(".cm-content").waitFor();
+  await choosePlan(tab);
+  desk.model.next(
+    (turn) => turn.call("read_file", { path: "Calendar.md" }),
+    (turn) => turn.call("edit_file", {
+      path: "Calendar.md",
+      replace_lines: { start: 1, end: -1 },
+      content: `${lines.join("\n").replace("- April: turn the heap", "- April: turn the heap twice\n- April: sow the salad").replace("lift the dahlias", "lift the dahlias before the frost")}\n`,
+    }),
+    (turn) => turn.text("Two lines would be others."),
+  );
+  await say(tab, "Bring this up to date");
+  await done(tab);
+  const hunks = note.locator(".vault-steward-hunk");
+  await until("hunks", () => hunks.count(), (count) => count === 2);
+  assert.equal(await note.locator(".cm-line.vault-steward-removed").count(), 2);
+  assert.deepEqual(await hunks.nth(0).locator(".vault-steward-added").allInnerTexts(), ["- April: turn the heap twice", "- April: sow the salad"]);
+  await picture(tab, "obsidian-hunks-light");
+  await tab.evaluate(() => window.standIn.setDark(true));
+  assert.deepEqual(await faults(tab, "hunks in a note", ".cm-editor"), []);
+  await picture(tab, "obsidian-hunks-dark");
+  await tab.evaluate(() => window.standIn.setDark(false));
+
+  await hunks.nth(0).getByRole("button", { name: "Keep this proposed change" }).click();
+  await until("hunks", () => hunks.count(), (count) => count === 1);
+  await note.locator(".cm-line").getByText("- April: sow the salad").waitFor();
+  assert.match(await desk.daemon.read("Calendar.md"), /turn the heap twice\n- April: sow the salad\n- May/);
+  // With the keyboard alone.
+  await hunks.getByRole("button", { name: "Undo this proposed change" }).press("Enter");
+  await until("hunks", () => hunks.count(), (count) => count === 0);
+  assert.match(await desk.daemon.read("Calendar.md"), /lift the dahlias\n$/);
+  await tab.locator(".vs-proposal").waitFor({ state: "detached" });
+  await tab.locator(".vs-changes").getByRole("button", { name: /^Undo/ }).first().click();
+  await until("note", () => desk.daemon.read("Calendar.md"), (text) => text === `${lines.join("\n")}\n`);
+  await desk.strike();
 }

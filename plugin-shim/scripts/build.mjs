@@ -87,7 +87,7 @@ const ownNames = new Set([
 ]);
 
 const scripts = [
-  { entries: { main: "src/main.ts" }, folder: ".", format: "cjs", external: ["obsidian", "electron"], plugins: [atOnce] },
+  { entries: { main: "src/main.ts" }, folder: ".", format: "cjs", external: ["obsidian", "electron", "@codemirror/state", "@codemirror/view"], plugins: [atOnce] },
   // `chunk.js` has what both of the others need; `cards.js` and `formulas.js` are loaded when the first
   // card and the first formula are drawn.
   { entries: { view: "src/page/page.ts" }, folder: "page", format: "esm", external: [], plugins: [], splitting: true },
