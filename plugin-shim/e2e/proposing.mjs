@@ -6,6 +6,8 @@ import { faults } from "./axe.mjs";
 import { Desk } from "./obsidian/desk.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
+const NOTE = "Garden/Compost.md";
+
 async function choosePlan(tab) {
   await tab.locator(".vs-mode").click();
   await tab.getByRole("menuitemradio", { name: "Plan" }).click();
@@ -106,6 +108,10 @@ export async function proposed_edits_are_hunks_in_the_open_note(set) {
   await tab.locator(`.nav-file-title[data-path="Calendar.md"]`).click();
   const note = tab.locator(".mod-root .workspace-leaf.is-front");
   await note.locator(".cm-content").waitFor();
+  // The open note goes with the message, unless it is taken out.
+  const chip = tab.locator(".vs-chip.is-context");
+  await chip.getByText("Calendar").waitFor();
+  await picture(tab, "obsidian-context-light");
   await choosePlan(tab);
   desk.model.next(
     (turn) => turn.call("read_file", { path: "Calendar.md" }),
@@ -117,11 +123,13 @@ export async function proposed_edits_are_hunks_in_the_open_note(set) {
     (turn) => turn.text("Two lines would be others."),
   );
   await say(tab, "Bring this up to date");
+  await tab.locator(".vs-user").getByText("Calendar").waitFor();
   await done(tab);
   const hunks = note.locator(".vault-steward-hunk");
   await until("hunks", () => hunks.count(), (count) => count === 2);
   assert.equal(await note.locator(".cm-line.vault-steward-removed").count(), 2);
   assert.deepEqual(await hunks.nth(0).locator(".vault-steward-added").allInnerTexts(), ["- April: turn the heap twice", "- April: sow the salad"]);
+  assert.equal(await chip.count(), 0, "what was said once is known");
   await picture(tab, "obsidian-hunks-light");
   await tab.evaluate(() => window.standIn.setDark(true));
   assert.deepEqual(await faults(tab, "hunks in a note", ".cm-editor"), []);
@@ -139,5 +147,36 @@ export async function proposed_edits_are_hunks_in_the_open_note(set) {
   await tab.locator(".vs-proposal").waitFor({ state: "detached" });
   await tab.locator(".vs-changes").getByRole("button", { name: /^Undo/ }).first().click();
   await until("note", () => desk.daemon.read("Calendar.md"), (text) => text === `${lines.join("\n")}\n`);
+  await desk.strike();
+}
+
+/** The open note and what is selected in it go with a message, are seen before it is sent, and can be taken out. */
+export async function the_open_note_goes_along_and_can_be_taken_out(set) {
+  const desk = await Desk.set(set);
+  const tab = await desk.openPaired();
+  await tab.locator(`.nav-file-title[data-path="${NOTE}"]`).click();
+  await tab.locator(".mod-root .workspace-leaf.is-front .cm-content").waitFor();
+  const chip = tab.locator(".vs-chip.is-context");
+  await chip.getByText("Compost").waitFor();
+  await chip.getByRole("button", { name: "Remove Compost" }).click();
+  await chip.waitFor({ state: "detached" });
+  desk.model.next((turn) => turn.text("Good morning."));
+  await say(tab, "Good morning");
+  await tab.locator(".vs-agent").getByText("Good morning.").waitFor();
+  await done(tab);
+  assert.doesNotMatch(JSON.stringify(desk.model.requests.at(-1)), /the note `Garden/);
+  await tab.evaluate(() => {
+    const { editor } = window.standIn.app.workspace.getMostRecentLeaf().view;
+    editor.setSelection({ line: 0, ch: 0 }, { line: 1, ch: 0 });
+  });
+  await tab.locator(".vs-input").blur();
+  await tab.locator(".vs-input").focus();
+  await chip.getByText("Selection in Compost").waitFor();
+  assert.deepEqual(await faults(tab, "a note that goes along", ".vs-composer"), []);
+  desk.model.next((turn) => turn.text("That is its beginning."));
+  await say(tab, "What is this?");
+  await tab.locator(".vs-agent").getByText("That is its beginning.").waitFor();
+  await done(tab);
+  assert.match(JSON.stringify(desk.model.requests.at(-1)), /a part of the note `Garden\/Compost.md` is meant/);
   await desk.strike();
 }
