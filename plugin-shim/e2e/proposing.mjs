@@ -7,6 +7,7 @@ import { Desk } from "./obsidian/desk.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 const NOTE = "Garden/Compost.md";
+const ID = "vault-steward";
 
 async function choosePlan(tab) {
   await tab.locator(".vs-mode").click();
@@ -178,5 +179,15 @@ export async function the_open_note_goes_along_and_can_be_taken_out(set) {
   await tab.locator(".vs-agent").getByText("That is its beginning.").waitFor();
   await done(tab);
   assert.match(JSON.stringify(desk.model.requests.at(-1)), /a part of the note `Garden\/Compost.md` is meant/);
+  // The palette has what is done with a conversation.
+  await tab.evaluate((id) => window.standIn.command(id), `${ID}:rename-conversation`);
+  await tab.locator(".vs-rename").fill("About compost");
+  await tab.keyboard.press("Enter");
+  await tab.locator(".vs-title").getByText("About compost").waitFor();
+  await tab.evaluate((id) => window.standIn.command(id), `${ID}:edit-last-message`);
+  await until("words", () => tab.locator(".vs-input").inputValue(), (text) => text === "What is this?");
+  await tab.keyboard.press("Escape");
+  await tab.evaluate((id) => window.standIn.command(id), `${ID}:export-conversation`);
+  await tab.locator(".notice").getByText(/^Written to /).waitFor();
   await desk.strike();
 }

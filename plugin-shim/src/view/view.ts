@@ -45,6 +45,8 @@ export interface ChatHandle {
   compose(text: string, attach?: Draft["attachments"]): void;
   /** Stops the turn that is shown. */
   stop(): void;
+  /** Does something with the conversation that is shown; nothing where none has begun. */
+  act(what: "rename" | "exportNote" | "editLast"): void;
   /** Puts a prompt of the person's where they write. Sends nothing. */
   prompt(name: string, about: ActiveNote | null): void;
   focus(): void;
@@ -232,13 +234,14 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   const show_ = (sessionId: string): void => void chat.open(sessionId).then(() => said_.toEnd());
   const said_ = messages(parts, actions, { open: show_, timeMachine: () => commands.timeMachine() });
   const asked = lazyPart(root, () => chat.approvals.length > 0, ({ approvalsView }) => approvalsView(parts, show_));
+  const editLast = (): void => {
+    const last = chat.timeline.last("user");
+    if (last) actions.edit(last);
+  };
   const field = composer(parts, {
     send: (draft) => (draft.text.startsWith("/") ? type(draft) : chat.send(draft)),
     fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => isDone || putBack(draft, place)),
-    editLast() {
-      const last = chat.timeline.last("user");
-      if (last) actions.edit(last);
-    },
+    editLast,
     sent: () => said_.toEnd(),
     commands: async () => (await loadCards()).slashCommands(parts, commands),
   });
@@ -352,6 +355,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     newConversation: begin,
     compose: (text, attach) => field.compose(text, attach),
     stop: () => chat.stop(),
+    act: (what) => void { ...commands, editLast }[what](),
     prompt: (name, about) => void attempt(async () => (await loadCards()).usePrompt(parts, name, about, (text, attach) => field.compose(text, attach))),
     focus: () => field.focus(),
     state,
