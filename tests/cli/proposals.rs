@@ -98,7 +98,7 @@ fn decide(client: &mut Client, method: &str, only: Value) -> Value {
 /// What waits, as the numbers of each proposal's hunks.
 fn waiting(client: &mut Client) -> Value {
     let listed = client.call("_vault/proposals/list", json!({}));
-    let mut waiting = listed["result"]["waiting"].as_array().unwrap().iter();
+    let waiting = listed["result"]["waiting"].as_array().unwrap().iter();
     let proposals =
         waiting.flat_map(|one| one["proposals"].as_array().cloned().unwrap_or_default());
     let numbers = |hunks: &Value| -> Vec<Value> {
