@@ -1,7 +1,7 @@
 // What an empty conversation begins with.
 import assert from "node:assert/strict";
 import { faults } from "./axe.mjs";
-import { Stage, picture, until } from "./stage.mjs";
+import { Stage, done, picture, say, until } from "./stage.mjs";
 
 const anew = (tab) => tab.getByRole("button", { name: "New conversation", exact: true }).click();
 
@@ -48,6 +48,41 @@ export async function the_home_shows_what_waits_and_mends_the_vault(set) {
   await picture(tab, "home-waiting-narrow-dark");
   await waits.getByRole("button", { name: "Open: Which bed is it?" }).press("Enter");
   await tab.locator(".vs-agent").getByText("Which bed is it?").waitFor();
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** The notes of a conversation are a picture, gone through by the keyboard and read without colour. */
+export async function the_notes_of_a_conversation_are_drawn(set) {
+  const stage = await Stage.set(set);
+  stage.model.next(
+    (turn) => {
+      for (const path of ["Garden/Plot 27.md", "Garden/Frost  dates.md", "Garden/Crop rotation.md", "Inbox.md"]) turn.call("read_file", { path });
+    },
+    (turn) => turn.call("edit_file", { path: "Garden/Compost.md", old_text: "Turn at Christmas.", new_text: "Turn at Easter." }),
+    (turn) => turn.text("All read."),
+  );
+  const tab = await stage.open({ width: 700 });
+  await say(tab, "Read about the garden");
+  await tab.locator(".vs-list").getByText("All read.").waitFor();
+  await done(tab);
+  await tab.getByText("5 notes of this conversation").click();
+  const graph = tab.locator(".vs-graph");
+  const notes = graph.getByRole("link");
+  await until("count", () => notes.count(), (count) => count === 5);
+  const names = await notes.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+  assert.ok(names.includes("Compost, changed"), names.join("; "));
+  assert.ok(names.some((name) => /^Plot 27, read, links to .*Frost {2}dates/.test(name)), names.join("; "));
+  assert.equal(await graph.locator("rect").count(), 1);
+  assert.ok((await graph.locator("line").count()) > 0);
+  assert.deepEqual(await faults(tab, "graph"), []);
+  await picture(tab, "graph-light");
+  await tab.emulateMedia({ colorScheme: "dark" });
+  await tab.setViewportSize({ width: 360, height: 760 });
+  await picture(tab, "graph-narrow-dark");
+  await graph.getByRole("link", { name: "Inbox, read" }).focus();
+  await tab.keyboard.press("Enter");
+  await tab.getByRole("dialog", { name: "Inbox.md" }).waitFor();
   await stage.close(tab);
   await stage.strike();
 }

@@ -125,8 +125,8 @@ async function askAndAgree(desk, tab) {
     const { app } = window.standIn;
     return app.workspace.getLeaf(false).openFile(app.vault.getFileByPath(file), { active: true });
   }, NOTE);
-  const editor = tab.locator(".mod-root .workspace-leaf.is-front textarea");
-  await until("note", () => editor.inputValue(), (text) => text === before);
+  const shown = () => tab.evaluate(() => window.standIn.app.workspace.getMostRecentLeaf().view.editor.getValue());
+  await until("note", shown, (text) => text === before);
 
   const on = gate();
   desk.model.next(
@@ -160,7 +160,7 @@ async function askAndAgree(desk, tab) {
   const after = await desk.daemon.read(NOTE);
   assert.match(after, /Water it well/);
   // Obsidian notices, and shows it in the note that is open.
-  await until("note", () => editor.inputValue(), (text) => text === after);
+  await until("note", shown, (text) => text === after);
   await both(tab, "obsidian-changed");
   // What was said can be selected, though Obsidian lets nothing be.
   for (const said of [".vs-user-text", ".vs-agent strong"]) {
@@ -173,8 +173,11 @@ async function askAndAgree(desk, tab) {
   await tab.locator(".vs-agent .internal-link").click();
   await active(tab, NOTE);
   // It leads to the heading that it names, too.
-  const heading = (field) => field.value.slice(field.selectionStart).split("\n")[0];
-  await until("heading", () => editor.evaluate(heading), (text) => text === "# Compost");
+  const heading = () => {
+    const { editor } = window.standIn.app.workspace.getMostRecentLeaf().view;
+    return editor.getValue().split("\n")[editor.getCursor().line];
+  };
+  await until("heading", () => tab.evaluate(heading), (text) => text === "# Compost");
 
   await tab.locator(".vs-changes").getByRole("button", { name: "Undo all of these changes" }).click();
   // Every change is asked about, this one too; in words for a person.
@@ -184,7 +187,7 @@ async function askAndAgree(desk, tab) {
   await question.getByRole("button", { name: "Undo" }).click();
   await tab.locator(".vs-changes").getByText("Undone: 1 change").waitFor();
   assert.equal(await desk.daemon.read(NOTE), before);
-  await until("note", () => editor.inputValue(), (text) => text === before);
+  await until("note", shown, (text) => text === before);
 }
 
 /** What is spoken to SmartHole, once it is switched on in the settings, stands in the same timeline. */

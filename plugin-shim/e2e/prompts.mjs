@@ -77,7 +77,7 @@ export async function prompts_are_commands_of_obsidian(set) {
   const has = (name) => tab.evaluate((id) => window.standIn.app._commands.has(id), `${ID}:prompt-${name}`);
   await until("command", () => has("sum-up"));
   await tab.locator(`.nav-file-title[data-path="${NOTE}"]`).click();
-  const editor = tab.locator(".mod-root .workspace-leaf.is-front textarea");
+  const editor = tab.locator(".mod-root .workspace-leaf.is-front .cm-content");
   await editor.waitFor();
   assert.equal(await run("improve"), false, "nothing is selected");
   assert.equal(await run("sum-up"), true);
@@ -85,10 +85,10 @@ export async function prompts_are_commands_of_obsidian(set) {
   assert.equal(await tab.locator(".vs-user").count(), 0);
   await input.fill("");
 
-  const first = await editor.evaluate((field) => {
-    field.focus();
-    field.setSelectionRange(0, 9);
-    return field.value.slice(0, 9);
+  const first = await tab.evaluate(() => {
+    const { editor } = window.standIn.app.workspace.getMostRecentLeaf().view;
+    editor.setSelection({ line: 0, ch: 0 }, { line: 0, ch: 9 });
+    return editor.getSelection();
   });
   // A click of Chromium's own would take the selection away.
   await editor.evaluate((field) => {
@@ -123,15 +123,17 @@ export async function a_selection_is_edited_in_place(set) {
   const desk = await Desk.set(set);
   const tab = await desk.openPaired();
   await tab.locator(`.nav-file-title[data-path="${NOTE}"]`).click();
-  const editor = tab.locator(".mod-root .workspace-leaf.is-front textarea");
+  const editor = tab.locator(".mod-root .workspace-leaf.is-front .cm-content");
   await editor.waitFor();
   const before = await desk.daemon.read(NOTE);
   const open = async () => {
-    await editor.evaluate((field) => {
-      const at = field.value.indexOf("Turn at Christmas.");
-      field.focus();
-      field.setSelectionRange(at, at + "Turn at Christmas.".length);
-    });
+    await tab.evaluate((text) => {
+      const { editor } = window.standIn.app.workspace.getMostRecentLeaf().view;
+      const lines = editor.getValue().split("\n");
+      const line = lines.findIndex((one) => one.includes(text));
+      const ch = lines[line].indexOf(text);
+      editor.setSelection({ line, ch }, { line, ch: ch + text.length });
+    }, "Turn at Christmas.");
     assert.equal(await tab.evaluate((id) => window.standIn.command(id), `${ID}:edit-selection`), true);
     return tab.locator(".modal");
   };
@@ -162,7 +164,7 @@ export async function a_selection_is_edited_in_place(set) {
   await modal.waitFor({ state: "detached" });
   const after = before.replace("Turn at Christmas.", "Turn it at Easter.");
   assert.equal(await desk.daemon.read(NOTE), after);
-  await until("note", () => editor.inputValue(), (text) => text === after);
+  await until("note", () => tab.evaluate(() => window.standIn.app.workspace.getMostRecentLeaf().view.editor.getValue()), (text) => text === after);
   await desk.daemon.command("undo");
   assert.equal(await desk.daemon.read(NOTE), before);
   await desk.quit();

@@ -8,6 +8,7 @@ import * as journey from "./journey.mjs";
 import * as large from "./large.mjs";
 import * as organize from "./organize.mjs";
 import * as plan from "./plan.mjs";
+import * as proposing from "./proposing.mjs";
 import * as prompts from "./prompts.mjs";
 import * as reading from "./reading.mjs";
 import * as talking from "./talking.mjs";
@@ -18,4 +19,4 @@ import * as turns from "./turns.mjs";
 /** Those that look at the clock: they have the machine to themselves. */
 export const timed = new Set(Object.keys({ ...large, ...turns }));
 
-export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...plan, ...prompts, ...journey, ...large, ...turns };
+export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...plan, ...proposing, ...prompts, ...journey, ...large, ...turns };

@@ -19,12 +19,6 @@ const LARGEST = [
   { name: "the page's first load", files: ["page/view.js", "page/chunk.js"], bytes: 180 * 1024 },
 ];
 
-const scripts = [
-  { entries: { main: "src/main.ts" }, folder: ".", format: "cjs", external: ["obsidian", "electron"] },
-  // `chunk.js` has what both of the others need; `cards.js` and `formulas.js` are loaded when the first
-  // card and the first formula are drawn.
-  { entries: { view: "src/page/page.ts" }, folder: "page", format: "esm", external: [], splitting: true },
-];
 const styles = [
   { parts: ["styles/plugin.css", "styles/view.css"], file: "styles.css" },
   { parts: ["styles/page.css", "styles/view.css"], file: "page/view.css" },
@@ -35,8 +29,9 @@ const copies = [
 ];
 
 /**
- * Takes the parts of marked that write HTML out of it: the view draws its tokens itself, and a fifth of the library is saved.
- * They hang on each other at the top level, so that esbuild has to keep them. Fails where another version is built otherwise.
+ * Takes out of marked what the view never uses: the parts that write HTML, since it draws the tokens itself, and the rules and branches of
+ * Markdown as it was first (`pedantic`). All hang on each other at the top level, so that esbuild has to keep them. Fails where another
+ * version is built otherwise.
  */
 const lexerAlone = {
   name: "lexer-alone",
@@ -45,17 +40,63 @@ const lexerAlone = {
       const text = await readFile(file, "utf8");
       const from = text.search(/var \w+=class\{options;parser;constructor/);
       const names = /export\{([^}]*)\}/.exec(text)?.[1]?.split(",").filter((name) => / as (Lexer|Tokenizer|getDefaults)$/.test(name)) ?? [];
-      if (from < 0 || names.length !== 3) throw new Error("marked is not made as it was: see `lexerAlone` in scripts/build.mjs");
-      return { contents: `${text.slice(0, from)}export{${names.join(",")}};` };
+      // How rules are made of others; where nothing uses what is made, it may go.
+      const [, maker = ""] = /function (\w+)\(\w+,\w+=""\)/.exec(text) ?? [];
+      const pedantic = [...text.matchAll(/,pedantic:(\w+)\}/g)];
+      if (from < 0 || names.length !== 3 || maker === "" || pedantic.length !== 2) {
+        throw new Error("marked is not made as it was: see `lexerAlone` in scripts/build.mjs");
+      }
+      let read = text.slice(0, from);
+      for (const [whole, name] of pedantic) {
+        read = read.replace(whole, "}").replace(new RegExp(`([,;]|\\bvar )${name}=\\{\\.\\.\\.\\w+,`), `$1${name}={`);
+      }
+      read = read
+        .replaceAll("this.options.pedantic", "false")
+        .replaceAll("this.options.gfm", "true")
+        .replaceAll("this.options.breaks", "true")
+        .replace(new RegExp(`(?<![\\w$.]|function )${maker}\\(`, "g"), `/* @__PURE__ */${maker}(`);
+      return { contents: `${read}export{${names.join(",")}};` };
     });
   },
 };
 
+/** In one file nothing is loaded later: the cards are in it from the start, without what would make each module wait for its first use. */
+const atOnce = {
+  name: "at-once",
+  setup(build) {
+    build.onLoad({ filter: /view[\\/]lazy\.ts$/ }, async ({ path: file }) => {
+      const text = await readFile(file, "utf8");
+      const later = 'await import("./cards")';
+      if (!text.includes(later)) throw new Error("view/lazy.ts loads no cards: see `atOnce` in scripts/build.mjs");
+      return { contents: `import * as cards from "./cards";\n${text.replace(later, "cards")}`, loader: "ts" };
+    });
+  },
+};
+
+/**
+ * Names of properties that are long, stand often in the scripts, and that nothing outside of them reads: neither the wire, nor what is
+ * kept, nor the browser or Obsidian. Those of marked's small rules are all of them.
+ */
+const marked = await readFile(path.join(root, "node_modules/marked/lib/marked.esm.js"), "utf8");
+const ownNames = new Set([
+  ...[...marked.matchAll(/\brules\.other\.(\w+)/g)].map(([, name]) => name),
+  ..."attributes listen onSnapshot isWorking tokenizer lexer getRegex inlineQueue inlineTokens inRawBlock inLink".split(" "),
+  ..."linkParenPossible linkEmitted linkInText lastToken infiniteLoopError blockTokens maskedSrc anyPunctuation".split(" "),
+  ..."lastPossibleEmStrongCloserIndex lastPossibleDelCloserIndex anyPunctuationOutsideCode reflinkSearch blockSkip".split(" "),
+  ..."emStrongLDelim emStrongRDelimAst emStrongRDelimUnd numericCharacterReference numericCharacterReferenceOrAmpersand".split(" "),
+]);
+
+const scripts = [
+  { entries: { main: "src/main.ts" }, folder: ".", format: "cjs", external: ["obsidian", "electron", "@codemirror/state", "@codemirror/view"], plugins: [atOnce] },
+  // `chunk.js` has what both of the others need; `cards.js` and `formulas.js` are loaded when the first
+  // card and the first formula are drawn.
+  { entries: { view: "src/page/page.ts" }, folder: "page", format: "esm", external: [], plugins: [], splitting: true },
+];
 await rm(out, { recursive: true, force: true });
 await mkdir(path.join(out, "page"), { recursive: true });
 
 const written = [];
-for (const { entries, folder, format, external, splitting } of scripts) {
+for (const { entries, folder, format, external, plugins, splitting } of scripts) {
   const { metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: entries,
@@ -68,8 +109,9 @@ for (const { entries, folder, format, external, splitting } of scripts) {
     external,
     platform: "browser",
     target: "es2022",
-    plugins: [lexerAlone],
+    plugins: [lexerAlone, ...plugins],
     minify: true,
+    mangleProps: new RegExp(`^(?:${[...ownNames].join("|")})$`),
     legalComments: "none",
     charset: "utf8",
     logLevel: "warning",

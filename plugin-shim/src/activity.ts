@@ -3,6 +3,7 @@
 
 import type { Connection, Unsubscribe } from "./connection";
 import { Listeners } from "./listeners";
+import { Proposals } from "./proposals";
 import type { RequestPermissionParams, RequestPermissionResult, SmartHoleState } from "./protocol";
 
 /**
@@ -23,6 +24,8 @@ export interface Approval {
 export class Activity {
   /** What waits for the person's approval, the oldest first, until it is answered here or elsewhere. */
   readonly approvals: readonly Approval[];
+  /** What the agent proposed and nobody has decided on. */
+  readonly proposals: Proposals;
   readonly #approvals: Approval[] = [];
   readonly #connection: Connection;
   readonly #changed = new Listeners<void>();
@@ -38,6 +41,7 @@ export class Activity {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.approvals = this.#approvals;
+    this.proposals = new Proposals(connection, () => this.#changed.tell());
     this.#ends = [
       connection.onSnapshot(() => void this.#load()),
       connection.on("_vault/state", ({ sessionId, state, waiting }) => {
@@ -102,6 +106,7 @@ export class Activity {
 
   stop(): void {
     this.#loading += 1;
+    this.proposals.stop();
     for (const end of this.#ends.splice(0)) end();
   }
 

@@ -69,6 +69,11 @@ export class ChatView extends ItemView {
     this.#chat?.focus();
   }
 
+  /** Does something with the conversation that is shown. */
+  act(what: Parameters<ChatHandle["act"]>[0]): void {
+    this.#chat?.act(what);
+  }
+
   /** Puts a prompt of the person's where they write. */
   prompt(name: string, about: ActiveNote | null): void {
     this.#chat?.prompt(name, about);

@@ -30,6 +30,13 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
     name: "Start a new conversation",
     callback: () => void openChat(app).then((view) => view?.newConversation()),
   });
+  for (const [id, name, what] of [
+    ["rename-conversation", "Rename the conversation", "rename"],
+    ["export-conversation", "Export the conversation to a note", "exportNote"],
+    ["edit-last-message", "Edit the last message in a branch of its own", "editLast"],
+  ] as const) {
+    plugin.addCommand({ id, name, callback: () => void openChat(app).then((view) => view?.act(what)) });
+  }
   plugin.addCommand({
     id: "ask-about-note",
     name: "Ask about this note",

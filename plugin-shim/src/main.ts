@@ -8,6 +8,7 @@ import { addCommands } from "./commands";
 import { createConnection, type Connection } from "./connection";
 import { DaemonSettings } from "./daemon-settings";
 import { HOST_OPERATIONS, HostOperations } from "./host-operations";
+import { noteHunks } from "./note-hunks";
 import { ObsidianHost } from "./obsidian-host";
 import { Pairing, readToken } from "./pairing";
 import { PluginData } from "./plugin-data";
@@ -44,6 +45,7 @@ export default class VaultStewardPlugin extends Plugin {
 
     this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, connection, activity, host));
     this.registerView(TIME_MACHINE_VIEW, (leaf) => new TimeMachineView(leaf, connection, activity, host));
+    this.registerEditorExtension(noteHunks(activity.proposals, (heard) => activity.onChange(heard), (text) => host.notice(text)));
     this.addChild(new HostOperations(app, connection));
     const open = (): void => void openChat(app);
     this.addChild(new StatusBar(this.addStatusBarItem(), connection, activity, open));

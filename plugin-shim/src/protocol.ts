@@ -459,9 +459,9 @@ export type Content = { "type": "text", text: string,
 };
 
 /** What happened to a conversation. */
-export type ConversationChange = "began" | "ended" | "titled" | "noted" | "deleted";
+export type ConversationChange = "began" | "ended" | "titled" | "noted" | "decided" | "deleted";
 
-/** A conversation began, ended, got a title, or was deleted. */
+/** A conversation began, ended, got a title, was decided on, or was deleted. */
 export type ConversationChangedParams = { sessionId: string, kind: ConversationChange, _meta: EventMeta,
 };
 
@@ -1656,22 +1656,86 @@ export type PromptsResult = {
   examples: Array<PromptExample>,
 };
 
+/** A call that only proposed. */
+export type ProposalInfo = {
+  /** Its number in the turn, from 1. */
+  number: number, title: string, changes: Array<ProposedChange>,
+};
+
+/** One proposal, or one hunk of it. */
+export type ProposalPart = {
+  /** Its number in the turn. */
+  proposal: number,
+  /** The hunk's number in the proposal. Left out: all that is undecided. */
+  hunk?: number,
+};
+
 /** The proposals to apply. */
 export type ProposalsApplyParams = { sessionId: string,
 /** The turn that proposed them. Left out: the last one that proposed something. */
 turn?: string,
+/** Only these parts. Left out: all that is undecided. */
+only?: Array<ProposalPart>,
 };
 
 /** What was applied, in the order in which it was proposed. */
 export type ProposalsApplyResult = {
   /** How many were applied. */
   applied: number,
-  /** How many there are. */
+  /** How many were to be. */
   total: number,
   /** The change set that they form: what `undo` takes. */
   changeSet?: number,
   /** Why the next one was not applied, and none after it. */
   failed?: string,
+};
+
+/** Which proposals to list. */
+export type ProposalsListParams = {
+  /** Only those of this conversation. Left out: of those active last, unless a person or the agent ended them. */
+  sessionId?: string,
+};
+
+/** What waits for the person's decision. */
+export type ProposalsListResult = {
+  /** The conversation that was active last comes first. */
+  waiting: Array<WaitingProposals>,
+};
+
+/** The proposals to reject. */
+export type ProposalsRejectParams = { sessionId: string,
+/** The turn that proposed them. Left out: the last one that proposed something. */
+turn?: string,
+/** Only these parts. Left out: all that is undecided. */
+only?: Array<ProposalPart>,
+};
+
+/** What was rejected. */
+export type ProposalsRejectResult = {
+  /** How many were rejected. */
+  rejected: number,
+};
+
+/** A change of one file that a call proposed. */
+export type ProposedChange = {
+  /** `write`, `create_folder`, `remove_folder`, `move`, `delete`, `restore`. */
+  action: string,
+  /** The path; for a move the new one. */
+  path: string,
+  /** For a move, the old path. */
+  from?: string,
+  /** The undecided hunks of an edit. Empty for a change that is decided only as a whole. */
+  hunks?: Array<ProposedHunk>,
+  /** The diff of a change without hunks; empty where there is none to show. */
+  diff?: string,
+};
+
+/** Lines that belong together in the diff of an edit. */
+export type ProposedHunk = {
+  /** Its number in the proposal, from 1. */
+  number: number,
+  /** Its own diff, from its `@@` on. */
+  diff: string,
 };
 
 /** A title that a person gives. */
@@ -2403,6 +2467,24 @@ export type VaultState = {
   warnings: Array<string>,
 };
 
+/** A plan, whose jobs tell whether it was applied. */
+export type WaitingPlan = { number: number,
+/** Its first line. */
+title: string,
+};
+
+/** What waits in one conversation: proposals, a plan, or both. */
+export type WaitingProposals = { sessionId: string,
+/** The turn that proposed them. */
+turn: string,
+/** Local time of the last of them. */
+time: string,
+/** What is undecided, in the order in which it was proposed. */
+proposals?: Array<ProposalInfo>,
+/** The plan of `plan_changes` that the agent made last. */
+plan?: WaitingPlan,
+};
+
 /** How changes by other programs are noticed. */
 export type Watching = { "mode": "events" } | { "mode": "polling",
 /** The interval in seconds. */
@@ -2616,8 +2698,12 @@ export interface Methods {
   "_vault/prompts": { params: PromptsParams; result: PromptsResult };
   /** Fills one of the person's prompts. */
   "_vault/prompts/get": { params: PromptGetParams; result: PromptGetResult };
-  /** Applies what the agent proposed in the mode `plan`. */
+  /** Lists what the agent proposed in the mode `plan`, and plans, that wait for the person. */
+  "_vault/proposals/list": { params: ProposalsListParams; result: ProposalsListResult };
+  /** Applies what the agent proposed in the mode `plan`, or parts of it. */
   "_vault/proposals/apply": { params: ProposalsApplyParams; result: ProposalsApplyResult };
+  /** Rejects what the agent proposed in the mode `plan`, or parts of it. */
+  "_vault/proposals/reject": { params: ProposalsRejectParams; result: ProposalsRejectResult };
   /** The language models, and which of them are used. */
   "_vault/models": { params: ModelsParams; result: ModelsResult };
   /** Checks a vendor's key and stores it. */

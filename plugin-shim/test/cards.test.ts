@@ -1,5 +1,5 @@
 // The cards of plans and jobs in the view, before a daemon that a test plays.
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Activity } from "../src/activity";
 import type { Host } from "../src/host";
 import type { ItemInfo } from "../src/protocol";
@@ -113,6 +113,25 @@ async function told(job: number, state: string, done: number, total: number): Pr
   daemon.last.event("_vault/job", ++daemon.seq, { job, plan: 7, state, done, total, folders: [] });
   await settle();
 }
+
+describe("what waits at home", () => {
+  it("is a plan that has no job, and proposals, from all conversations", async () => {
+    const list = [
+      { sessionId: "b", turn: "4", time: "2026-11-21T10:00:00+01:00", proposals: [{ number: 1, title: "edit `Bread.md`", changes: [{ action: "write", path: "Bread.md", hunks: [{ number: 1, diff: "@@ -1 +1 @@\n-a\n+b\n" }] }, { action: "move", path: "c.md", from: "b.md" }] }] },
+      { sessionId: "c", turn: "5", time: "2026-11-21T10:00:00+01:00", plan: { number: 7, title: "move 2 notes" } },
+      { sessionId: "d", turn: "6", time: "2026-11-21T10:00:00+01:00", plan: { number: 8, title: "move 3 notes" } },
+    ];
+    daemon.answers.set("_vault/proposals/list", () => ({ waiting: list }));
+    daemon.answers.set("_vault/models", () => ({ chain: ["a/b"], models: [], problems: [] }));
+    daemon.answers.set("session/list", () => ({ sessions: [] }));
+    jobs = [{ job: 1, plan: 8, state: "done", done: 3, total: 3, folders: [] } as unknown as Job];
+    await mounted();
+    const waits = (): string[] => [...root.querySelectorAll("[aria-label='Waiting for you'] .vs-home-words")].map((one) => one.textContent);
+    await vi.waitFor(() => expect(waits()).toHaveLength(2));
+    expect(waits()[0]).toMatch(/^Edit Bread.md2 proposed changes · /);
+    expect(waits()[1]).toMatch(/^Move 2 notesPlan 7 · /);
+  });
+});
 
 describe("the card of a plan", () => {
   beforeEach(() => items.push(called(1, "plan_changes", {}, "plan 7: move 2 notes")));

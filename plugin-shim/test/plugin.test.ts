@@ -379,7 +379,7 @@ describe("loading", () => {
   it("has the commands it should, none with a hotkey or with names that Obsidian adds itself", () => {
     const commands = [...plugin.commands__.values()];
     expect(commands.map(({ id }) => id)).toEqual([
-      "open-chat", "new-conversation", "ask-about-note", "ask-about-selection", "edit-selection", "open-time-machine", "undo-last-change", "stop",
+      "open-chat", "new-conversation", "rename-conversation", "export-conversation", "edit-last-message", "ask-about-note", "ask-about-selection", "edit-selection", "open-time-machine", "undo-last-change", "stop",
     ]);
     for (const { id, name, hotkeys } of commands) {
       expect(hotkeys).toBeUndefined();

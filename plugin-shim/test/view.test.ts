@@ -426,17 +426,63 @@ describe("what a conversation took", () => {
   });
 });
 
-it("offers the selection as soon as the person comes to the view", async () => {
-  active = { path: "Inbox.md" };
-  await mounted();
-  const button = root.querySelector<HTMLElement>("[aria-label='Attach the selection']");
-  expect(button?.hidden).toBe(true);
-  active = { path: "Inbox.md", selection: "two words" };
-  field().focus();
-  expect(button?.hidden).toBe(false);
-  active = { path: "Inbox.md" };
-  root.dispatchEvent(new Event("pointerenter"));
-  expect(button?.hidden).toBe(true);
+describe("the open note", () => {
+  const sent = (at: number): unknown => daemon.last.asked("session/prompt")[at]?.params?.["prompt"];
+  const link = { type: "resource_link", uri: "Inbox.md", name: "Inbox.md" };
+
+  it("is seen beside the message, with what is selected in it", async () => {
+    active = { path: "Inbox.md" };
+    await mounted();
+    expect(chips()).toEqual(["Inbox"]);
+    active = { path: "Inbox.md", selection: "two words" };
+    field().focus();
+    expect(chips()).toEqual(["Selection in Inbox"]);
+    active = null;
+    root.dispatchEvent(new Event("pointerenter"));
+    expect(chips()).toEqual([]);
+  });
+
+  it("goes along once in each conversation", async () => {
+    active = { path: "Inbox.md" };
+    await mounted();
+    await type("What is this?");
+    await type("And what else?");
+    expect(sent(0)).toEqual([{ type: "text", text: "What is this?" }, link]);
+    expect(chips()).toEqual([]);
+    expect(sent(1)).toEqual([{ type: "text", text: "And what else?" }]);
+    active = { path: "Inbox.md", selection: "two words" };
+    await type("And here?");
+    expect(sent(2)).toEqual([{ type: "text", text: "And here?" }, { type: "resource", resource: { uri: "Inbox.md", text: "two words" } }]);
+    active = { path: "Inbox.md" };
+    chat.newConversation();
+    expect(chips()).toEqual(["Inbox"]);
+  });
+
+  it("stays where it is once it is taken out, until another one is open, and comes back by the button", async () => {
+    active = { path: "Inbox.md" };
+    await mounted();
+    await press("Remove Inbox");
+    expect(chips()).toEqual([]);
+    await type("Good morning");
+    expect(sent(0)).toEqual([{ type: "text", text: "Good morning" }]);
+    active = { path: "Other.md" };
+    field().focus();
+    root.dispatchEvent(new Event("pointerenter"));
+    expect(chips()).toEqual(["Other"]);
+    active = { path: "Inbox.md" };
+    await press("Attach the active note");
+    expect(chips()).toEqual(["Inbox"]);
+    await type("And this?");
+    expect(sent(1)).toEqual([{ type: "text", text: "And this?" }, link]);
+  });
+
+  it("is not named twice", async () => {
+    active = { path: "Garden/Inbox.md" };
+    await mounted();
+    field().value = "Look at [[Garden/Inbox]]";
+    field().dispatchEvent(new Event("input", { bubbles: true }));
+    expect(chips()).toEqual([]);
+  });
 });
 
 it("says of code that it is copied only once it is", async () => {

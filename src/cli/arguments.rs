@@ -149,7 +149,7 @@ pub enum Command {
     Approvals(ApprovalsArguments),
     /// List tool calls with their decisions
     Audit(AuditArguments),
-    /// List, search, export and delete conversations
+    /// List, search, export, rename, fork and delete conversations
     Conversations(ConversationsArguments),
     /// List your own prompts, and add examples
     Prompts(PromptsArguments),

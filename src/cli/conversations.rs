@@ -23,8 +23,8 @@ use crate::policy::Scope;
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams, EndParams,
-    ItemInfo, SearchConversationsParams, SessionListMeta, SessionListParams, SessionListResult,
-    SessionListVaultMeta, UsageInfo, UsageParams,
+    ForkParams, ItemInfo, RenameConversationParams, SearchConversationsParams, SessionListMeta,
+    SessionListParams, SessionListResult, SessionListVaultMeta, UsageInfo, UsageParams,
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::SessionUpdate;
@@ -77,6 +77,30 @@ pub enum ConversationsAction {
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
     },
+    /// Give one a title, which no model changes
+    Rename {
+        /// Its number
+        id: String,
+        /// The title
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
+    /// Go on from before an earlier message; what followed stays in a branch of its own
+    Fork {
+        /// Its number
+        id: String,
+        /// The number of the message of yours, as `show` has it
+        #[arg(
+            long,
+            value_name = "N",
+            required_unless_present = "branch",
+            conflicts_with = "branch"
+        )]
+        before: Option<u64>,
+        /// Go on with this branch instead
+        #[arg(long, value_name = "N")]
+        branch: Option<u64>,
+    },
     /// End a conversation; the next message starts a new one
     End {
         /// Its number [default: the current one]
@@ -109,7 +133,7 @@ pub struct UsageArguments {
     pub conversation: Option<String>,
 }
 
-/// Lists, shows, finds, exports, ends or deletes conversations.
+/// Lists, shows, finds, exports, renames, forks, ends or deletes conversations.
 ///
 /// # Errors
 /// The conversation does not exist; the error of the daemon or the store.
@@ -130,6 +154,12 @@ pub fn run(
             search(&source, &text.join(" "), *limit, output)
         }
         Some(ConversationsAction::Export { id, to }) => export(&source, id, to.as_deref(), output),
+        Some(ConversationsAction::Rename { id, title }) => {
+            rename(&source, id, &title.join(" "), output)
+        }
+        Some(ConversationsAction::Fork { id, before, branch }) => {
+            fork(&source, id, *before, *branch, output)
+        }
         Some(ConversationsAction::End { id }) => end(&source, id.as_deref(), output),
         Some(ConversationsAction::Delete { id, yes }) => {
             delete(&source, Some(id.as_str()), *yes, output)
@@ -346,6 +376,36 @@ fn export(
     }
     let text = format!("wrote conversation {id} to `{}`", to.display());
     output.answer(&json!({ "file": to, "items": whole.items.len() }), text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rename(
+    source: &Source<'_>,
+    id: &str,
+    title: &str,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let params = RenameConversationParams { session_id: id.to_owned(), title: title.to_owned() };
+    let done = source.ask(&params, true, |source, params| source.rename(params))?;
+    let text = format!("conversation {id} is called “{}”", visible(&done.title));
+    output.answer(&done, text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fork(
+    source: &Source<'_>,
+    id: &str,
+    item: Option<u64>,
+    branch: Option<u64>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let params = ForkParams { session_id: id.to_owned(), item, branch };
+    let done = source.ask(&params, true, |source, params| source.fork(params))?;
+    let text = format!(
+        "conversation {id} goes on with branch {}; `steward chat --conversation {id}` continues it",
+        done.branch
+    );
+    output.answer(&done, text)?;
     Ok(ExitCode::SUCCESS)
 }
 

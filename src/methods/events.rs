@@ -98,6 +98,7 @@ pub fn of_conversation(event: &ConversationEvent) -> Vec<Event> {
         ConversationEvent::Ended(one) => (one.id, ConversationChange::Ended, Some(one)),
         ConversationEvent::Titled(one) => (one.id, ConversationChange::Titled, Some(one)),
         ConversationEvent::Noted(id, _) => (*id, ConversationChange::Noted, None),
+        ConversationEvent::Decided(id) => (*id, ConversationChange::Decided, None),
         ConversationEvent::Deleted(id) => (*id, ConversationChange::Deleted, None),
     };
     let mut events = vec![Event::ConversationChanged { session_id: id.to_string(), kind }];

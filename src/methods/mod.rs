@@ -8,7 +8,7 @@
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
 //! [`policy`], [`keeping`], [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
-//! `prompt`, [`prompts`], [`proposals`]; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
+//! `prompt`, [`prompts`], [`proposals`] with `proposed`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
 //! themselves), [`told`] (agent events in the protocol's words).
 
@@ -33,6 +33,7 @@ pub mod policy;
 mod prompt;
 pub mod prompts;
 pub mod proposals;
+mod proposed;
 pub mod replay;
 mod replayed;
 pub mod rules;
@@ -81,7 +82,9 @@ use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
 };
 use crate::protocol::prompts::{PromptGetParams, PromptsParams};
-use crate::protocol::proposals::ProposalsApplyParams;
+use crate::protocol::proposals::{
+    ProposalsApplyParams, ProposalsListParams, ProposalsRejectParams,
+};
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
@@ -191,6 +194,12 @@ pub fn table() -> Table<Services> {
         })
         .on::<PromptGetParams>(Person, Read, |it, params, by| {
             prompts::get(&it.calls, &params, &by.client.caller(), &by.cancel)
+        })
+        .on::<ProposalsListParams>(Person, Search, |it, params, _| {
+            proposals::list(it.talk.conversations(), &params)
+        })
+        .on::<ProposalsRejectParams>(Person, Setting, |it, params, _| {
+            proposals::reject(it.talk.conversations(), &params)
         })
         .on::<ProposalsApplyParams>(Person, Change, |it, params, by| {
             let conversations = it.talk.conversations();

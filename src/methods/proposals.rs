@@ -1,38 +1,205 @@
-//! Proposals of the mode `plan`: a person applies those of a turn together.
-
-use std::collections::HashMap;
+//! Proposals of the mode `plan`: which of them wait, and a person applies or rejects all of a turn, or parts of it.
 
 use serde_json::{Value, json};
 
-use super::info::{failed, numbered};
+use super::info::{failed, local, numbered};
+use super::proposed::{self, Change, Hunk, Proposal, ProposedTurn, Verdict, decision};
 use crate::agent::entry::Entry;
 use crate::agent::toolbox::turn_name;
 use crate::agent::{Conversations, memory};
 use crate::calls::{Calls, Outcome, Request};
-use crate::conversation::{Item, TurnId};
-use crate::llm::{Message, ToolArgs, ToolCall};
+use crate::conversation::{Conversation, ConversationId, EndKind, Item, TurnId};
 use crate::note::code::ErrorCode;
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::protocol::proposals::{ProposalsApplyParams, ProposalsApplyResult};
+use crate::protocol::proposals::{
+    ProposalInfo, ProposalPart, ProposalsApplyParams, ProposalsApplyResult, ProposalsListParams,
+    ProposalsListResult, ProposalsRejectParams, ProposalsRejectResult, ProposedChange,
+    ProposedHunk, WaitingProposals,
+};
 use crate::server::table::Client;
-use crate::tools::ToolError;
+use crate::tools::{EditFile, Tool as _, ToolError};
 use crate::vault::Cancel;
 
-/// A call that only proposed.
-struct Proposal {
-    tool: String,
-    arguments: Value,
-    title: String,
-    /// Identifies the changes that were shown.
-    identity: String,
-}
+/// Conversations that are looked through for what waits: those active last.
+const LOOKED_THROUGH: u32 = 50;
 
-/// Applies the proposals of a turn, one after another, as one change set. Nothing is applied where one of them
-/// would do something else by now than was shown; the first that fails ends it.
+/// The proposals and plans that wait for the person.
 ///
 /// # Errors
-/// Kinds `unknown_session`, `turn_running`; `not_found` where nothing was proposed; `failed` where it was applied before, or
-/// the notes have changed since.
+/// Kinds `unknown_session` and `failed`.
+pub fn list(
+    conversations: &Conversations,
+    params: &ProposalsListParams,
+) -> Result<ProposalsListResult, ErrorObject> {
+    let among = match params.session_id.as_deref() {
+        Some(session) => vec![conversations.get(numbered(session)?).map_err(failed)?],
+        None => conversations.with_results(proposed::MARKS, LOOKED_THROUGH).map_err(failed)?,
+    };
+    let mut waiting = Vec::new();
+    let is_over = |one: &Conversation| match &one.ended {
+        Some(end) => matches!(end.kind, EndKind::Person | EndKind::Agent),
+        None => one.is_working,
+    };
+    for one in among.into_iter().filter(|one| !is_over(one)) {
+        let items = history(conversations, one.id)?;
+        let last = proposed::turns(&items).pop().filter(ProposedTurn::waits);
+        let plan = proposed::plan(&items);
+        let (turn, time) = match (&last, &plan) {
+            (Some(last), _) => (last.turn, last.time),
+            (None, Some((turn, time, _))) => (*turn, *time),
+            (None, None) => continue,
+        };
+        let proposals = last.iter().flat_map(|last| &last.proposals);
+        waiting.push(WaitingProposals {
+            session_id: one.id.to_string(),
+            turn: turn.to_string(),
+            time: local(time),
+            proposals: proposals.filter(|one| !one.is_decided()).map(info).collect(),
+            plan: plan.map(|(_, _, plan)| plan),
+        });
+    }
+    Ok(ProposalsListResult { waiting })
+}
+
+fn info(proposal: &Proposal) -> ProposalInfo {
+    let change = |change: &Change| {
+        let hunks: Vec<ProposedHunk> = proposal
+            .waiting_hunks(change)
+            .map(|hunk| ProposedHunk { number: hunk.number, diff: hunk.text.clone() })
+            .collect();
+        ProposedChange {
+            action: change.action.clone(),
+            path: change.path.clone(),
+            from: change.from.clone(),
+            diff: if change.hunks.is_empty() { change.diff.clone() } else { String::new() },
+            hunks,
+        }
+    };
+    ProposalInfo {
+        number: proposal.number,
+        title: proposal.title.clone(),
+        changes: proposal.changes.iter().map(change).collect(),
+    }
+}
+
+/// What is applied at once.
+enum Step<'a> {
+    Whole(&'a Proposal),
+    Hunk { proposal: &'a Proposal, edit: Value, number: u64 },
+}
+
+impl Step<'_> {
+    fn proposal(&self) -> &Proposal {
+        match self {
+            Self::Whole(proposal) | Self::Hunk { proposal, .. } => proposal,
+        }
+    }
+
+    fn part(&self) -> ProposalPart {
+        match self {
+            Self::Whole(proposal) => ProposalPart { proposal: proposal.number, hunk: None },
+            Self::Hunk { proposal, number, .. } => {
+                ProposalPart { proposal: proposal.number, hunk: Some(*number) }
+            }
+        }
+    }
+}
+
+/// How the calls of one turn's proposals are made, by the person.
+struct Applying<'a> {
+    calls: &'a Calls,
+    by: &'a Client,
+    cancel: &'a Cancel,
+    conversation: ConversationId,
+    turn: TurnId,
+}
+
+impl Applying<'_> {
+    fn call(&self, tool: &str, arguments: &Value, dry_run: bool) -> Result<Value, ToolError> {
+        let request = Request {
+            tool: tool.to_owned(),
+            arguments: arguments.clone(),
+            caller: self.by.caller(),
+            conversation: Some(self.conversation.to_string()),
+            turn: Some(turn_name(self.conversation, self.turn)),
+            confirmed: !dry_run,
+            dry_run,
+            ..Request::default()
+        };
+        match self.calls.call(request, self.cancel) {
+            Outcome::Answered(answer) => answer.map(|answer| answer.data.value().clone()),
+            Outcome::Ask(question) => {
+                Err(ToolError::plain(ErrorCode::ApprovalNeeded, question.title()))
+            }
+        }
+    }
+
+    /// Whether a proposal would do now what was shown.
+    fn fits(&self, proposal: &Proposal) -> Result<(), ErrorObject> {
+        match self.call(&proposal.tool, &proposal.arguments, true) {
+            Ok(shown) if shown["identity"] == proposal.identity.as_str() => Ok(()),
+            Ok(_) => Err(changed(proposal, "it would do something else now")),
+            Err(error) => Err(changed(proposal, &error.message)),
+        }
+    }
+
+    /// The edit that makes one hunk's change: of its lines with those around them, or alone where those are others by now.
+    fn edit(&self, proposal: &Proposal, path: &str, hunk: &Hunk) -> Result<Value, ErrorObject> {
+        let edits = [true, false].map(|whole| {
+            let (before, after) = hunk.texts(whole);
+            json!({"path": path, "old_text": before, "new_text": after})
+        });
+        let mut error = changed(proposal, "its lines are others by now");
+        for edit in edits {
+            match self.call(EditFile::NAME, &edit, true) {
+                Ok(_) => return Ok(edit),
+                Err(why) => error = changed(proposal, &why.message),
+            }
+        }
+        Err(error)
+    }
+
+    /// The steps that apply the waiting hunks of a proposal, or one of them.
+    fn hunks<'p>(
+        &self,
+        proposal: &'p Proposal,
+        only: Option<u64>,
+    ) -> Result<Vec<Step<'p>>, ErrorObject> {
+        let mut steps = Vec::new();
+        for change in &proposal.changes {
+            let wanted = |hunk: &&Hunk| only.is_none_or(|only| only == hunk.number);
+            for hunk in proposal.waiting_hunks(change).filter(wanted) {
+                let edit = self.edit(proposal, &change.path, hunk)?;
+                steps.push(Step::Hunk { proposal, edit, number: hunk.number });
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The steps that apply what waits of a proposal.
+    fn steps<'p>(
+        &self,
+        proposal: &'p Proposal,
+        was_touched: bool,
+    ) -> Result<Vec<Step<'p>>, ErrorObject> {
+        if proposal.is_partly_decided() {
+            return self.hunks(proposal, None);
+        }
+        match self.fits(proposal) {
+            Ok(()) => Ok(vec![Step::Whole(proposal)]),
+            // Another proposal for the same note was applied before.
+            Err(_) if was_touched && proposal.is_by_hunks() => self.hunks(proposal, None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Applies what was proposed in a turn, or parts of it, one after another, as one change set. Nothing is applied where one
+/// of them would do something else by now than was shown; the first that fails ends it.
+///
+/// # Errors
+/// Kinds `unknown_session`, `turn_running`, `invalid_params`; `not_found` where nothing was proposed; `failed` where it was
+/// decided before, or the notes have changed since.
 pub fn apply(
     calls: &Calls,
     conversations: &Conversations,
@@ -40,72 +207,127 @@ pub fn apply(
     by: &Client,
     cancel: &Cancel,
 ) -> Result<ProposalsApplyResult, ErrorObject> {
-    let id = numbered(&params.session_id)?;
-    if conversations.get(id).map_err(failed)?.is_working {
-        let error = ErrorObject::new(Kind::TurnRunning, "the agent is still at work");
-        return Err(error.hint("wait for the end of the turn, or stop it"));
+    let (id, turn) = turn_of(conversations, &params.session_id, params.turn.as_deref())?;
+    let applying = Applying { calls, by, cancel, conversation: id, turn: turn.turn };
+    let mut steps = Vec::new();
+    for (proposal, hunk) in wanted(&turn, &params.only)? {
+        let has_more = proposal.changes.iter().flat_map(|change| &change.hunks).nth(1).is_some();
+        steps.extend(match hunk {
+            Some(_) if has_more => applying.hunks(proposal, hunk)?,
+            _ => applying.steps(proposal, turn.was_touched)?,
+        });
     }
-    let items = conversations.history_with_gaps(id).map_err(failed)?;
-    let items: Vec<Item> = items.into_iter().flatten().collect();
-    let (turn, proposals) = of_turn(&items, params.turn.as_deref())?;
-    let name = turn_name(id, turn);
-    let request = |proposal: &Proposal, dry_run: bool| Request {
-        tool: proposal.tool.clone(),
-        arguments: proposal.arguments.clone(),
-        caller: by.caller(),
-        conversation: Some(id.to_string()),
-        turn: Some(name.clone()),
-        confirmed: !dry_run,
-        dry_run,
-        ..Request::default()
-    };
-    for proposal in &proposals {
-        let shown = match calls.call(request(proposal, true), cancel) {
-            Outcome::Answered(answer) => {
-                answer.map_err(|error| changed(proposal, &error.message))?
-            }
-            Outcome::Ask(_) => return Err(changed(proposal, "it needs an answer")),
-        };
-        if shown.data.value()["identity"] != proposal.identity.as_str() {
-            return Err(changed(proposal, "it would do something else now"));
-        }
-    }
-    let total = proposals.len() as u64;
-    let mut result = ProposalsApplyResult { total, ..ProposalsApplyResult::default() };
-    for proposal in &proposals {
-        let done = match calls.call(request(proposal, false), cancel) {
-            Outcome::Answered(answer) => answer,
-            Outcome::Ask(question) => {
-                Err(ToolError::plain(ErrorCode::ApprovalNeeded, question.title()))
-            }
+    let mut result =
+        ProposalsApplyResult { total: steps.len() as u64, ..ProposalsApplyResult::default() };
+    let mut parts = Vec::new();
+    for step in &steps {
+        let done = match step {
+            Step::Whole(proposal) => applying.call(&proposal.tool, &proposal.arguments, false),
+            Step::Hunk { edit, .. } => applying.call(EditFile::NAME, edit, false),
         };
         match done {
             Ok(answer) => {
                 result.applied += 1;
-                let set = answer.data.value()["change_set"].as_u64();
-                result.change_set = set.or(result.change_set);
+                parts.push(step.part());
+                result.change_set = answer["change_set"].as_u64().or(result.change_set);
             }
             Err(error) => {
-                result.failed = Some(format!("{}: {}", proposal.title, error.message));
+                result.failed = Some(format!("{}: {}", step.proposal().title, error.message));
                 break;
             }
         }
     }
-    let words = match &result.failed {
-        None => format!("{} All {total} of them.", applied(turn)),
-        Some(why) => {
-            format!("{} {} of {total}; then it failed: {why}", applied(turn), result.applied)
+    let ProposalsApplyResult { applied, total, failed: why, .. } = &result;
+    let is_all = params.only.is_empty() && !turn.was_touched;
+    let words = match why {
+        None if is_all => {
+            format!("{} All {total} of them.", decision(Verdict::Applied, turn.turn, &[]))
         }
+        Some(why) if is_all => format!(
+            "{} {applied} of {total}; then it failed: {why}",
+            decision(Verdict::Applied, turn.turn, &[])
+        ),
+        // Nothing was decided.
+        Some(_) if parts.is_empty() => return Ok(result),
+        _ => decision(Verdict::Applied, turn.turn, &parts),
     };
-    let notice = memory::item(&Entry::notice(words))
-        .map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
-    conversations.append(id, Some(turn), &[notice]).map_err(failed)?;
+    decided(conversations, id, turn.turn, words)?;
     Ok(result)
 }
 
-/// How the notice to the model begins that says that the proposals of a turn were applied.
-fn applied(turn: TurnId) -> String {
-    format!("The user has applied the proposals of turn {turn}.")
+/// Rejects what was proposed in a turn, or parts of it.
+///
+/// # Errors
+/// As [`apply`].
+pub fn reject(
+    conversations: &Conversations,
+    params: &ProposalsRejectParams,
+) -> Result<ProposalsRejectResult, ErrorObject> {
+    let (id, turn) = turn_of(conversations, &params.session_id, params.turn.as_deref())?;
+    let rejected = wanted(&turn, &params.only)?;
+    let is_all = params.only.is_empty() && !turn.was_touched;
+    let parts: Vec<ProposalPart> = rejected
+        .iter()
+        .map(|(proposal, hunk)| ProposalPart { proposal: proposal.number, hunk: *hunk })
+        .collect();
+    let words = decision(Verdict::Rejected, turn.turn, if is_all { &[] } else { &parts });
+    decided(conversations, id, turn.turn, words)?;
+    Ok(ProposalsRejectResult { rejected: rejected.len() as u64 })
+}
+
+/// Stores a decision as a notice to the model, and tells every client.
+fn decided(
+    conversations: &Conversations,
+    id: ConversationId,
+    turn: TurnId,
+    words: String,
+) -> Result<(), ErrorObject> {
+    let notice = memory::item(&Entry::notice(words))
+        .map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
+    conversations.append(id, Some(turn), &[notice]).map_err(failed)?;
+    conversations.tell_decided(id);
+    Ok(())
+}
+
+/// The named parts of a turn, or all that waits of it: each proposal with the hunk that is meant.
+fn wanted<'a>(
+    turn: &'a ProposedTurn,
+    only: &[ProposalPart],
+) -> Result<Vec<(&'a Proposal, Option<u64>)>, ErrorObject> {
+    if only.is_empty() {
+        let waiting = turn.proposals.iter().filter(|one| !one.is_decided());
+        return Ok(waiting.map(|one| (one, None)).collect());
+    }
+    only.iter()
+        .map(|&ProposalPart { proposal, hunk }| {
+            let found = turn.proposals.iter().find(|one| one.number == proposal);
+            let found = found.ok_or_else(|| unknown(format!("proposal {proposal}")))?;
+            let all = found.changes.iter().flat_map(|change| &change.hunks);
+            if let Some(hunk) = hunk
+                && !all.clone().any(|one| one.number == hunk)
+            {
+                return Err(unknown(format!("hunk {hunk} of proposal {proposal}")));
+            }
+            let waits = |hunk: u64| {
+                let mut left = found.changes.iter().flat_map(|one| found.waiting_hunks(one));
+                left.any(|one| one.number == hunk)
+            };
+            match found.is_decided() || hunk.is_some_and(|hunk| !waits(hunk)) {
+                true => Err(before(turn.turn)),
+                false => Ok((found, hunk)),
+            }
+        })
+        .collect()
+}
+
+fn unknown(what: String) -> ErrorObject {
+    let error = ErrorObject::new(Kind::InvalidParams, format!("there is no {what} in this turn"));
+    error.hint("`_vault/proposals/list` has their numbers")
+}
+
+fn before(turn: TurnId) -> ErrorObject {
+    let error = ErrorObject::new(Kind::Failed, "these proposals were decided before");
+    error.hint("ask for new ones").detail(json!({ "turn": turn.to_string() }))
 }
 
 fn changed(proposal: &Proposal, why: &str) -> ErrorObject {
@@ -113,50 +335,30 @@ fn changed(proposal: &Proposal, why: &str) -> ErrorObject {
     ErrorObject::new(Kind::Failed, message).hint("ask for a new proposal")
 }
 
-/// The proposals of the turn of that number, or of the last that has any.
-fn of_turn(items: &[Item], wanted: Option<&str>) -> Result<(TurnId, Vec<Proposal>), ErrorObject> {
-    let mut calls: HashMap<String, ToolCall> = HashMap::new();
-    let mut found: Vec<(TurnId, Vec<Proposal>)> = Vec::new();
-    let mut notices = Vec::new();
-    for item in items {
-        let Ok(Some(entry)) = memory::entry(item) else { continue };
-        match (entry, item.turn) {
-            (Entry::Message { message: Message::Assistant { content, .. }, .. }, _) => {
-                let made = content.iter().filter_map(|block| block.call());
-                calls.extend(made.map(|call| (call.id.clone(), call.clone())));
-            }
-            (Entry::Message { message: Message::Notice { text }, .. }, _) => notices.push(text),
-            (Entry::Result { result, data: Some(data), .. }, Some(turn))
-                if data["proposed"] == true =>
-            {
-                let Some(ToolArgs::Object(arguments)) =
-                    calls.get(&result.call_id).map(|call| call.args.clone())
-                else {
-                    continue;
-                };
-                let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
-                let proposal = Proposal {
-                    tool: result.name,
-                    arguments: Value::Object(arguments),
-                    title: text("title"),
-                    identity: text("identity"),
-                };
-                match found.last_mut().filter(|(last, _)| *last == turn) {
-                    Some((_, proposals)) => proposals.push(proposal),
-                    None => found.push((turn, vec![proposal])),
-                }
-            }
-            _ => {}
-        }
+fn history(conversations: &Conversations, id: ConversationId) -> Result<Vec<Item>, ErrorObject> {
+    let items = conversations.history_with_gaps(id).map_err(failed)?;
+    Ok(items.into_iter().flatten().collect())
+}
+
+/// The turn of that number, or the last that proposed something, of which some waits.
+fn turn_of(
+    conversations: &Conversations,
+    session: &str,
+    wanted: Option<&str>,
+) -> Result<(ConversationId, ProposedTurn), ErrorObject> {
+    let id = numbered(session)?;
+    if conversations.get(id).map_err(failed)?.is_working {
+        let error = ErrorObject::new(Kind::TurnRunning, "the agent is still at work");
+        return Err(error.hint("wait for the end of the turn, or stop it"));
     }
-    let of_wanted = |turn: TurnId| wanted.is_none_or(|wanted| turn.to_string() == wanted);
-    let Some((turn, proposals)) = found.into_iter().rev().find(|(turn, _)| of_wanted(*turn)) else {
+    let turns = proposed::turns(&history(conversations, id)?);
+    let of_wanted = |one: &ProposedTurn| wanted.is_none_or(|name| one.turn.to_string() == name);
+    let Some(turn) = turns.into_iter().rev().find(of_wanted) else {
         let error = ErrorObject::new(Kind::NotFound, "nothing was proposed in this turn");
         return Err(error.hint("in the mode `plan` the agent proposes changes"));
     };
-    if notices.iter().any(|text| text.starts_with(&applied(turn))) {
-        let error = ErrorObject::new(Kind::Failed, "these proposals were applied before");
-        return Err(error.hint("ask for new ones").detail(json!({ "turn": turn.to_string() })));
+    if turn.proposals.iter().all(Proposal::is_decided) {
+        return Err(before(turn.turn));
     }
-    Ok((turn, proposals))
+    Ok((id, turn))
 }

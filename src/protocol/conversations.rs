@@ -426,7 +426,7 @@ pub struct UsageInfo {
     pub unpriced: u64,
 }
 
-/// A conversation began, ended, got a title, or was deleted.
+/// A conversation began, ended, got a title, was decided on, or was deleted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationChangedParams {
@@ -448,6 +448,8 @@ pub enum ConversationChange {
     Titled,
     /// A note on it was stored.
     Noted,
+    /// A person applied or rejected what was proposed in it.
+    Decided,
     Deleted,
 }
 

@@ -99,7 +99,10 @@ use policy::{
     ModeChangedParams, ModeParams, ModeResult, PendingParams, PendingResult,
 };
 use prompts::{PromptGetParams, PromptGetResult, PromptsParams, PromptsResult};
-use proposals::{ProposalsApplyParams, ProposalsApplyResult};
+use proposals::{
+    ProposalsApplyParams, ProposalsApplyResult, ProposalsListParams, ProposalsListResult,
+    ProposalsRejectParams, ProposalsRejectResult,
+};
 use session::{
     MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
     SessionPromptResult, SessionUpdateParams, StateParams,
@@ -209,8 +212,12 @@ methods! {
     "_vault/prompts" { PromptsParams => PromptsResult },
     /// Fills one of the person's prompts.
     "_vault/prompts/get" { PromptGetParams => PromptGetResult },
-    /// Applies what the agent proposed in the mode `plan`.
+    /// Lists what the agent proposed in the mode `plan`, and plans, that wait for the person.
+    "_vault/proposals/list" { ProposalsListParams => ProposalsListResult },
+    /// Applies what the agent proposed in the mode `plan`, or parts of it.
     "_vault/proposals/apply" { ProposalsApplyParams => ProposalsApplyResult },
+    /// Rejects what the agent proposed in the mode `plan`, or parts of it.
+    "_vault/proposals/reject" { ProposalsRejectParams => ProposalsRejectResult },
     /// The language models, and which of them are used.
     "_vault/models" { ModelsParams => ModelsResult },
     /// Checks a vendor's key and stores it.

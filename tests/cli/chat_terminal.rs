@@ -186,6 +186,41 @@ fn commands_do_what_they_say() {
 }
 
 #[test]
+fn proposals_are_shown_after_their_turn_and_decided_by_commands() {
+    let read = calls(WIRE, "r1", "read_file", json!({"path": "Recipes/Bread.md"}));
+    let edit = |old: &str, new: &str| json!({"path": "Recipes/Bread.md", "old_text": old, "new_text": new});
+    let edits = [
+        Piece::Call("c1", "edit_file", edit("Salt 9 g", "Salt 11 g")),
+        Piece::Call("c2", "edit_file", edit("Flour 500 g", "Flour 600 g")),
+        Piece::Call("c3", "write_file", json!({"path": "Recipes/Rice.md", "content": "# Rice\n"})),
+    ];
+    let answers = vec![read, answer(WIRE, &edits), says(WIRE, "A larger loaf.")];
+    let place = Place::with(answers, "[policy]\nmode = \"plan\"\n");
+    let mut terminal = open(&place, &[]);
+    terminal.press("/proposals\r");
+    terminal.expect("no proposed change waits in this conversation");
+    terminal.press("a larger loaf, please\r");
+    terminal.expect("A larger loaf.");
+    terminal.expect("3 proposed changes; nothing has been changed yet");
+    terminal.expect("+Salt 11 g");
+    terminal.expect("/apply applies all of it");
+    terminal.press("/apply all\r");
+    terminal.expect("`/apply` takes numbers, such as `1` or `2.3`");
+    terminal.press("/apply 2.1\r");
+    terminal.expect("applied 1 of 1; `steward undo ");
+    assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 600 g\nSalt 9 g\n");
+    terminal.press("/reject 3\r");
+    terminal.expect("rejected 1; nothing was changed");
+    terminal.press("/apply\r");
+    terminal.expect("applied 1 of 1");
+    assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 600 g\nSalt 11 g\n");
+    terminal.press("/apply\r");
+    terminal.expect("these proposals were decided before");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
 fn the_first_message_after_new_goes_to_the_new_conversation() {
     let place = Place::new(["One.", "Elsewhere.", "Three."].map(|text| says(WIRE, text)).into());
     let mut terminal = open(&place, &[]);

@@ -179,6 +179,31 @@ fn conversations_are_shown_and_deleted_with_a_daemon_and_without() {
 }
 
 #[test]
+fn a_conversation_is_renamed_and_goes_on_from_an_earlier_message() {
+    for served in [false, true] {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        let run = |arguments: &[&str]| home.run_in(&vault, arguments);
+        run(&["conversations"]).expect(0);
+        talk(&home.state());
+        let _daemon = served.then(|| home.serve(&vault));
+        let renamed =
+            run(&["conversations", "rename", "2", "Where", "the notes are"]).expect(0).stdout;
+        assert_eq!(renamed, "conversation 2 is called “Where the notes are”\n");
+        let forked = run(&["conversations", "fork", "2", "--before", "1"]).expect(0).stdout;
+        assert!(
+            forked.starts_with("conversation 2 goes on with branch 2; `steward chat"),
+            "{forked}"
+        );
+        assert!(!run(&["conversations", "show", "2"]).expect(0).stdout.contains("会议"));
+        run(&["conversations", "fork", "2", "--branch", "1"]).expect(0);
+        let shown = run(&["conversations", "show", "2"]).expect(0).stdout;
+        assert!(shown.contains("Where the notes are") && shown.contains("会议"), "{shown}");
+        run(&["conversations", "fork", "2"]).expect(2);
+    }
+}
+
+#[test]
 fn deletions_by_a_smaller_limit_are_announced_a_day_before() {
     let home = Home::new();
     let vault = home.vault("Notes");

@@ -65,7 +65,7 @@ fn what_is_proposed_changes_nothing_until_a_person_applies_all_of_it() {
     assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 11 g\n");
     assert_eq!(place.note("Recipes/Soup.md"), "# A soup\n\nSalt 6 g\n");
     let again = apply(&mut client);
-    assert_eq!(again["error"]["message"], "these proposals were applied before", "{again}");
+    assert_eq!(again["error"]["message"], "these proposals were decided before", "{again}");
     finish(place.command(&["thank you"])).expect(0);
     assert!(place.asked().contains("The user has applied the proposals"), "{}", place.asked());
 
@@ -87,6 +87,103 @@ fn a_proposal_that_no_longer_fits_is_applied_in_no_part() {
     assert_eq!(place.note("Recipes/Soup.md"), mine);
     let none = client.call("_vault/proposals/apply", json!({"sessionId": "1", "turn": "77"}));
     assert_eq!(none["error"]["data"]["kind"], "not_found", "{none}");
+}
+
+/// A person's decision on parts of what was proposed.
+fn decide(client: &mut Client, method: &str, only: Value) -> Value {
+    let params = json!({"sessionId": "1", "only": only});
+    client.call(&format!("_vault/proposals/{method}"), params)
+}
+
+/// What waits, as the numbers of each proposal's hunks.
+fn waiting(client: &mut Client) -> Value {
+    let listed = client.call("_vault/proposals/list", json!({}));
+    let waiting = listed["result"]["waiting"].as_array().unwrap().iter();
+    let proposals =
+        waiting.flat_map(|one| one["proposals"].as_array().cloned().unwrap_or_default());
+    let numbers = |hunks: &Value| -> Vec<Value> {
+        hunks.as_array().into_iter().flatten().map(|hunk| hunk["number"].clone()).collect()
+    };
+    proposals.map(|one| json!([one["number"], numbers(&one["changes"][0]["hunks"])])).collect()
+}
+
+#[test]
+fn parts_of_what_is_proposed_are_applied_and_rejected_one_by_one() {
+    let edit = json!({"path": "Recipes/Long.md", "old_text": "Salt", "new_text": "More salt", "replace_all": true});
+    let soup =
+        |old: &str, new: &str| json!({"path": "Recipes/Soup.md", "old_text": old, "new_text": new});
+    let pieces = [
+        Piece::Call("c1", "edit_file", edit),
+        Piece::Call("c2", "edit_file", soup("Salt 5 g", "Salt 6 g")),
+        Piece::Call("c3", "edit_file", soup("# Soup", "# A soup")),
+        Piece::Call("c4", "write_file", json!({"path": "Recipes/Rice.md", "content": "# Rice\n"})),
+    ];
+    let answers = vec![
+        read("r1", "Recipes/Long.md"),
+        read("r2", "Recipes/Soup.md"),
+        answer(WIRE, &pieces),
+        says(WIRE, "More salt everywhere."),
+        says(WIRE, "You are welcome."),
+    ];
+    let place = Place::with(answers, "[policy]\nmode = \"plan\"\n");
+    let water = "Water\n".repeat(20);
+    std::fs::write(place.vault.join("Recipes/Long.md"), format!("Salt 1\n{water}Salt 2\n"))
+        .unwrap();
+    finish(place.command(&["more salt, please"])).expect(0);
+    let mut client = place.client(false);
+    assert_eq!(waiting(&mut client), json!([[1, [1, 2]], [2, [1]], [3, [1]], [4, []]]));
+
+    let done = decide(&mut client, "apply", json!([{"proposal": 1, "hunk": 2}]));
+    assert_eq!(
+        (&done["result"]["applied"], &done["result"]["total"]),
+        (&json!(1), &json!(1)),
+        "{done}"
+    );
+    assert_eq!(place.note("Recipes/Long.md"), format!("Salt 1\n{water}More salt 2\n"));
+    let again = decide(&mut client, "reject", json!([{"proposal": 1, "hunk": 2}]));
+    assert_eq!(again["error"]["message"], "these proposals were decided before", "{again}");
+    let none = decide(&mut client, "apply", json!([{"proposal": 1, "hunk": 7}]));
+    assert_eq!(none["error"]["message"], "there is no hunk 7 of proposal 1 in this turn", "{none}");
+    assert_eq!(waiting(&mut client), json!([[1, [1]], [2, [1]], [3, [1]], [4, []]]));
+
+    let done = decide(&mut client, "reject", json!([{"proposal": 1, "hunk": 1}, {"proposal": 4}]));
+    assert_eq!(done["result"]["rejected"], 2, "{done}");
+    decide(&mut client, "apply", json!([{"proposal": 2}]));
+    assert_eq!(place.note("Recipes/Soup.md"), "# Soup\n\nSalt 6 g\n");
+    // The rest is for a note that is another since: its own lines are as they were.
+    let done = apply(&mut client);
+    assert_eq!(
+        (&done["result"]["applied"], &done["result"]["total"]),
+        (&json!(1), &json!(1)),
+        "{done}"
+    );
+    assert_eq!(place.note("Recipes/Soup.md"), "# A soup\n\nSalt 6 g\n");
+    assert!(!place.vault.join("Recipes/Rice.md").exists());
+    assert_eq!(waiting(&mut client), json!([]));
+    assert_eq!(apply(&mut client)["error"]["message"], "these proposals were decided before");
+
+    finish(place.command(&["thank you"])).expect(0);
+    let told = place.asked();
+    assert!(
+        told.contains("applied some of the proposals") && told.contains("rejected some"),
+        "{told}"
+    );
+    place.home.run_in(&place.vault, &["undo", &done["result"]["changeSet"].to_string()]).expect(0);
+    assert_eq!(place.note("Recipes/Soup.md"), "# Soup\n\nSalt 5 g\n");
+    assert_eq!(place.note("Recipes/Long.md"), format!("Salt 1\n{water}Salt 2\n"));
+}
+
+#[test]
+fn what_is_rejected_or_answered_no_longer_waits() {
+    let (_place, mut client) = proposed(Vec::new());
+    assert_eq!(waiting(&mut client), json!([[1, [1]], [2, [1]], [3, [1]]]));
+    let done = decide(&mut client, "reject", json!([]));
+    assert_eq!(done["result"]["rejected"], 3, "{done}");
+    assert_eq!(waiting(&mut client), json!([]));
+
+    let (place, mut client) = proposed(vec![says(WIRE, "As you like.")]);
+    finish(place.command(&["leave it"])).expect(0);
+    assert_eq!(waiting(&mut client), json!([]), "the person has said something else");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn params(method: &str) -> Value {
         "_vault/diff" => json!({"changeSet": 1}),
         "_vault/models/key" => json!({"provider": "nobody", "key": "k"}),
         "_vault/complete" => json!({"text": "Zz"}),
-        "_vault/proposals/apply" => json!({"sessionId": "1"}),
+        "_vault/proposals/apply" | "_vault/proposals/reject" => json!({"sessionId": "1"}),
         "_vault/prompts/get" => json!({"name": "tidy"}),
         "_vault/host/request" => json!({"operation": "active_note"}),
         "_vault/inbox/retry" | "_vault/inbox/discard" => json!({"id": 1}),

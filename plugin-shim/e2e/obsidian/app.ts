@@ -3,6 +3,9 @@
 // version that the plugin's manifest names as the oldest, and nothing that came later; what is asked
 // of it beyond that fails loudly.
 
+import * as state from "@codemirror/state";
+import type { Extension } from "@codemirror/state";
+import * as view from "@codemirror/view";
 import { Component, Events, subscriptions } from "./component";
 import * as controls from "./controls";
 import { ConfirmationModal, Modal, Notice, open, shown } from "./dialogs";
@@ -14,7 +17,7 @@ import { renderMath } from "./math";
 import { Menu } from "./menus";
 import { Plugin, Plugins, PluginSettingTab, registered, type Command } from "./plugins";
 import { SettingsModal, SettingTab } from "./settings";
-import { EmptyView, FileExplorerView, FileView, ItemView, MarkdownView, StandInView, View, type ViewState } from "./views";
+import { editorInfoField, EmptyView, FileExplorerView, FileView, ItemView, MarkdownView, StandInView, View, type ViewState } from "./views";
 import { Workspace, WorkspaceLeaf, type WorkspaceArea } from "./workspace";
 
 /** The version that the manifest names; `agrees.ts` keeps out what is newer. */
@@ -57,6 +60,9 @@ export class App {
   readonly secretStorage: SecretStorage;
   readonly _views = new Map<string, (leaf: WorkspaceLeaf) => View>();
   readonly _commands = new Map<string, Command>();
+  /** What plugins have put into every editor. */
+  readonly _extensions = new Set<Extension>();
+  readonly _editors = new Set<MarkdownView>();
   readonly _settingTabs = new Map<string, SettingTab>();
   readonly _links = new Map<string, (data: Record<string, string>) => unknown>();
   readonly _statusBar: HTMLElement;
@@ -70,7 +76,7 @@ export class App {
     const container = document.body.createDiv("app-container");
     this.workspace = new Workspace(this, container.createDiv("horizontal-main-container"));
     this._statusBar = container.createDiv("status-bar");
-    this._plugins = new Plugins(this, { obsidian: api }, VERSION);
+    this._plugins = new Plugins(this, { obsidian: api, "@codemirror/state": state, "@codemirror/view": view }, VERSION);
     this._views.set("markdown", (leaf) => new MarkdownView(leaf));
     this._views.set("empty", (leaf) => new EmptyView(leaf));
     this._views.set("file-explorer", (leaf) => new FileExplorerView(leaf));
@@ -200,6 +206,7 @@ export const parts = {
   App,
   Component,
   ConfirmationModal,
+  editorInfoField,
   Events,
   FileManager,
   FileSystemAdapter,

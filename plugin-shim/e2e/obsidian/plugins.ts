@@ -1,5 +1,6 @@
 // Plugins: what they are given, and how they are loaded from the vault and unloaded again.
 
+import type { Extension } from "@codemirror/state";
 import type { App } from "./app";
 import { Component } from "./component";
 import { SettingTab } from "./settings";
@@ -107,6 +108,17 @@ export abstract class Plugin extends Component {
     this.#keep("view", this.app._views, type, make);
     this.register(() => void this.app._withoutMaker(type));
     void this.app._withMaker(type);
+  }
+
+  registerEditorExtension(extension: Extension): void {
+    const { _extensions, _editors } = this.app;
+    _extensions.add(extension);
+    const again = (): void => _editors.forEach((editor) => editor._configure());
+    again();
+    this.register(() => {
+      _extensions.delete(extension);
+      again();
+    });
   }
 
   registerObsidianProtocolHandler(action: string, handler: (data: Record<string, string>) => unknown): void {

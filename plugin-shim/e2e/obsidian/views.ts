@@ -1,6 +1,8 @@
 // Views: what a leaf shows. Those of Obsidian's own that a plugin meets are here: a note, the list of
 // files, and what stands for a view that is not loaded or that nobody makes any more.
 
+import { EditorState, StateEffect, StateField } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
 import type { App } from "./app";
 import { Component } from "./component";
 import { TFile } from "./files";
@@ -121,22 +123,31 @@ export abstract class FileView extends ItemView {
   abstract onLoadFile(file: TFile): Promise<void>;
 }
 
+/** What an editor's extensions know of the note that it shows. */
+export const editorInfoField = StateField.define<MarkdownView | null>({
+  create: () => null,
+  update: (shown, change) => change.effects.find((one) => one.is(setInfo))?.value ?? shown,
+});
+const setInfo = StateEffect.define<MarkdownView>();
+
 /** A note's text with a cursor in it. Lines and columns count from 0. */
 export class Editor {
-  constructor(private readonly field: HTMLTextAreaElement) {}
+  constructor(private readonly view: EditorView) {}
 
   getValue(): string {
-    return this.field.value;
+    return this.view.state.doc.toString();
   }
 
   getSelection(): string {
-    return this.field.value.slice(this.field.selectionStart, this.field.selectionEnd);
+    const { from, to } = this.view.state.selection.main;
+    return this.view.state.sliceDoc(from, to);
   }
 
   getCursor(side: "from" | "to" | "head" | "anchor" = "head"): { line: number; ch: number } {
-    const { value, selectionStart, selectionEnd } = this.field;
-    const before = value.slice(0, side === "from" || side === "anchor" ? selectionStart : selectionEnd).split("\n");
-    return { line: before.length - 1, ch: before.at(-1)?.length ?? 0 };
+    const { doc, selection } = this.view.state;
+    const at = selection.main[side];
+    const line = doc.lineAt(at);
+    return { line: line.number - 1, ch: at - line.from };
   }
 
   setCursor(line: number, ch = 0): void {
@@ -144,33 +155,48 @@ export class Editor {
   }
 
   setSelection(from: { line: number; ch: number }, to = from): void {
-    this.field.setSelectionRange(this.#offset(from), this.#offset(to));
+    this.view.dispatch({ selection: { anchor: this.#offset(from), head: this.#offset(to) } });
   }
 
   #offset({ line, ch }: { line: number; ch: number }): number {
-    const before = this.field.value.split("\n").slice(0, line);
-    return before.reduce((sum, one) => sum + one.length + 1, 0) + ch;
+    return this.view.state.doc.line(line + 1).from + ch;
   }
 }
 
 export class MarkdownView extends FileView {
   editor: Editor;
   override icon = "file-text";
-  readonly #field: HTMLTextAreaElement;
+  readonly _view: EditorView;
   #mode: "source" | "preview" = "source";
 
   constructor(leaf: WorkspaceLeaf) {
     super(leaf);
-    this.#field = this.contentEl.createEl("textarea", { cls: "cm-content", attr: { "aria-label": "Note" } });
     // Nothing is written from here: what is tried is the steward, not an editor.
-    this.#field.readOnly = true;
-    this.editor = new Editor(this.#field);
-    this.#field.addEventListener("contextmenu", (event) => {
+    this._view = new EditorView({ parent: this.contentEl });
+    this._configure();
+    this.editor = new Editor(this._view);
+    this.app._editors.add(this);
+    this.register(() => {
+      this.app._editors.delete(this);
+      this._view.destroy();
+    });
+    this._view.contentDOM.addEventListener("contextmenu", (event) => {
       event.preventDefault();
       const menu = new Menu();
       this.app.workspace.trigger("editor-menu", menu, this.editor, this);
       menu.showAtMouseEvent(event);
     });
+  }
+
+  /** Has the extensions of plugins as they are now. */
+  _configure(): void {
+    const { doc, selection } = this._view.state;
+    const own = [editorInfoField.init(() => this), EditorState.readOnly.of(true), EditorView.lineWrapping, EditorView.contentAttributes.of({ "aria-label": "Note" })];
+    this._view.setState(EditorState.create({ doc, selection, extensions: [own, [...this.app._extensions]] }));
+  }
+
+  save(): Promise<void> {
+    return Promise.resolve();
   }
 
   getViewType(): string {
@@ -182,7 +208,7 @@ export class MarkdownView extends FileView {
   }
 
   getViewData(): string {
-    return this.#field.value;
+    return this.editor.getValue();
   }
 
   override getState(): Record<string, unknown> {
@@ -196,18 +222,27 @@ export class MarkdownView extends FileView {
 
   override setEphemeralState(state: unknown): void {
     const { line: wanted, subpath = "" } = (state ?? {}) as { line?: number; subpath?: string };
-    const lines = this.#field.value.split("\n");
+    const lines = this.editor.getValue().split("\n");
     const isNamed = (one: string): boolean => subpath !== "" && /^#+ /.test(one) && subpath === `#${one.replace(/^#+ /, "")}`;
     const line = wanted ?? lines.findIndex(isNamed);
     if (line < 0) return;
     this.editor.setCursor(line);
-    this.#field.scrollTop = line * 24;
-    this.#field.focus();
+    this._view.dispatch({ scrollIntoView: true });
+    this._view.focus();
   }
 
   async onLoadFile(file: TFile): Promise<void> {
-    this.#field.value = await this.app.vault.read(file);
-    this.#field.setSelectionRange(0, 0);
+    this.#show(await this.app.vault.read(file), 0);
+    // An extension asks for the file of its note when it is first drawn.
+    this._view.dispatch({ effects: setInfo.of(this) });
+    this._configure();
+  }
+
+  #show(text: string, cursor?: number): void {
+    const { doc, selection } = this._view.state;
+    const anchor = Math.min(cursor ?? selection.main.anchor, text.length);
+    const head = Math.min(cursor ?? selection.main.head, text.length);
+    this._view.dispatch({ changes: { from: 0, to: doc.length, insert: text }, selection: { anchor, head } });
   }
 
   override onload(): void {
@@ -226,9 +261,7 @@ export class MarkdownView extends FileView {
   }
 
   async #again(file: TFile): Promise<void> {
-    const { selectionStart, selectionEnd } = this.#field;
-    this.#field.value = await this.app.vault.read(file);
-    this.#field.setSelectionRange(selectionStart, selectionEnd);
+    this.#show(await this.app.vault.read(file));
   }
 }
 

@@ -13,6 +13,7 @@ export { chooseMode } from "./mode-menu";
 export { liveLine } from "./live";
 export { mountMachine } from "./machine-view";
 export { namesCard } from "./names-card";
+export { noteGraph } from "./note-graph";
 export { previewNote } from "./note-preview";
 export { proposalsView } from "./proposals";
 export { promptsPanel } from "./prompts-panel";

@@ -5,6 +5,7 @@ import { completed, draggedPaths, matching, type Mention, mentionAt } from "./co
 import { structured } from "./agreed";
 import type { SlashCommand } from "./slash-commands";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
+import type { ActiveNote } from "../host";
 import type { Draft } from "./draft";
 import { modeChip } from "./mode";
 import { counted, dollars, noteName, tokens } from "./format";
@@ -87,7 +88,6 @@ export function composer(parts: Parts, sending: Sending): Composer {
   });
   const list = element(root, "div", { class: "vs-completions", attributes: { role: "listbox", id: listId, "aria-label": "Suggestions" } });
   const note = iconButton(parts, "file-text", "Attach the active note");
-  const selection = iconButton(parts, "quote", "Attach the selection");
   const image = iconButton(parts, "image", "Attach an image");
   const file = element(root, "input", { class: "vs-hidden", attributes: { type: "file", accept: IMAGES.join(","), multiple: true, tabindex: -1, "aria-hidden": "true" } });
   const stop = iconButton(parts, "square", "Stop", "vs-stop");
@@ -95,12 +95,18 @@ export function composer(parts: Parts, sending: Sending): Composer {
   send.type = "submit";
   const usage = element(root, "span", { class: "vs-usage" });
   const mode = modeChip(parts);
-  const bar = box(root, "vs-composer-bar", note, selection, image, file, mode.root, usage, stop, send);
+  const bar = box(root, "vs-composer-bar", note, image, file, mode.root, usage, stop, send);
   const frame = box(root, "vs-composer-box", editing, chips, input, bar);
   root.append(list, frame);
 
   let attachments: Draft["attachments"] = [];
   let images: Draft["images"] = [];
+  /** The note, or the selection, that the person took out, and the one that went with an earlier message of the conversation. */
+  let takenOut = "";
+  let sent = "";
+  let sentTo: string | null = null;
+  /** What is shown of the open note. */
+  let shownContext = "";
   let place: Place | null = null;
   let isComposing = false;
   let mention: Mention | null = null;
@@ -117,8 +123,18 @@ export function composer(parts: Parts, sending: Sending): Composer {
 
   const isEmpty = (): boolean => input.value.trim() === "" && attachments.length + images.length === 0;
 
+  /** The open note, or what is selected in it: it goes with a message unless the person takes it out. */
+  const context = (): ActiveNote | null => {
+    const active = parts.host.activeNote();
+    const { path = "" } = active ?? {};
+    const isKnown = attachments.some((one) => one.path === path) || input.value.includes(`[[${path.replace(/\.md$/, "")}`) || [takenOut, sent].includes(JSON.stringify(active));
+    return isKnown || place !== null || parts.chat.branch !== null ? null : active;
+  };
+
   const drawChips = (): void => {
     clear(chips);
+    const active = context();
+    shownContext = JSON.stringify(active);
     const chip = (icon: HTMLElement, text: string, title: string, drop: () => void): void => {
       const away = iconButton(parts, "x", `Remove ${text}`);
       away.addEventListener("click", () => {
@@ -130,16 +146,20 @@ export function composer(parts: Parts, sending: Sending): Composer {
       const made = element(chips, "span", { class: "vs-chip", attributes: { role: "listitem", title } }, icon, words, away);
       chips.appendChild(made);
     };
-    for (const one of attachments) {
-      const text = one.selection === undefined ? noteName(one.path) : `Selection in ${noteName(one.path)}`;
-      const icon = one.selection === undefined ? "file-text" : "quote";
-      chip(iconOf(parts, icon), text, one.selection ?? one.path, () => (attachments = attachments.filter((other) => other !== one)));
+    const noteChip = ({ path, selection }: ActiveNote, title: string, drop: () => void): void => {
+      const isNote = selection === undefined;
+      chip(iconOf(parts, isNote ? "file-text" : "quote"), isNote ? noteName(path) : `Selection in ${noteName(path)}`, title, drop);
+    };
+    for (const one of attachments) noteChip(one, one.selection ?? one.path, () => (attachments = attachments.filter((other) => other !== one)));
+    if (active) {
+      noteChip(active, `Goes with the message, since it is open: ${active.selection ?? active.path}`, () => (takenOut = JSON.stringify(active)));
+      chips.lastElementChild?.classList.add("is-context");
     }
     for (const one of images) {
       const src = `data:${one.mimeType};base64,${one.data}`;
       chip(element(chips, "img", { class: "vs-thumbnail", attributes: { src, alt: "" } }), one.name, one.name, () => (images = images.filter((other) => other !== one)));
     }
-    show(chips, attachments.length + images.length > 0);
+    show(chips, chips.hasChildNodes());
   };
 
   const changed = (): void => {
@@ -158,7 +178,12 @@ export function composer(parts: Parts, sending: Sending): Composer {
 
   const submit = (): void => {
     if (isEmpty() || parts.chat.branch !== null) return;
-    const draft: Draft = { text: input.value.trim(), attachments, images };
+    const text = input.value.trim();
+    // A command says itself what it is about.
+    const open = text.startsWith("/") ? null : context();
+    const active = parts.host.activeNote();
+    if (open || attachments.some(({ path }) => path === active?.path)) [sent, sentTo] = [JSON.stringify(active), parts.chat.wantedId];
+    const draft: Draft = { text, attachments: open ? [...attachments, open] : attachments, images };
     const before = place;
     reset();
     if (before === null) sending.send(draft);
@@ -325,9 +350,11 @@ export function composer(parts: Parts, sending: Sending): Composer {
     show(stop, chat.isWorking);
     toggle(root, "is-working", chat.isWorking);
     show(editing, place !== null);
-    const active = parts.host.activeNote();
-    show(note, active !== null);
-    show(selection, active?.selection !== undefined && active.selection !== "");
+    // Another conversation knows nothing of it; one that was new has its number now.
+    const { wantedId } = chat;
+    if (sentTo !== wantedId) [sent, sentTo] = [sentTo === null ? sent : "", wantedId];
+    if (JSON.stringify(context()) !== shownContext) drawChips();
+    show(note, parts.host.activeNote() !== null && context() === null);
     const { standing } = chat.timeline;
     const waits = standing.waiting && standing.state === "idle";
     input.placeholder = waits ? "Answer the question" : chat.isWorking ? "Add a message; it will be read at the next step" : "Ask, or say what to do";
@@ -422,11 +449,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   });
   scope.listen(note, "click", () => {
     const active = parts.host.activeNote();
-    if (active) attach({ path: active.path });
-  });
-  scope.listen(selection, "click", () => {
-    const active = parts.host.activeNote();
-    if (active?.selection) attach(active);
+    if (active) attach(active);
   });
   scope.listen(image, "click", () => file.click());
   scope.listen(file, "change", () => {

@@ -34,10 +34,12 @@ export function isHarmless(drawn: Element): boolean {
     within.every(({ localName, namespaceURI, classList, id }) =>
       (namespaceURI === MATHML ? !NOT_DRAWN.test(localName) : DRAWN.test(localName)) && [...classList, id].every((name) => NAMES.test(name)),
     ) &&
-    [drawn, ...within].every(({ attributes }) =>
-      [...attributes].every(({ name, value }) =>
-        name === "style" ? !UNSAFE_VALUE.test(value) && value.split(";").every((one) => STYLE.test(one)) : !ACTS.test(name),
-      ),
+    // By their names: the build gives a property `attributes` another name.
+    [drawn, ...within].every((one) =>
+      one.getAttributeNames().every((name) => {
+        const value = one.getAttribute(name) ?? "";
+        return name === "style" ? !UNSAFE_VALUE.test(value) && value.split(";").every((part) => STYLE.test(part)) : !ACTS.test(name);
+      }),
     )
   );
 }

@@ -2,7 +2,7 @@
 
 import { append, box, clear, element, setText, show } from "./dom";
 import { callAgreed, messageOf, structured } from "./agreed";
-import { counted, dollars, noteName, visible, when } from "./format";
+import { counted, dollars, noteName, sentence, visible, when } from "./format";
 import { iconOf, type Parts, textButton } from "./part";
 import { mostLike, relinked } from "./repair";
 import type { CallGiven } from "./chat";
@@ -112,7 +112,19 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
       state === "new" || state === "set_aside" ? [{ icon: "mic", text, about: `Spoken · ${when(received, parts.now())}`, button: "Show", act: () => reveal(".vs-waiting") }] : []);
     const stopped = jobs.all.flatMap(({ job, state, done, total }): Waits[] =>
       state === "interrupted" && !jobs.isLeft(job) ? [{ icon: "triangle-alert", text: `Job ${job} was interrupted`, about: `${done} of ${total} done`, button: "Show", act: () => reveal(".vs-jobs") }] : []);
-    return [...approvals, ...questions, ...spoken, ...stopped];
+    const proposed = activity.proposals.waiting.flatMap(({ sessionId, time, proposals = [], plan }): Waits[] => {
+      const act = (): void => actions.open(sessionId);
+      const about = when(time, parts.now());
+      const made: Waits[] = [];
+      if (proposals.length > 0) {
+        const count = counted(proposals.reduce((sum, { changes }) => sum + changes.length, 0), "proposed change");
+        made.push({ icon: "pencil", text: proposals.map(({ title }) => sentence(title.replace(/`/g, ""))).join("; "), about: `${count} · ${about}`, button: "Open", act });
+      }
+      // A plan that has a job was applied.
+      if (plan && !jobs.all.some((job) => job.plan === plan.number)) made.push({ icon: "folder", text: sentence(plan.title), about: `Plan ${plan.number} · ${about}`, button: "Open", act });
+      return made;
+    });
+    return [...approvals, ...questions, ...proposed, ...spoken, ...stopped];
   };
   let asked = 0;
   const drawWaiting = async (): Promise<void> => {

@@ -68,6 +68,15 @@ export function putBack(hunk: Hunk, text: string): LineEdit | null {
   return start < lines.length ? { insert_before_line: start + 1, content } : { insert_after_line: -1, content };
 }
 
+/** Where a hunk that was not applied yet begins in a text, from 0: nearest to where it was. Null where its lines are others by now. */
+export function placed(lines: DiffLine[], text: string[]): number | null {
+  const before = lines.flatMap((line) => (line.kind === "same" || line.kind === "removed" ? [line] : []));
+  const [first] = before;
+  const wanted = (first?.old ?? 1) - 1;
+  const near = (one: number, other: number): number => Math.abs(one - wanted) - Math.abs(other - wanted);
+  return placesOf(before.map((line) => line.text), text).sort(near)[0] ?? null;
+}
+
 /** Where lines stand among others. */
 function placesOf(wanted: string[], lines: string[]): number[] {
   const found: number[] = [];

@@ -6,6 +6,7 @@ import { type Card, cardsNow, lazyCard, lazyEntry, loadCards } from "./lazy";
 import { iconOf, type Parts, textButton } from "./part";
 import { counted } from "./format";
 import type { Entry } from "./timeline";
+import { notesFold } from "./notes-fold";
 import type { Happened } from "./chat";
 import type { HomeActions } from "./home";
 
@@ -61,7 +62,8 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
   const workText = element(root, "span");
   work.append(dots, workText);
-  const content = box(root, "vs-content", older, empty, list, work);
+  const notes = notesFold(parts);
+  const content = box(root, "vs-content", older, empty, list, notes.root, work);
   scroller.appendChild(content);
   const jump = textButton(root, "Latest", "vs-jump");
   jump.prepend(iconOf(parts, "arrow-down"));
@@ -237,6 +239,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
       if (!loaded) chat.pages.letGo(isPinned ? "oldest" : "newest");
     }
     if (activity || loaded) drawWork();
+    if (loaded || timeline?.standing || timeline?.order) notes.update();
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
       placeSetup();

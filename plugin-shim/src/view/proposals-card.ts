@@ -1,44 +1,78 @@
-/** Proposals as the person judges them: each with its diff, and one button that applies all. */
+/** Proposals as the person judges them: each with its diff, one button that applies all, and others for its parts. */
 
 import { append, box, element, setText } from "./dom";
 import { type Parts, textButton } from "./part";
-import type { CallEntry } from "./timeline";
+import type { ProposalPart, ProposedChange, WaitingProposals } from "../protocol";
 import type { Card } from "./lazy";
 import { counted, sentence, visible } from "./format";
 import { drawDiff } from "./diff-view";
-import { isProposed } from "./outputs";
 import { said } from "../call-error";
 
-export function proposalsCard(parts: Parts, calls: CallEntry[]): Card {
-  const { chat, connection, host } = parts;
+/** The card; `unfolded` has the changes that are open, and is changed with them. */
+export function proposalsCard(parts: Parts, waiting: WaitingProposals, unfolded: Set<string>): Card {
+  const { activity, host } = parts;
+  const { proposals = [] } = waiting;
   const root = element(parts.root, "section", { class: "vs-card vs-proposal", attributes: { "aria-label": "Proposed changes" } });
-  const changes = calls.flatMap(({ output }) => (isProposed(output) ? output.changes : []));
-  const title = element(root, "h3", { class: "vs-proposals-title", text: `${counted(changes.length, "proposed change")}` });
+  const count = proposals.reduce((sum, { changes }) => sum + changes.length, 0);
+  const title = element(root, "h3", { class: "vs-proposals-title", text: counted(count, "proposed change") });
   const state = element(root, "span", { class: "vs-aside", text: "Nothing has been changed yet.", attributes: { role: "status" } });
   const list = box(root, "vs-proposals-list");
-  for (const { action, path, from, diff } of changes) {
-    const words = visible(`${sentence(action.replaceAll("_", " "))} ${from ? `${from} to ${path}` : path}`);
-    if (diff === "") append(list, element(root, "div", { class: "vs-proposals-plain", text: words, attributes: { dir: "auto" } }));
-    else append(list, element(root, "details", {}, element(root, "summary", { text: words, attributes: { dir: "auto" } }), drawDiff(root, diff)));
-  }
-  const apply = textButton(root, changes.length === 1 ? "Apply it" : "Apply all", "mod-cta");
-  apply.addEventListener("click", () => {
-    const { sessionId } = chat;
-    if (sessionId === null) return;
-    apply.disabled = true;
-    const turn = calls[0]?.turn ?? undefined;
-    connection.call("_vault/proposals/apply", { sessionId, turn }).then(
-      ({ applied, total, failed }) => {
+
+  /** Two buttons that decide; `what` is added to what they are called. */
+  const decide = (keep: string, drop: string, what: string, only?: ProposalPart[]): HTMLButtonElement[] => {
+    const made = [
+      { text: keep, act: async () => {
+        const { applied, total, failed } = await activity.proposals.apply(waiting, only);
         if (failed !== undefined) host.notice(`${applied} of ${total} applied. ${failed}`);
-        parts.announce(`${applied} of ${total} applied`);
-        setText(state, `${applied} of ${total} applied.`);
-      },
-      (error: unknown) => {
-        apply.disabled = false;
-        host.notice(said(error));
-      },
-    );
-  });
-  append(root, box(root, "vs-card-head", title, state, apply), list);
+        return `${applied} of ${total} applied`;
+      } },
+      { text: drop, act: () => activity.proposals.reject(waiting, only).then(() => "Rejected") },
+    ].map(({ text, act }) => {
+      const button = textButton(root, text, only ? "vs-small" : "");
+      if (what !== "") button.setAttribute("aria-label", `${text}: ${what}`);
+      button.addEventListener("click", () => {
+        made.forEach((one) => (one.disabled = true));
+        act().then(
+          (done) => {
+            parts.announce(done);
+            setText(state, `${done}.`);
+          },
+          (error: unknown) => {
+            made.forEach((one) => (one.disabled = false));
+            host.notice(said(error));
+          },
+        );
+      });
+      return button;
+    });
+    return made;
+  };
+
+  const drawn = (change: ProposedChange, proposal: number, words: string, isAlone: boolean): HTMLElement => {
+    const { hunks = [], diff = "" } = change;
+    const text = element(root, "span", { text: words, attributes: { dir: "auto" } });
+    const whole = (): HTMLElement => box(root, "vs-hunk", ...decide("Keep", "Undo", words, [{ proposal }]));
+    if (hunks.length === 0 && diff === "") return box(root, "vs-proposals-plain", text, isAlone && whole());
+    const made = element(root, "details", { attributes: { open: unfolded.has(words) } }, element(root, "summary", {}, text));
+    made.addEventListener("toggle", () => (made.open ? unfolded.add(words) : unfolded.delete(words)));
+    if (diff !== "") append(made, isAlone && whole(), drawDiff(root, diff));
+    for (const hunk of hunks) {
+      const buttons = decide("Keep", "Undo", words, [{ proposal, hunk: hunk.number }]);
+      append(made, box(root, "vs-hunk", ...buttons), drawDiff(root, hunk.diff));
+    }
+    return made;
+  };
+
+  for (const { number, changes } of proposals) {
+    changes.forEach((change, at) => {
+      const { action, path, from } = change;
+      const words = visible(`${sentence(action.replaceAll("_", " "))} ${from ? `${from} to ${path}` : path}`);
+      // Changes that belong together are decided at the first of them.
+      append(list, drawn(change, number, words, at === 0));
+    });
+  }
+  const [apply, reject] = decide(count === 1 ? "Apply it" : "Apply all", count === 1 ? "Reject it" : "Reject all", "");
+  apply?.classList.add("mod-cta");
+  append(root, box(root, "vs-card-head", title, state, reject, apply), list);
   return { root, end: () => undefined };
 }

@@ -9,7 +9,7 @@ import type { Kept, TabOf } from "./kept";
 import { iconButton, textButton } from "./part";
 import type { Connection } from "../connection";
 import type { ConversationInfo } from "../protocol";
-import type { CallEntry, Entry, UserEntry } from "./timeline";
+import type { Entry, UserEntry } from "./timeline";
 import type { ActiveNote, Host } from "../host";
 import { type MenuItem, showMenu } from "./menu";
 import { jobsView } from "./jobs-view";
@@ -17,7 +17,6 @@ import { lazyPart, loadCards } from "./lazy";
 import { followLinks } from "./following";
 import { lazyList } from "./lazy-list";
 import { makeParts, unmake } from "./parts";
-import { isProposed } from "./outputs";
 import { composer, type Place } from "./composer";
 import { messages } from "./messages";
 import { panel } from "./panel";
@@ -46,6 +45,8 @@ export interface ChatHandle {
   compose(text: string, attach?: Draft["attachments"]): void;
   /** Stops the turn that is shown. */
   stop(): void;
+  /** Does something with the conversation that is shown; nothing where none has begun. */
+  act(what: "rename" | "exportNote" | "editLast"): void;
   /** Puts a prompt of the person's where they write. Sends nothing. */
   prompt(name: string, about: ActiveNote | null): void;
   focus(): void;
@@ -233,13 +234,14 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   const show_ = (sessionId: string): void => void chat.open(sessionId).then(() => said_.toEnd());
   const said_ = messages(parts, actions, { open: show_, timeMachine: () => commands.timeMachine() });
   const asked = lazyPart(root, () => chat.approvals.length > 0, ({ approvalsView }) => approvalsView(parts, show_));
+  const editLast = (): void => {
+    const last = chat.timeline.last("user");
+    if (last) actions.edit(last);
+  };
   const field = composer(parts, {
     send: (draft) => (draft.text.startsWith("/") ? type(draft) : chat.send(draft)),
     fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => isDone || putBack(draft, place)),
-    editLast() {
-      const last = chat.timeline.last("user");
-      if (last) actions.edit(last);
-    },
+    editLast,
     sent: () => said_.toEnd(),
     commands: async () => (await loadCards()).slashCommands(parts, commands),
   });
@@ -274,8 +276,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     if (activeElement === null || activeElement === root.ownerDocument.body) field.focus();
   });
   const working = jobsView(parts);
-  const isProposal = ({ output }: CallEntry): boolean => isProposed(output);
-  const proposed = lazyPart(root, () => chat.timeline.last("call", isProposal) !== undefined, ({ proposalsView }) => proposalsView(parts));
+  const proposed = lazyPart(root, () => activity.proposals.of(chat.sessionId) !== undefined, ({ proposalsView }) => proposalsView(parts));
   const body = box(root, "vs-body", said_.root, waitingView(parts), working.root, proposed.root, asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root);
 
@@ -319,7 +320,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     said_.update(happened);
     if (happened.activity || happened.loaded || happened.info) asked.update();
     if (happened.timeline) working.update();
-    if (happened.timeline || happened.loaded) proposed.update();
+    if (happened.timeline?.standing || happened.activity || happened.loaded) proposed.update();
     if (happened.elsewhere || happened.loaded) drawBanner();
     if (happened.info || happened.loaded || happened.activity || happened.timeline?.standing || happened.timeline?.order) head.update();
     if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
@@ -354,6 +355,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     newConversation: begin,
     compose: (text, attach) => field.compose(text, attach),
     stop: () => chat.stop(),
+    act: (what) => void { ...commands, editLast }[what](),
     prompt: (name, about) => void attempt(async () => (await loadCards()).usePrompt(parts, name, about, (text, attach) => field.compose(text, attach))),
     focus: () => field.focus(),
     state,

@@ -79,6 +79,8 @@ pub enum ConversationEvent {
     Titled(Conversation),
     /// A retrospection was stored.
     Noted(ConversationId, ItemNumber),
+    /// A person applied or rejected what was proposed in it.
+    Decided(ConversationId),
     Deleted(ConversationId),
 }
 
@@ -142,6 +144,11 @@ impl Conversations {
         }
         let subscribers = self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
         subscribers.iter().for_each(|hear| hear(event));
+    }
+
+    /// Tells the subscribers that a person decided on what was proposed in a conversation.
+    pub fn tell_decided(&self, id: ConversationId) {
+        self.publish(&ConversationEvent::Decided(id));
     }
 
     pub(super) fn wall(&self) -> i64 {

@@ -111,6 +111,12 @@ impl Conversations {
         Ok(listed.into_iter().map(|one| self.for_display(one)).collect())
     }
 
+    /// Those of the `among` conversations active last whose tool results contain one of these texts.
+    pub fn with_results(&self, texts: [&str; 2], among: u32) -> Result<Vec<Conversation>> {
+        let found = self.rows().with_results(texts, among)?;
+        Ok(found.into_iter().map(|one| self.for_display(one)).collect())
+    }
+
     /// At most `limit` conversations that contain all words of `text`: first those with all words
     /// in title or summary, then those with all words in one item, newest first. A phrase in double
     /// quotes matches as a whole.

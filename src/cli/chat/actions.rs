@@ -12,6 +12,7 @@ use super::commands::{self, Command};
 use super::link::Link;
 use super::look::Look;
 use super::markdown::style::Style;
+use super::proposals;
 use super::questions::confirm;
 use super::safe;
 use super::talk::Talk;
@@ -63,6 +64,9 @@ pub async fn perform(
             }
         }
         Command::Undo => undo(talk).await,
+        Command::Proposals => proposals::show(talk, true).await,
+        Command::Apply(only) => proposals::apply(talk, only).await,
+        Command::Reject(only) => proposals::reject(talk, only).await,
         Command::Model(None) => model(talk).await,
         Command::Model(Some(model)) => choose(talk, &model, output).await,
         Command::Agent(None) => agents(talk).await,

@@ -2,6 +2,9 @@
 
 use strsim::damerau_levenshtein;
 
+use super::proposals;
+use crate::protocol::proposals::ProposalPart;
+
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -10,6 +13,12 @@ pub enum Command {
     End,
     /// Undo the changes of the last turn.
     Undo,
+    /// Show what the agent proposed.
+    Proposals,
+    /// Apply what it proposed, or these parts.
+    Apply(Vec<ProposalPart>),
+    /// Reject it, or these parts.
+    Reject(Vec<ProposalPart>),
     /// Show the model, or choose another one.
     Model(Option<String>),
     /// Show the agents, or choose the one that answers in this conversation.
@@ -51,10 +60,13 @@ fn near(names: &[&str]) -> String {
 }
 
 /// Each command, its argument, and its description.
-pub const COMMANDS: [(&str, &str, &str); 14] = [
+pub const COMMANDS: [(&str, &str, &str); 17] = [
     ("new", "", "start a new conversation"),
     ("end", "", "end this conversation; the next message starts a new one"),
     ("undo", "", "undo what the last turn changed"),
+    ("proposals", "", "show what the agent proposes in the mode `plan`"),
+    ("apply", "[N|N.HUNK…]", "apply what it proposes, or parts of it"),
+    ("reject", "[N|N.HUNK…]", "reject what it proposes, or parts of it"),
     ("model", "[PROVIDER/MODEL]", "show the model, or switch to another one"),
     ("agent", "[NAME]", "show the agents, or choose who answers in this conversation"),
     ("tools", "[N]", "show the tool calls of the last turn, or one in full"),
@@ -106,10 +118,17 @@ fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> 
         let wrong = CommandError::Wrong { name, takes: "takes a number" };
         argument.parse::<usize>().map_err(|_| wrong)
     };
+    let parts = || {
+        let wrong = CommandError::Wrong { name, takes: "takes numbers, such as `1` or `2.3`" };
+        proposals::parts(argument.unwrap_or_default()).ok_or(wrong)
+    };
     Ok(match *name {
         "new" => Command::New,
         "end" => Command::End,
         "undo" => Command::Undo,
+        "proposals" => Command::Proposals,
+        "apply" => Command::Apply(parts()?),
+        "reject" => Command::Reject(parts()?),
         "model" => Command::Model(argument.map(str::to_owned)),
         "agent" => Command::Agent(argument.map(str::to_owned)),
         "tools" => Command::Tools(argument.map(number).transpose()?),

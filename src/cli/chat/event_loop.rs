@@ -16,7 +16,7 @@ use super::interrupts::Interrupts;
 use super::link::Back;
 use super::markdown::style::Style;
 use super::talk::Talk;
-use super::{prompts, words};
+use super::{prompts, proposals, words};
 use crate::protocol::session::PromptContent;
 
 /// The time within which a second Ctrl-C leaves.
@@ -79,6 +79,9 @@ impl EventLoop<'_, '_> {
             talk.questions.ask_next(&mut talk.view)?;
             let busy = talk.link.is_waiting();
             let asking = talk.questions.is_asking();
+            if !busy && !talk.running && std::mem::take(&mut talk.proposed) {
+                proposals::show(talk, false).await?;
+            }
             if !busy && !asking && !talk.stays && talk.ended.is_some() {
                 let answers = talk.waiting && talk.view.editor.is_some();
                 if !answers {

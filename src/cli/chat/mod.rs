@@ -10,7 +10,7 @@
 //! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
 //! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`prompts`], [`editor`],
 //! [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`screen`], [`view`] (the output),
-//! [`questions`], [`talk`] (one chat), [`actions`] (of the commands), [`event_loop`]; [`scripted`].
+//! [`questions`], [`talk`] (one chat), [`proposals`], [`actions`] (of the commands), [`event_loop`]; [`scripted`].
 
 mod actions;
 pub(super) mod approval;
@@ -25,6 +25,7 @@ pub(super) mod look;
 mod markdown;
 mod names;
 mod prompts;
+mod proposals;
 mod questions;
 pub(super) mod safe;
 mod screen;

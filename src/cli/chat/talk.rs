@@ -11,6 +11,7 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::names::{self, Names};
 use super::prompts;
+use super::proposals;
 use super::questions::Questions;
 use super::safe;
 use super::screen::Screen;
@@ -69,6 +70,8 @@ pub struct Talk<'a> {
     ours: Vec<String>,
     /// The connection was lost, and reconnecting failed.
     pub lost: bool,
+    /// Whether something was proposed that the person was not shown yet.
+    pub proposed: bool,
     /// How the last turn of this client ended.
     pub ended: Option<Result<(), Failure>>,
 }
@@ -104,6 +107,7 @@ impl<'a> Talk<'a> {
             waiting: false,
             ours: Vec::new(),
             lost: false,
+            proposed: false,
             ended: None,
         }
     }
@@ -247,6 +251,7 @@ impl<'a> Talk<'a> {
                     self.conversation = Some(update.session_id.clone());
                 }
                 if self.is_shown(&update.session_id) {
+                    self.proposed |= proposals::is_proposed(&update.update);
                     let shown = self.view.transcript.update(&update.update, ours);
                     self.view.show(shown)?;
                 }

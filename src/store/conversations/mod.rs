@@ -111,6 +111,27 @@ impl Conversations {
         })
     }
 
+    /// Those of the `among` conversations active last whose tool results contain one of these texts, newest
+    /// activity first. A damaged row is an error.
+    pub fn with_results(
+        &self,
+        texts: [&str; 2],
+        among: u32,
+    ) -> Result<Vec<Conversation>, StoreError> {
+        self.database.read(|connection| {
+            let query = format!(
+                "SELECT {CONVERSATION} FROM conversation
+                 WHERE id IN (SELECT id FROM conversation ORDER BY activity DESC LIMIT ?3)
+                   AND EXISTS (SELECT 1 FROM item WHERE item.conversation = conversation.id
+                       AND item.kind = 'tool_results'
+                       AND (instr(item.body, ?1) > 0 OR instr(item.body, ?2) > 0))
+                 ORDER BY activity DESC"
+            );
+            let values = params![texts[0], texts[1], among];
+            each(connection, &query, values, rows::conversation)?.into_iter().collect()
+        })
+    }
+
     /// The last active conversation of this source.
     pub fn newest_of(&self, source: &str) -> Result<Option<Conversation>, StoreError> {
         self.newest("source = ?1", source)
