@@ -111,6 +111,7 @@ mod tests {
             command: words(&[r"C:\Program Files\steward.exe", "serve", "--vault", r"D:\"]),
             environment: Vec::new(),
             bounds: Bounds { writable: Vec::new(), connect: Vec::new(), listen: 0 },
+            runs_others: false,
             log: PathBuf::new(),
         };
         let plan = plan(&service, Path::new("services"), r"HOME\me");
