@@ -8,16 +8,50 @@ pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     let is_near = |distance: usize, of_known: usize| {
         distance == 0 || distance <= 1 + of_known / 4 && distance * 2 < of_known.min(letters)
     };
+    let counted = counted(&folded);
     let distance = |known: &str| {
         let known = known.to_lowercase();
         let of_known = known.chars().count();
-        // The difference in length is a lower bound of the distance, and cheap for thousands of names.
-        let distance = is_near(of_known.abs_diff(letters), of_known)
-            .then(|| strsim::osa_distance(&folded, &known));
+        // Lower bounds of the distance, cheap for thousands of names.
+        let may_be_near = is_near(of_known.abs_diff(letters), of_known)
+            && is_near(missing(&counted, &self::counted(&known)), of_known);
+        let distance = may_be_near.then(|| strsim::osa_distance(&folded, &known));
         distance.filter(|distance| is_near(*distance, of_known))
     };
     known
         .filter_map(|known| Some((distance(known)?, known)))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
+}
+
+/// How often each letter occurs, where letters with equal low bits count as one.
+fn counted(name: &str) -> [u16; 32] {
+    let mut counts = [0; 32];
+    for letter in name.chars() {
+        let count: &mut u16 = &mut counts[letter as usize % 32];
+        *count = count.saturating_add(1);
+    }
+    counts
+}
+
+/// The number of letters that one name lacks of the other: an edit adds one of them at most.
+fn missing(one: &[u16; 32], other: &[u16; 32]) -> usize {
+    let lacks = |of: &[u16; 32], in_: &[u16; 32]| {
+        of.iter().zip(in_).map(|(of, in_)| usize::from(of.saturating_sub(*in_))).sum::<usize>()
+    };
+    lacks(one, other).max(lacks(other, one))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn missing_letters_never_exceed_the_distance(one in "[a-eé0-9 /]{0,12}", other in "[a-eé0-9 /]{0,12}") {
+            prop_assert!(missing(&counted(&one), &counted(&other)) <= strsim::osa_distance(&one, &other));
+        }
+    }
 }

@@ -193,6 +193,11 @@ impl Listener {
         });
     }
 
+    /// Whether no change is pending; `false` if that is not known without waiting.
+    pub fn is_idle(&self) -> bool {
+        self.queue.pending.try_lock().is_ok_and(|pending| pending.is_empty())
+    }
+
     /// Whether a file on disk has this stamp.
     pub fn is_same(&self, path: &VaultPath, stamp: Stamp) -> bool {
         self.vault.stat(path).is_ok_and(|meta| self::stamp(&meta) == stamp)

@@ -317,6 +317,20 @@ impl<'a> Overlay<'a> {
         }
     }
 
+    /// Whether no file that is in this folder on the disk stays there.
+    pub fn is_emptied(&self, path: &VaultPath) -> bool {
+        let is_gone = |(file, _): &(VaultPath, Meta)| {
+            matches!(self.at(&joined(path, file.as_str())), OverlayEntry::Nothing)
+        };
+        matches!(self.at(path), OverlayEntry::Folder)
+            && self.vault.files_below(path).is_ok_and(|files| files.iter().all(is_gone))
+    }
+
+    /// Whether a folder with files is here.
+    pub fn holds_files(&self, path: &VaultPath) -> bool {
+        matches!(self.at(path), OverlayEntry::Folder) && !self.is_empty(path)
+    }
+
     fn is_empty(&self, path: &VaultPath) -> bool {
         match self.lookup(path) {
             Lookup::Known(_) => true,

@@ -14,7 +14,7 @@ use super::inverse::plan_inverse;
 use super::listing::ListedSet;
 use super::merging;
 use super::preview::{Review, preview};
-use super::step::{Act, RecordedStep, WRITE};
+use super::step::{Act, FOLDER, RecordedStep, WRITE};
 use super::undo_plan::UndoPlan;
 use crate::store::StoreError;
 use crate::store::journal::{Changes, StepRow};
@@ -47,6 +47,10 @@ pub(super) fn undo(
     let mut rows = changes.steps(set.0.cast_signed())?;
     let standing = |rows: &[StepRow]| rows.iter().filter(|row| row.undone_by.is_none()).count();
     let all = standing(&rows);
+    // Folders that an undo of another part has left since they were not empty.
+    let is_left = |row: &&StepRow| row.kind == FOLDER && row.undone_by.is_some();
+    let made = rows.iter().filter(is_left).map(|row| Ok(RecordedStep::read(row.clone())?.path));
+    let mut made = made.collect::<Result<Vec<_>, StoreError>>()?;
     if let Target::Change(change) = target {
         rows.retain(|row| row.number == change.number);
     }
@@ -64,6 +68,7 @@ pub(super) fn undo(
     }
     rows.retain(|row| row.undone_by.is_none());
     let mut plan = UndoPlan::new(&executor.parts, &executor.rename_counts, force);
+    made.retain(|path| plan.overlay.holds_files(path));
     plan.is_part = rows.len() < all;
     plan.moves = rows.iter().any(|row| row.kind != WRITE || row.before.is_none());
     let mut undone = Vec::new();
@@ -72,6 +77,12 @@ pub(super) fn undo(
             let step = RecordedStep::read(row)?;
             plan_inverse(&mut plan, &step)?;
             undone.push(step);
+        }
+    }
+    for path in made.into_iter().rev() {
+        if plan.overlay.is_emptied(&path) {
+            plan.add(Act::RemoveFolder { path }, None, Vec::new());
+            plan.change += 1;
         }
     }
     let following = merging::follow(&mut plan, follow)?;

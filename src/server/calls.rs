@@ -96,7 +96,7 @@ impl Calls {
             .hint("`tools/list` names them all"));
         };
         let request = self.request(params, client);
-        if work == Work::Read
+        if matches!(work, Work::Read | Work::Search)
             && let Some(took) = self.answer_nonblocking(id, &request)
         {
             return Ok(took);

@@ -144,7 +144,7 @@ async fn called(
     // A client that dismissed the question is not asked it again at once.
     let is_dismissed = call.reply.as_ref().is_some_and(|reply| reply.said == Said::Dismissed);
     let asking = (may_ask && !is_dismissed).then(|| Arc::new(Asking::default()));
-    if work == Work::Read {
+    if matches!(work, Work::Read | Work::Search) {
         let look = || Some(call.answer(backend.tools.call_nonblocking(&request)?, most));
         if let Some((Ok(answered), _)) = backend.runner.run_nonblocking(look) {
             return json(answered);

@@ -12,7 +12,7 @@ use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::note::spelling;
-use crate::vault::{Found, Want};
+use crate::vault::{Found, Want, nonblocking};
 
 /// Finds text in files.
 pub struct SearchFiles;
@@ -147,6 +147,7 @@ impl Tool for SearchFiles {
     const KIND: ToolKind = ToolKind::Search;
     const LONG_ANSWER: bool = true;
     const HEAVY: bool = true;
+    const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
     const EXAMPLE: &'static str = r#"{"pattern": "one"}"#;
     type Input = Input;
@@ -160,7 +161,7 @@ impl Tool for SearchFiles {
             index.search(&context.vault, &query, settings, &context.cancel).map_err(|error| {
                 ToolError::new(ErrorCode::InvalidPattern, error.to_string(), error.hint())
             })?;
-        if context.cancel.is_cancelled() {
+        if context.cancel.is_cancelled() || nonblocking::is_aborted() {
             return Err(ToolError::cancelled());
         }
         let totals = Totals::of(&results, query.mode);

@@ -125,7 +125,7 @@ pub trait Tool {
     const IDEMPOTENT: bool = matches!(Self::TIER, Tier::Safe);
     /// Whether it may take long and waits its turn among its like.
     const HEAVY: bool = false;
-    /// Whether it usually takes far less than a millisecond, so that it is first tried without blocking,
+    /// Whether it usually takes less than a millisecond, so that it is first tried without blocking,
     /// on the task of the connection.
     const QUICK: bool = false;
     /// Whether most callers do without it, so that short lists of tools leave it out.

@@ -48,7 +48,7 @@ pub fn would_block() -> bool {
 }
 
 /// Whether this thread must not block now.
-pub(super) fn is_active() -> bool {
+pub fn is_active() -> bool {
     STATE.get() != State::Off
 }
 

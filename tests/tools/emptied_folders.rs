@@ -216,3 +216,17 @@ fn a_removed_folder_outlasts_a_crash_or_is_there_again() {
         assert!(half.exists("F") && half.exists("G/H") && !half.exists("x"));
     }
 }
+
+#[test]
+fn the_last_part_of_an_undo_removes_the_folders_that_the_first_part_had_to_leave() {
+    let vault = two_years();
+    let before = seen(&vault);
+    let made = plan(&vault, &items());
+    let done = apply(&vault, &made, &[]);
+    for items in [json!([1]), json!([2]), json!([])] {
+        assert!(vault.exists("Out"), "{items}");
+        vault.ok("rollback_job", json!({ "job": done["job"], "items": items }));
+    }
+    assert!(!vault.exists("Out"));
+    assert_eq!(seen(&vault), before);
+}

@@ -58,6 +58,52 @@ fn a_nonblocking_call_answers_as_a_blocking_one() {
     }
 }
 
+/// A search that the index answers from memory need not wait; others do.
+#[test]
+fn a_search_in_memory_answers_as_a_blocking_one() {
+    if !can(Ability::NonBlockingReads) {
+        return;
+    }
+    let vault = ground();
+    let index = &vault.context.index.text;
+    vault.let_time_pass();
+    index.refresh();
+    let search = |pattern: &str| json!({ "pattern": pattern });
+    for arguments in [
+        search("one"),
+        search("nowhere"),
+        search("o(n|w)"),
+        search("("),
+        json!({ "pattern": "o", "max_results": 1 }),
+        json!({ "pattern": "o", "output_mode": "files_with_matches" }),
+    ] {
+        let seen = nonblocking(&vault, "search_files", &arguments);
+        assert_eq!(seen, Some(vault.call("search_files", &arguments)), "{arguments}");
+    }
+    // A pattern that may take long to compile, until it is cached.
+    let classes = search(r"\w+e\b");
+    assert_eq!(nonblocking(&vault, "search_files", &classes), None);
+    let answer = vault.call("search_files", &classes);
+    assert_eq!(nonblocking(&vault, "search_files", &classes), Some(answer));
+    for arguments in [
+        json!({ "pattern": "one", "path": "Projects" }),
+        json!({ "pattern": "one", "file_pattern": "*.md" }),
+    ] {
+        vault.ok("search_files", arguments.clone());
+        assert_eq!(nonblocking(&vault, "search_files", &arguments), None, "{arguments}");
+    }
+    // A note that changed and is not read yet.
+    for round in 0..50 {
+        let text = format!("round {round} one\n");
+        vault.put("top.md", &text);
+        if let Some(seen) = nonblocking(&vault, "search_files", &search(&format!("round {round} ")))
+        {
+            assert_eq!(seen.expect("an answer").data["total_files"], 1, "never an old one");
+        }
+    }
+    vault.context.vault.stop();
+}
+
 /// A call that might wait for the disk or another thread is refused.
 #[test]
 fn a_call_that_would_block_is_refused() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::form::linkpaths;
 use super::graph::{self, Graph, Summary, is_named};
 use super::record::{Form, Gap, Record, StoredLink};
-use super::resolver::{Files, Resolution, VisibleFiles, resolve_among};
+use super::resolver::{Files, Repeated, Resolution, VisibleFiles, resolve_among};
 use crate::index::changes::Feed;
 use crate::index::persistent::Persistent;
 use crate::index::synced::{Cancelled, RecordTable as _};
@@ -282,9 +282,9 @@ impl Seen<'_> {
     /// ones; by path and position.
     pub fn doubtful(&self, folder: &VaultPath, ambiguous: bool) -> Vec<Doubtful> {
         let mut found = Vec::new();
-        self.resolved(folder, |source, lead| {
-            let resolution = &lead.resolution;
+        self.resolved(folder, |source, link, resolution| {
             if resolution.target.is_none() || (ambiguous && !resolution.others.is_empty()) {
+                let lead = Lead { link: link.clone(), resolution };
                 found.push(Doubtful { source: source.clone(), lead });
             }
         });
@@ -296,8 +296,8 @@ impl Seen<'_> {
         let mut linked: HashSet<VaultPath> = HashSet::new();
         let everywhere = VaultPath::root();
         let below = if scope == Scope::Orphans { &everywhere } else { folder };
-        self.resolved(below, |source, lead| {
-            if let Some(target) = lead.resolution.target.filter(|target| target != source) {
+        self.resolved(below, |source, _, resolution| {
+            if let Some(target) = resolution.target.filter(|target| target != source) {
                 linked.insert(if scope == Scope::Orphans { target } else { source.clone() });
             }
         });
@@ -309,8 +309,8 @@ impl Seen<'_> {
     pub fn backlink_counts(&self) -> HashMap<VaultPath, usize> {
         let mut counts: HashMap<VaultPath, usize> = HashMap::new();
         let mut source_of: HashMap<VaultPath, VaultPath> = HashMap::new();
-        self.resolved(&VaultPath::root(), |source, lead| {
-            let Some(target) = lead.resolution.target.filter(|target| target != source) else {
+        self.resolved(&VaultPath::root(), |source, _, resolution| {
+            let Some(target) = resolution.target.filter(|target| target != source) else {
                 return;
             };
             // The links of a file come one after another, so a target was counted for it if it was the last.
@@ -383,7 +383,13 @@ impl Seen<'_> {
         sources
     }
 
-    pub(super) fn resolved(&self, folder: &VaultPath, mut each: impl FnMut(&VaultPath, Lead)) {
+    /// Calls `each` with every link of the files below `folder`, by path and position, and where it leads.
+    pub(super) fn resolved(
+        &self,
+        folder: &VaultPath,
+        mut each: impl FnMut(&VaultPath, &StoredLink, Resolution),
+    ) {
+        let mut repeated = Repeated::default();
         for batch in self.sources(folder).chunks(BATCH) {
             let graph = self.links.graph();
             let catalogue = self.links.0.synced.vault.catalogue();
@@ -391,7 +397,11 @@ impl Seen<'_> {
             for source in batch {
                 let links = graph.get(source).map(|record: &Record| &record.links);
                 for link in links.into_iter().flatten() {
-                    each(source, lead(&files, source, link));
+                    let resolution = match link.form {
+                        Form::CanvasFile => target_of(&files, source, link),
+                        _ => repeated.resolve(&files, source, link.path()),
+                    };
+                    each(source, link, resolution);
                 }
             }
         }

@@ -17,6 +17,7 @@
 //! not verified in the app: an exact path comes first in step 6, and a path ends with `L` by characters.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use crate::note::fold::{fold_key, normal};
 use crate::note::path::{PathRef, VaultPath};
@@ -102,50 +103,111 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
         return Resolution { target: Some(source.clone()), others: Vec::new() };
     }
     let asked = lower(link);
-    let (found, added) = candidates(files, last(link));
-    let with_extension = |path: &str| format!("{path}{added}");
-    if let ([only], false) = (&found[..], asked.contains('/')) {
-        return Resolution::exactly(Some(*only));
-    }
-    let at = |path: &str| found.iter().copied().find(|file| lower(file.as_str()) == path);
-    let mut rest = asked.as_str();
-    if rest.starts_with("./") || rest.starts_with("../") {
-        let (folder, below) = climb(source, rest);
-        rest = below;
-        if let Some(folder) = folder {
-            let slash = if folder.is_empty() { "" } else { "/" };
-            if let Some(found) = at(&with_extension(&format!("{folder}{slash}{rest}"))) {
-                return Resolution::exactly(Some(found));
-            }
-        }
-    }
-    if let Some(absolute) = rest.strip_prefix('/') {
-        return Resolution::exactly(at(&with_extension(absolute)));
-    }
-    let wanted = with_extension(rest);
-    if let Some(found) = at(&wanted) {
-        return Resolution::exactly(Some(found));
-    }
-    let folder = source.parent().unwrap_or_else(VaultPath::root);
-    let mut ending: Vec<PathRef<'_>> =
-        found.iter().copied().filter(|file| lower(file.as_str()).ends_with(&wanted)).collect();
-    ending.sort_by(|a, b| {
-        let near = |file: &PathRef<'_>| !file.is_within(&folder);
-        near(a).cmp(&near(b)).then_with(|| shortest(*a, *b))
+    let named = named(files, link);
+    let Some((folder, below)) = climb(source, &asked).filter(|_| !named.is_only(&asked)) else {
+        return named.choices(&asked).from(source);
+    };
+    let at_folder = folder.and_then(|folder| {
+        let slash = if folder.is_empty() { "" } else { "/" };
+        named.at(&format!("{folder}{slash}{below}"))
     });
-    let mut paths = ending.into_iter().map(PathRef::to_path);
-    Resolution { target: paths.next(), others: paths.collect() }
+    match at_folder {
+        Some(found) => Resolution::exactly(Some(found)),
+        None => named.choices(below).from(source),
+    }
 }
 
-/// The candidates by a link's last component, and the extension that was added to it.
-fn candidates<'f>(files: &'f dyn Files, name: &str) -> (Vec<PathRef<'f>>, &'static str) {
-    if name.contains('.') {
-        let exact = called(files, name);
-        if !exact.is_empty() {
-            return (exact, "");
+/// Resolves many links with little work for a linkpath that occurred before, even if hundreds of files have its name.
+/// A linkpath leads where it led at its first occurrence: use one for a single answer.
+#[derive(Default)]
+pub(super) struct Repeated(HashMap<Box<str>, Choices>);
+
+impl Repeated {
+    /// As [`resolve_among`].
+    pub fn resolve(&mut self, files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
+        if link.is_empty() || link.starts_with('.') {
+            return resolve_among(files, source, link);
         }
+        if let Some(known) = self.0.get(link) {
+            return known.from(source);
+        }
+        let choices = named(files, link).choices(&lower(link));
+        let resolution = choices.from(source);
+        self.0.insert(link.into(), choices);
+        resolution
     }
-    (called(files, &format!("{name}.md")), ".md")
+}
+
+/// The files that a linkpath without dots at its beginning can lead to.
+enum Choices {
+    /// This file or none, from every note.
+    Exactly(Option<VaultPath>),
+    /// One of those whose path ends with it, which are sorted by [`shortest`].
+    Ending(Vec<VaultPath>),
+}
+
+impl Choices {
+    fn from(&self, source: &VaultPath) -> Resolution {
+        let ending = match self {
+            Self::Exactly(target) => {
+                return Resolution { target: target.clone(), others: Vec::new() };
+            }
+            Self::Ending(ending) => ending,
+        };
+        let folder = source.parent().unwrap_or_else(VaultPath::root);
+        let near = |file: &&VaultPath| file.is_within(&folder);
+        let far = ending.iter().filter(|file| !near(file));
+        let mut paths = ending.iter().filter(near).chain(far).cloned();
+        Resolution { target: paths.next(), others: paths.collect() }
+    }
+}
+
+/// The files with the name of a linkpath, and the extension that was added to find them.
+struct Named<'f> {
+    found: Vec<PathRef<'f>>,
+    added: &'static str,
+}
+
+impl<'f> Named<'f> {
+    /// Whether the linkpath, in lower case, is a name that a single file has.
+    fn is_only(&self, asked: &str) -> bool {
+        self.found.len() == 1 && !asked.contains('/')
+    }
+
+    /// The file at this path in lower case, without the added extension.
+    fn at(&self, path: &str) -> Option<PathRef<'f>> {
+        let wanted = format!("{path}{}", self.added);
+        self.found.iter().copied().find(|file| lower(file.as_str()) == wanted)
+    }
+
+    /// Where the linkpath, in lower case and without dots at its beginning, can lead.
+    fn choices(&self, asked: &str) -> Choices {
+        let exactly = |file: Option<PathRef<'_>>| Choices::Exactly(file.map(PathRef::to_path));
+        if self.is_only(asked) {
+            return exactly(self.found.first().copied());
+        }
+        if let Some(absolute) = asked.strip_prefix('/') {
+            return exactly(self.at(absolute));
+        }
+        if let Some(found) = self.at(asked) {
+            return exactly(Some(found));
+        }
+        let wanted = format!("{asked}{}", self.added);
+        let ends = |file: &PathRef<'_>| lower(file.as_str()).ends_with(&wanted);
+        let mut ending: Vec<PathRef<'_>> = self.found.iter().copied().filter(ends).collect();
+        ending.sort_by(|a, b| shortest(*a, *b));
+        Choices::Ending(ending.into_iter().map(PathRef::to_path).collect())
+    }
+}
+
+/// The files with the name of a linkpath.
+fn named<'f>(files: &'f dyn Files, link: &str) -> Named<'f> {
+    let name = last(link);
+    let exact = if name.contains('.') { called(files, name) } else { Vec::new() };
+    match exact.is_empty() {
+        false => Named { found: exact, added: "" },
+        true => Named { found: called(files, &format!("{name}.md")), added: ".md" },
+    }
 }
 
 /// The files with this name, compared in lower case; those with the same fold key first.
@@ -165,9 +227,9 @@ pub(super) fn called<'f>(files: &'f dyn Files, name: &str) -> Vec<PathRef<'f>> {
     found
 }
 
-/// The folder, in lower case, to which the dots at the beginning of `link` lead from `source`, and the rest. No
-/// folder if they lead out of the vault.
-fn climb<'l>(source: &VaultPath, link: &'l str) -> (Option<String>, &'l str) {
+/// If `link` begins with dots: the folder, in lower case, to which they lead from `source`, and the rest. No folder if
+/// they lead out of the vault.
+fn climb<'l>(source: &VaultPath, link: &'l str) -> Option<(Option<String>, &'l str)> {
     let mut folder = source.parent();
     let mut rest = link;
     loop {
@@ -177,7 +239,8 @@ fn climb<'l>(source: &VaultPath, link: &'l str) -> (Option<String>, &'l str) {
             rest = below;
             folder = folder.and_then(|folder| folder.parent());
         } else {
-            return (folder.map(|folder| lower(folder.as_str())), rest);
+            let is_relative = rest.len() < link.len();
+            return is_relative.then(|| (folder.map(|folder| lower(folder.as_str())), rest));
         }
     }
 }
@@ -186,4 +249,42 @@ fn climb<'l>(source: &VaultPath, link: &'l str) -> (Option<String>, &'l str) {
 fn shortest(a: PathRef<'_>, b: PathRef<'_>) -> Ordering {
     let length = |path: PathRef<'_>| path.as_str().encode_utf16().count();
     length(a).cmp(&length(b)).then_with(|| a.as_str().cmp(b.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Paths(Vec<VaultPath>);
+
+    impl Files for Paths {
+        fn named(&self, key: &str) -> Vec<PathRef<'_>> {
+            let files = self.0.iter().map(VaultPath::borrowed);
+            files.filter(|file| fold_key(file.name()) == key).collect()
+        }
+
+        fn at(&self, path: &str) -> Option<PathRef<'_>> {
+            self.0.iter().map(VaultPath::borrowed).find(|file| file.as_str() == path)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_linkpath_that_occurs_again_leads_where_it_leads_alone(
+            files in prop::collection::btree_set("(a/|b/|A/b/){0,2}(n|N|m)\\.md", 1..9),
+            links in prop::collection::vec("(\\./|\\.\\./|/|\\.)?(a/|b/|B/){0,2}(n|m|x)?(\\.md)?", 1..9),
+        ) {
+            let path = |file: &String| VaultPath::from_disk(file).expect("a path");
+            let files = Paths(files.iter().map(path).collect());
+            let mut repeated = Repeated::default();
+            for source in &files.0 {
+                for link in &links {
+                    let alone = resolve_among(&files, source, link);
+                    prop_assert_eq!(repeated.resolve(&files, source, link), alone, "{} in {}", link, source);
+                }
+            }
+        }
+    }
 }

@@ -12,6 +12,9 @@ const KEPT: usize = 24;
 /// patterns of many such classes would take eighty megabytes.
 const PLACES: usize = 24_000;
 
+/// Maximum bytes of a pattern that is compiled without handing it to another thread.
+const SMALL: usize = 100;
+
 pub(in crate::index) type Key = (String, Option<bool>);
 
 /// The patterns, the last used at the end.
@@ -51,6 +54,14 @@ impl Patterns {
         // Freed outside the lock, since it may take long.
         drop(gone);
         Ok(compiled)
+    }
+
+    /// Whether [`Self::get`] takes little time: the pattern is cached, or short and without classes and repetitions of
+    /// many states.
+    pub fn is_quick(&self, pattern: &str, ignore_case: Option<bool>) -> bool {
+        let is_it = |((text, case), _): &(Key, _)| *case == ignore_case && text == pattern;
+        let is_small = || pattern.len() <= SMALL && !pattern.contains(['\\', '[', '{']);
+        self.0.try_lock().is_ok_and(|kept| kept.iter().any(is_it) || is_small())
     }
 
     /// Drops the last pattern if it is too large to be cached.

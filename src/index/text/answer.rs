@@ -16,7 +16,7 @@ use crate::index::search::{
     self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{BatchStat, Cancel, ObsidianSettings, Vault};
+use crate::vault::{BatchStat, Cancel, ObsidianSettings, Vault, nonblocking};
 
 /// Number of newest files whose columns are checked first: most searches have enough results then.
 const NEWEST: usize = 256;
@@ -26,6 +26,12 @@ const FEW: usize = 16;
 
 /// Maximum number of files that are verified between two checks of the results.
 const MAX_BATCH: usize = 4096;
+
+/// Maximum number of files that are verified without handing the search to another thread.
+const MOST_AT_ONCE: usize = 64;
+
+/// Maximum number of notes whose columns are checked without handing the search to another thread: about a millisecond.
+const NOTES_AT_ONCE: usize = 20_000;
 
 /// Ids from here on are files that are not in the index.
 const OTHER: u32 = 1 << 31;
@@ -38,15 +44,30 @@ pub(super) fn search(
     settings: &Settings,
     cancel: &Cancel,
 ) -> Result<Results, PatternError> {
+    if nonblocking::is_active() && !is_answered_alone(inner, query) {
+        nonblocking::would_block();
+        return Ok(Results::default());
+    }
     let pattern = inner.patterns.get(&query.pattern, query.ignore_case)?;
     let limit = Limit::new(settings, cancel);
     let search = Search { pattern: &pattern, query, limit: &limit };
     if !inner.comes_ready(|| limit.reached()) {
         return Ok(search::read_all(vault, &search));
     }
-    inner.changes.settle(|| known(inner), || limit.reached());
-    inner.catch_up();
+    if !nonblocking::is_active() {
+        inner.changes.settle(|| known(inner), || limit.reached());
+        inner.catch_up();
+    }
     Ok(answer(inner, vault, &search))
+}
+
+/// Whether the search can begin without waiting for the disk or another thread.
+fn is_answered_alone(inner: &Inner, query: &Query) -> bool {
+    inner.vault.settle();
+    !nonblocking::is_aborted()
+        && inner.vault.is_told_of_changes()
+        && inner.is_idle()
+        && inner.patterns.is_quick(&query.pattern, query.ignore_case)
 }
 
 /// The files of a search in the order of its results: ids of notes, and from [`OTHER`] on of other files.
@@ -61,6 +82,12 @@ struct Candidate {
     before: usize,
     path: VaultPath,
     known: Known,
+}
+
+impl Candidate {
+    fn is_known(&self) -> bool {
+        !matches!(self.known, Known::Nothing)
+    }
 }
 
 enum Known {
@@ -114,11 +141,17 @@ fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
     };
     // Candidates after the last result.
     let mut left = Vec::new();
+    let mut verified = 0;
     while !answer.is_full() && !answer.is_late(search.limit) {
         let mut candidates = walk.next(batch, &list, &read(&inner.table));
         if candidates.is_empty() {
             answer.without_match(walk.rest(&list));
             break;
+        }
+        verified += candidates.len();
+        let is_little = verified <= MOST_AT_ONCE && candidates.iter().all(Candidate::is_known);
+        if !is_little && nonblocking::would_block() {
+            return answer.results;
         }
         let before = answer.results.files.len();
         let taken = verify.all(&candidates, &mut answer, &mut tools);
@@ -163,6 +196,11 @@ fn next_batch(batch: usize, found: usize, missing: usize) -> usize {
 
 /// The files that a query searches.
 fn list(vault: &Vault, obsidian: &ObsidianSettings, query: &Query, table: &Table) -> List {
+    let whole = query.folder.is_root() && vault.view().holds(&query.folder);
+    let is_order = query.files.is_none() && whole && obsidian.ignore_filters.is_empty();
+    if !is_order && nonblocking::would_block() {
+        return List { order: Arc::default(), others: Vec::new() };
+    }
     if query.files.is_some() {
         let mut others = Vec::new();
         let number = |path: VaultPath| {
@@ -175,8 +213,7 @@ fn list(vault: &Vault, obsidian: &ObsidianSettings, query: &Query, table: &Table
         return List { order, others };
     }
     let others = Vec::new();
-    let whole = query.folder.is_root() && vault.view().holds(&query.folder);
-    if whole && obsidian.ignore_filters.is_empty() {
+    if is_order {
         return List { order: table.order(), others };
     }
     let wanted = table
@@ -218,6 +255,9 @@ impl<'p> Walk<'p> {
             if self.next == self.until {
                 if !found.is_empty() {
                     // These may be enough.
+                    break;
+                }
+                if list.order.len() > NOTES_AT_ONCE && nonblocking::would_block() {
                     break;
                 }
                 self.allowed = table.all_allowed(self.plan);
@@ -304,7 +344,7 @@ impl<'a> Verify<'a> {
         // Concurrent searches share the cores.
         let searches = self.inner.searches.load(Ordering::Relaxed).max(1);
         let threads = (self.inner.cores / searches).min(candidates.len() / FEW);
-        if threads < 2 {
+        if threads < 2 || nonblocking::is_active() {
             for (at, candidate) in candidates.iter().enumerate() {
                 if answer.is_full() {
                     return at;
@@ -373,6 +413,11 @@ impl<'a> Verify<'a> {
             if same {
                 return outcome;
             }
+        }
+        if nonblocking::would_block() {
+            return Outcome::Gone;
+        }
+        if candidate.is_known() {
             self.inner.vault.recheck(path);
         }
         search.file(vault, path, &mut tools.scratch)

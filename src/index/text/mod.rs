@@ -272,6 +272,15 @@ impl Inner {
         *lock(&self.gate) == Gate::Ready
     }
 
+    /// Whether a search need not wait for another thread: the table is ready and up to date, and no other search runs.
+    fn is_idle(&self) -> bool {
+        self.searches.load(Ordering::Relaxed) == 0
+            && self.gate.try_lock().is_ok_and(|gate| *gate == Gate::Ready)
+            && self.turn.try_lock().is_ok()
+            && self.table.try_read().is_ok()
+            && self.changes.is_idle()
+    }
+
     fn open_gate(&self, to: Gate) {
         *lock(&self.gate) = to;
         self.opened.notify_all();

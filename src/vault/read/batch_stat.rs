@@ -10,6 +10,7 @@ use super::Reader;
 use crate::note::path::VaultPath;
 use crate::vault::dir::{Folder, Kind, Meta, Name};
 use crate::vault::error::VaultError;
+use crate::vault::nonblocking;
 use crate::vault::root::Opened;
 
 /// The most folders held open.
@@ -36,7 +37,9 @@ impl<'v> BatchStat<'v> {
     /// # Errors
     /// As [`Reader::open_file`].
     pub fn stat(&mut self, path: &VaultPath) -> Result<Meta, VaultError> {
-        match self.plain(path) {
+        // A folder is not opened from the kernel's cache alone.
+        let plain = if nonblocking::is_active() { None } else { self.plain(path) };
+        match plain {
             Some(meta) => Ok(meta),
             // Permissions and hard links take a full check.
             None => self.vault.open_file(path).map(|(_, meta)| meta),
