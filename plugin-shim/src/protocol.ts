@@ -391,11 +391,11 @@ export type CompletionKind = "note" | "file" | "folder";
 
 /** An option of a conversation. */
 export type ConfigOption = {
-  /** The id that `session/set_config_option` takes: `mode`, `model`. */
+  /** The id that `session/set_config_option` takes: `mode`, `model`, `agent`. */
   id: string,
   /** Display name. */
   name: string,
-  /** The kind of option, which some clients show in its own place: `mode`, `model`. */
+  /** The kind of option, which some clients show in its own place: `mode`, `model`, `_agent`. */
   category: string,
   /** Always `select`. */
   type: string, currentValue: string, options: Array<ConfigValue>,
@@ -1901,7 +1901,7 @@ export type SessionCapabilities = {
 export type SessionChoices = {
   /** The approval mode: which of its changes need a person's approval. */
   modes: ModeState,
-  /** The mode and the model, in ACP's newer form. */
+  /** The mode, the model and the agent, in ACP's newer form. An option without a choice is left out. */
   configOptions: Array<ConfigOption>,
 };
 
@@ -2064,7 +2064,7 @@ _meta: SessionEventMeta,
 
 /** Sets an option of a conversation. */
 export type SetConfigOptionParams = { sessionId: string,
-/** `mode` or `model`. */
+/** `mode`, `model` or `agent`. */
 configId: string,
 /** One of the option's values. */
 value: string,
