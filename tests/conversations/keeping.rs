@@ -173,6 +173,7 @@ fn events_come_in_order_and_an_end_has_its_title() {
             }
             ConversationEvent::Titled(one) => format!("titled {}", one.id),
             ConversationEvent::Noted(id, _) => format!("noted {id}"),
+            ConversationEvent::Decided(id) => format!("decided {id}"),
             ConversationEvent::Deleted(id) => format!("deleted {id}"),
         });
     }));
