@@ -45,6 +45,7 @@ pub mod config;
 pub mod conversation;
 pub mod daemon;
 pub mod edits;
+pub mod guests;
 pub mod hooks;
 pub mod index;
 pub mod journal;

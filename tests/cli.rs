@@ -65,6 +65,9 @@ mod endurance;
 #[path = "cli/full.rs"]
 mod full;
 #[cfg(target_os = "linux")]
+#[path = "cli/guests.rs"]
+mod guests;
+#[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;
 #[path = "cli/history.rs"]

@@ -42,6 +42,20 @@ impl Answering {
             Err(missing) => return Self { missing: Some(missing), ..Self::default() },
         };
         let models = &*shared.ports.models;
+        if let Some(agent) = &agent
+            && let Some(guest) = agent.settings.guest(&agent.name)
+        {
+            return match models.guest(guest, conversation) {
+                Ok(model) => {
+                    let agent = Some(Arc::new(agent.clone()));
+                    Self { agent, model: Some(model), ..Self::default() }
+                }
+                Err(reason) => {
+                    let missing = AgentMissing::NoGuest { name: agent.name.clone(), reason };
+                    Self { missing: Some(missing), ..Self::default() }
+                }
+            };
+        }
         let choice = choice(models, &chosen, agent.as_ref());
         let model = match (&choice, &agent) {
             (Choice::Alone(model), Some(agent)) => match models.alone(model) {
@@ -70,6 +84,11 @@ impl Answering {
         fast.filter(|fast| fits(fast.window)).or(self.model.as_ref())
     }
 
+    /// Whether a guest answers.
+    pub fn is_guest(&self) -> bool {
+        self.agent.as_ref().is_some_and(|agent| agent.settings.is_guest())
+    }
+
     /// The model's temperature.
     pub fn temperature(&self) -> Option<f64> {
         self.agent.as_ref().and_then(|agent| agent.settings.temperature)
@@ -81,6 +100,9 @@ pub(super) fn summarizer(shared: &Shared, conversation: ConversationId) -> Optio
     let chosen = shared.ports.memory.chosen(conversation);
     // The agent's notes may be meant for its own model alone, so no other gets to read them.
     let agent = active(shared, &chosen).ok()?;
+    if agent.as_ref().is_some_and(|agent| agent.settings.is_guest()) {
+        return None;
+    }
     let models = &*shared.ports.models;
     let settings = shared.settings.load();
     let summary = Some(settings.summary_model.as_str()).filter(|model| !model.is_empty());

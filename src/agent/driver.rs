@@ -106,8 +106,12 @@ impl Driver {
         let (answering, installation) = known.await?;
         let window = answering.model.as_ref().map_or(0, |model| model.window);
         let window = settings.window(window);
-        let turn =
-            Turn::new(id.to_string(), settings.limits(window), shared.ports.toolbox.changes());
+        let mut limits = settings.limits(window);
+        if answering.is_guest() {
+            // Its rounds are its calls.
+            limits.rounds = limits.rounds.max(limits.calls).saturating_add(1);
+        }
+        let turn = Turn::new(id.to_string(), limits, shared.ports.toolbox.changes());
         let mut driver = Self {
             shared,
             settings,

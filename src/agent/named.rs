@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::{Map, Value};
 
 use super::prompt::MAX_INSTRUCTIONS;
 use super::{own_tools, wrap};
+use crate::guests::Guest;
+use crate::guests::settings::{Variables, at_home, command_fault};
 use crate::llm::ToolSpec;
 use crate::llm::settings::{is_name, split_reference};
 use crate::note::glob::Glob;
@@ -53,6 +56,21 @@ pub struct NamedAgent {
     /// The program of a guest, with its arguments; empty: an agent of our own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// The environment variables of a guest.
+    #[serde(skip_serializing_if = "Variables::is_empty")]
+    pub env: Variables,
+    /// The folders that a guest may write, besides its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub config_folders: Vec<String>,
+    /// The `_meta` of the request that begins a guest's session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
+    /// TCP ports that a guest may connect to, besides 443 and the daemon's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<u16>,
+    /// Whether a guest gives its environment to its MCP servers.
+    #[serde(skip_serializing_if = "is_false")]
+    pub passes_env: bool,
 }
 
 impl Default for NamedAgent {
@@ -66,8 +84,17 @@ impl Default for NamedAgent {
             temperature: None,
             enabled: true,
             command: Vec::new(),
+            env: Variables::default(),
+            config_folders: Vec::new(),
+            meta: None,
+            ports: Vec::new(),
+            passes_env: false,
         }
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Why the agent of a conversation cannot answer.
@@ -79,6 +106,9 @@ pub enum AgentMissing {
     /// It has `enabled = false`.
     #[error("the agent `{name}` is switched off in the settings")]
     Off { name: String },
+    /// Its program cannot be asked.
+    #[error("the agent `{name}` cannot be asked: {reason}")]
+    NoGuest { name: String, reason: String },
     /// Its model cannot be asked.
     #[error("the agent `{name}` has a model that cannot be asked: {reason}")]
     NoModel { name: String, reason: String },
@@ -97,6 +127,9 @@ impl AgentMissing {
             Self::Off { name } => {
                 format!("set `enabled` in `[agents.{name}]`, or choose another: `{STEWARD}`")
             }
+            Self::NoGuest { name, .. } => {
+                format!("correct `[agents.{name}]`, or choose another: `{STEWARD}`")
+            }
             Self::NoModel { name, .. } => {
                 format!("correct `model` in `[agents.{name}]`, or choose a model or an agent")
             }
@@ -108,7 +141,7 @@ impl Agents {
     /// The agents that a person can choose, by name.
     pub fn offered(&self) -> impl Iterator<Item = (&str, &NamedAgent)> {
         let all = self.0.iter().map(|(name, agent)| (name.as_str(), agent));
-        all.filter(|(_, agent)| agent.enabled && !agent.is_guest())
+        all.filter(|(_, agent)| agent.enabled)
     }
 
     /// The agent that a conversation names.
@@ -116,7 +149,7 @@ impl Agents {
     /// # Errors
     /// [`AgentMissing`]: it cannot answer as it is.
     pub fn find(&self, name: &str) -> Result<&NamedAgent, AgentMissing> {
-        match self.0.get(name).filter(|agent| !agent.is_guest()) {
+        match self.0.get(name) {
             Some(agent) if agent.enabled => Ok(agent),
             Some(_) => Err(AgentMissing::Off { name: name.to_owned() }),
             None => {
@@ -152,7 +185,49 @@ impl NamedAgent {
         named.filter(|name| !name.contains(['*', '?', '{']))
     }
 
+    /// What a guest is started with; `None` for an agent of our own.
+    pub fn guest(&self, name: &str) -> Option<Guest> {
+        self.is_guest().then(|| Guest {
+            name: name.to_owned(),
+            command: self.command.clone(),
+            env: self.env.clone(),
+            config_folders: self.config_folders.iter().map(|folder| at_home(folder)).collect(),
+            meta: self.meta.clone().map_or(Value::Null, Value::Object),
+            ports: self.ports.clone(),
+            passes_env: self.passes_env,
+        })
+    }
+
+    fn guest_fault(&self) -> Option<String> {
+        if !self.is_guest() {
+            let given = [
+                ("env", !self.env.is_empty()),
+                ("config_folders", !self.config_folders.is_empty()),
+                ("meta", self.meta.is_some()),
+                ("ports", !self.ports.is_empty()),
+                ("passes_env", self.passes_env),
+            ];
+            let given = given.into_iter().find(|(_, is_given)| *is_given)?.0;
+            return Some(format!("`{given}` is for a guest, which has a `command`"));
+        }
+        if self.model.is_some() || self.temperature.is_some() {
+            return Some(
+                "a guest chooses its model itself: leave `model` and `temperature` out".to_owned(),
+            );
+        }
+        if let Some(wrong) = self.config_folders.iter().find(|one| !at_home(one).is_absolute()) {
+            let wrong = wrong.escape_debug();
+            return Some(format!(
+                "`config_folders`: `{wrong}` must be absolute, or begin with `~/`"
+            ));
+        }
+        command_fault(&self.command).or_else(|| self.env.fault())
+    }
+
     fn fault(&self) -> Option<String> {
+        if let Some(fault) = self.guest_fault() {
+            return Some(fault);
+        }
         if self.description.chars().count() > DESCRIPTION
             || self.description.chars().any(char::is_control)
         {
@@ -235,7 +310,10 @@ impl ActiveAgent {
 
     /// Its tools among those of the conversation.
     pub fn tools(&self, all: &[ToolSpec]) -> Vec<ToolSpec> {
-        all.iter().filter(|tool| self.settings.has_tool(&tool.name)).cloned().collect()
+        // A guest writes to the user by itself.
+        let is_left_out = |name: &str| self.settings.is_guest() && own_tools::is_own(name);
+        let has = |tool: &&ToolSpec| self.settings.has_tool(&tool.name) && !is_left_out(&tool.name);
+        all.iter().filter(has).cloned().collect()
     }
 }
 
@@ -271,6 +349,11 @@ mod tests {
             ("[a]\ndescription = \"a\\nb\"\n", "one line"),
             ("[a]\nmode = \"loose\"\n", "unknown variant"),
             ("[a]\ncolour = 1\n", "unknown field"),
+            ("[a]\nenv = { A = \"b\" }\n", "is for a guest"),
+            ("[a]\ncommand = [\"x\"]\nmodel = \"a/b\"\n", "leave `model`"),
+            ("[a]\ncommand = [\"./x\"]\n", "name of a program"),
+            ("[a]\ncommand = [\"x\"]\nconfig_folders = [\"c\"]\n", "must be absolute"),
+            ("[a]\ncommand = [\"x\"]\nenv = { STEWARD_GUEST = \"b\" }\n", "cannot be set"),
         ] {
             let said = read(text).unwrap_err();
             assert!(said.contains(fault), "{text}: {said}");
@@ -281,10 +364,11 @@ mod tests {
     fn those_that_cannot_answer_are_told_apart() {
         let agents = read("[off]\nenabled = false\n[guest]\ncommand = [\"x\"]\n[on]\n").unwrap();
         let names: Vec<&str> = agents.offered().map(|(name, _)| name).collect();
-        assert_eq!(names, ["on"]);
+        assert_eq!(names, ["guest", "on"]);
         assert_eq!(agents.find("off"), Err(AgentMissing::Off { name: "off".to_owned() }));
-        let missing = agents.find("guest").unwrap_err();
-        assert_eq!(missing.hint(), "there are `steward` and `on`");
+        let missing = agents.find("gone").unwrap_err();
+        assert_eq!(missing.hint(), "there are `steward` and `guest`, `on`");
+        assert_eq!(agents.find("guest").unwrap().guest("guest").unwrap().command, ["x"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::read_set::ReadSet;
 use super::turn::{Changes, End, Reason, Show};
 use crate::calls::{Answerer, Decision};
 use crate::conversation::{Chosen, ConversationId, TurnId};
+use crate::guests::Guest;
 use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
 use crate::policy::Scope;
 use crate::tools::Image;
@@ -202,6 +203,14 @@ pub trait Models: Send + Sync + 'static {
     /// Why it cannot be asked, for people.
     fn alone(&self, model: &str) -> Result<Model, String> {
         Err(format!("`{model}` is not configured"))
+    }
+
+    /// The guest of a conversation, for one turn.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, for people.
+    fn guest(&self, _guest: Guest, _conversation: ConversationId) -> Result<Model, String> {
+        Err("there are no guests here".to_owned())
     }
 
     /// As [`Self::preferring`] with `then`, or as [`Self::current`], but asks `_first` before them.

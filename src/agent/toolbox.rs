@@ -150,7 +150,7 @@ impl Toolbox for VaultToolbox {
                 let request = Request {
                     tool: call.name,
                     arguments,
-                    caller: Caller { scope, name: NAME.to_owned() },
+                    caller: Caller { scope, name: caller_name(agent.as_deref()).to_owned() },
                     conversation: Some(conversation.to_string()),
                     turn: Some(turn),
                     confirmed: false,
@@ -174,6 +174,11 @@ impl Toolbox for VaultToolbox {
         let read = || Image::again(&self.calls.context().vault, path, revision);
         self.images.get(path, revision, read)
     }
+}
+
+/// The name of the caller: a guest's own.
+fn caller_name(agent: Option<&ActiveAgent>) -> &str {
+    agent.filter(|agent| agent.settings.is_guest()).map_or(NAME, |agent| &agent.name)
 }
 
 /// Refuses a tool that the agent does not have, under whatever name.

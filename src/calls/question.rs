@@ -12,6 +12,7 @@ use super::{Calls, audit};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::{Caller, layers};
+use crate::store::StoreError;
 use crate::store::audit::AuditRow;
 use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
@@ -120,6 +121,21 @@ impl Question {
     pub fn left(&self) -> Left {
         let (calls, tool) = (self.calls.clone(), self.request.tool.clone());
         Left { calls, tool, folder: self.asked.folder.clone(), row: self.row.clone() }
+    }
+
+    /// Records the decision on a question that no call waits for ([`Calls::question`]); may block.
+    pub fn settle(self, decision: Decision, by: &Answerer) {
+        let mut row = self.row;
+        let (word, answered) = match decision {
+            // The row stays until somebody answers (`Left`).
+            Decision::Pending { .. } => return,
+            Decision::Once | Decision::Always => ("allowed", true),
+            Decision::Reject => ("refused", true),
+            _ => ("refused", false),
+        };
+        row.decision = word.to_owned();
+        row.answered_by = answered.then(|| by.program.clone());
+        self.calls.0.audit.record(row);
     }
 
     /// Continues or ends the call as decided; may block.
@@ -231,6 +247,34 @@ fn patience(calls: &Calls) -> Duration {
 }
 
 impl Calls {
+    /// A question to a person about something that is no call of a tool, such as a program that wants to run. Only a
+    /// person's own program can answer it. Blocks.
+    ///
+    /// # Errors
+    /// The audit cannot be written, so that nobody may be asked.
+    pub fn question(
+        &self,
+        request: Request,
+        title: String,
+        reasons: Vec<String>,
+    ) -> Result<Question, StoreError> {
+        let mut row = audit::begin(&request);
+        (row.decision, row.layer) = ("asked".to_owned(), Some(layers::APPROVAL.to_owned()));
+        row.reason = Some(audit::cut(&title));
+        let row = self.0.audit.asked(row)?;
+        let asked = Asked {
+            title,
+            reasons,
+            layer: layers::APPROVAL,
+            personal: true,
+            changes: Arc::default(),
+            folder: None,
+            identity: String::new(),
+            outline: None,
+        };
+        Ok(Question::new(self.clone(), request, asked, row))
+    }
+
     /// Stores a permanent approval, if there is a folder for it.
     fn agree(&self, tool: &str, folder: Option<&VaultPath>, by: &Answerer) {
         let Some(folder) = folder else { return };

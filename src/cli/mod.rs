@@ -143,7 +143,10 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Status(arguments) => status::run(&session()?, arguments, output),
         Command::Token(arguments) => token::run(&session()?, arguments, output),
         Command::Acp => acp::run(&session()?, output),
-        Command::Mcp(arguments) => mcp::run(&session()?, arguments, output),
+        Command::Mcp(arguments) => match mcp::run_for_guest() {
+            Some(served) => served,
+            None => mcp::run(&session()?, arguments, output),
+        },
         Command::Open(arguments) => open::run(&session()?, arguments, output),
         Command::Pair(arguments) => pair::run(&session()?, arguments, output),
         Command::Plugin(arguments) => plugin::run(&session()?, arguments.action, output),

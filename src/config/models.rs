@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::heard_keys::HeardKeys;
@@ -12,6 +12,8 @@ use crate::config::file::Config;
 use crate::config::folders::Folders;
 use crate::config::keyring::Keyring;
 use crate::config::vendor_keys::{self, KeyError};
+use crate::conversation::ConversationId;
+use crate::guests::{Guest, Guests};
 use crate::llm::endpoint::{Address, Connections};
 use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::tape::Tape;
@@ -24,6 +26,9 @@ const UNKNOWN_WINDOW: u64 = 32_768;
 /// The context window during replay: large, so that nothing is compacted that was not when
 /// recording.
 const REPLAYED_WINDOW: u64 = 1_000_000;
+
+/// The context window of a guest: large, since it shortens its history itself.
+const GUEST_WINDOW: u64 = 1_000_000;
 
 /// The timeout for detecting Ollama if it is not configured.
 const LOOK: Duration = Duration::from_secs(1);
@@ -41,6 +46,7 @@ struct Inner {
     folders: Folders,
     tape: Tape,
     heard: HeardKeys,
+    guests: OnceLock<Guests>,
     state: Mutex<State>,
 }
 
@@ -78,9 +84,21 @@ impl ChosenModels {
     ) -> Self {
         let state = Mutex::default();
         let heard = HeardKeys::new(Keyring::new(&environment, Some(vault)));
-        let models = Self(Arc::new(Inner { environment, folders, tape, heard, state }));
+        let models = Self(Arc::new(Inner {
+            environment,
+            folders,
+            tape,
+            heard,
+            guests: OnceLock::new(),
+            state,
+        }));
         models.set_settings(config);
         models
+    }
+
+    /// Sets the guests. Only the first call has an effect.
+    pub fn set_guests(&self, guests: Guests) {
+        let _ = self.0.guests.set(guests);
     }
 
     /// Replaces the settings, from the next turn on.
@@ -262,6 +280,12 @@ impl Models for ChosenModels {
             Ok(found) => found.ok_or_else(|| format!("`{model}` names no model")),
             Err(error) => Err(format!("{error}; {}", error.hint())),
         }
+    }
+
+    fn guest(&self, guest: Guest, conversation: ConversationId) -> Result<Model, String> {
+        let guests = self.0.guests.get().ok_or("guests answer only through a daemon")?;
+        let provider = guests.provider(guest, conversation.to_string());
+        Ok(Model { provider, window: GUEST_WINDOW })
     }
 
     fn led_by(&self, first: &str, then: Option<&str>) -> Option<Model> {

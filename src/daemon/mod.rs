@@ -6,6 +6,7 @@
 pub mod confine;
 pub mod doors;
 mod error;
+pub mod guest_questions;
 mod handles;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod heap;
@@ -13,6 +14,7 @@ pub mod hooked;
 mod opening;
 pub mod organizer;
 pub mod overwritten;
+mod sandbox;
 mod signals;
 mod spoken;
 pub mod surroundings;
@@ -28,11 +30,14 @@ use anyhow::Context as _;
 use doors::Doors;
 pub use error::StartError;
 use error::not_bound;
+use guest_questions::GuestQuestions;
 use hooked::Hooked;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
 use opening::{guarded, not_recovered, open_both, settle_jobs, tool_settings};
 use organizer::Organizer;
 use overwritten::NewNotes;
+pub use sandbox::prepare_places;
+use sandbox::{held_in, settled_port};
 use surroundings::Surroundings;
 use voice::Voice;
 
@@ -50,6 +55,7 @@ use crate::config::models::ChosenModels;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
+use crate::guests::Guests;
 use crate::journal::{Journal, Recovered};
 use crate::llm::tape::Tape;
 use crate::methods::conversations::StoredConversations;
@@ -68,7 +74,7 @@ use crate::servers::Servers;
 use crate::smarthole::SmartHole;
 use crate::store::is_full;
 use crate::tools::News as ToolNews;
-use crate::vault::{Vault, make_system_trash, system_trash};
+use crate::vault::Vault;
 use crate::workflows::Workflows;
 
 /// The longest wait of a start for another process that is finishing a change.
@@ -142,10 +148,12 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let begun = Instant::now();
     let state = folders.prepare(root)?;
     let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
-    let config = live.current().config.clone();
+    let mut config = live.current().config.clone();
+    config.server.port = settled_port(&config);
+    let port = config.server.port;
     let left_behind = folders.left_behind(root);
     // While there is a single thread: later threads inherit the sandbox.
-    let confinement = held_in(root, &state, &folders.config, &live, tape.folder());
+    let confinement = held_in(root, &state, &folders.config, (&live, &config), tape.folder());
     let (mut context, prepared) = open_both(root, &state, &config, progress)?;
     tracing::debug!(since = ?begun.elapsed(), "the vault is open");
     left_behind.into_iter().for_each(|sentence| context.vault.warn(sentence));
@@ -189,6 +197,10 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let servers = tool_servers::servers(root, &state, folders, &environment, &config);
     tool_servers::offer(&servers, &calls);
     let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
+    let guests = guest_questions::guests(root, &state, folders);
+    let asks = GuestQuestions::new(calls.clone(), Arc::clone(&agent.doors));
+    guests.set_ask(Arc::new(asks));
+    agent.models.set_guests(guests.clone());
     let services = services(&calls, &agent, Arc::clone(&live), confinement, &recovered);
     tracing::debug!(since = ?begun.elapsed(), "the store is ready");
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -210,8 +222,10 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         log_level,
         ready,
         ending,
+        (port, guests.clone()),
     );
     let served = runtime.block_on(served);
+    guests.end();
     servers.end();
     runtime.shutdown_timeout(LAST_WORK);
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
@@ -229,33 +243,6 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     // gone.
     std::mem::forget(lock);
     served
-}
-
-/// Sandboxes the process, unless the settings disable it.
-fn held_in(root: &Path, state: &Path, own: &Path, live: &Live, tape: Option<&Path>) -> Confinement {
-    let config = &live.current().config;
-    if !config.security.landlock {
-        return confine::off();
-    }
-    prepare_places(root, live.path());
-    let mut bounds = confine::Bounds::new(root, state, live.path(), own, config);
-    if cfg!(target_os = "linux") && confine::settings_folder(live.path(), own).is_none() {
-        let file = live.path().display();
-        tracing::info!(%file, "the settings lie among other files, so the daemon does not change them");
-    }
-    bounds.writable.extend(tape.map(Path::to_path_buf));
-    confine::confine(&bounds)
-}
-
-/// Creates missing files and folders that the daemon may write to later, since they cannot be created
-/// inside the sandbox.
-pub fn prepare_places(root: &Path, settings: &Path) {
-    if let Err(error) = folders::prepare_for(settings) {
-        tracing::warn!(%error, "the settings cannot be written");
-    }
-    if let Some(Err(error)) = system_trash(root).map(|trash| make_system_trash(&trash)) {
-        tracing::warn!(%error, "there is no system's trash");
-    }
 }
 
 struct AgentParts {
@@ -397,10 +384,12 @@ async fn serve(
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
     stopping: Arc<OnceLock<Instant>>,
+    (port, guests): (u16, Guests),
 ) -> Result<(), StartError> {
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
-    let config = live.current().config.clone();
+    let mut config = live.current().config.clone();
+    config.server.port = port;
     let backend = Backend {
         vault: calls.context().vault.name().to_owned(),
         update: Installation::of_process(&Environment::of_process()).update,
@@ -410,6 +399,8 @@ async fn serve(
     };
     let server = Server::bind(config.server, token, backend).await.map_err(not_bound)?;
     server.mcp_settings().store(Arc::new(config.mcp));
+    server.set_guests(guests.clone());
+    guests.set_port(server.port());
     server.acp().store(Arc::new(config.acp));
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
@@ -517,6 +508,7 @@ async fn serve(
         }
         let _ = stopping.set(Instant::now());
         smarthole.stop();
+        let _ = tokio::task::spawn_blocking(move || guests.end()).await;
         let _ = tokio::task::spawn_blocking(move || voice.stop()).await;
     };
     server.run(asked).await;

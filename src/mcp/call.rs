@@ -170,6 +170,21 @@ impl Call {
         }
     }
 
+    /// The answer to a call that a guest's turn has made. `images` are media types and base64.
+    #[must_use]
+    pub fn said(&self, text: &str, images: &[(&str, &str)], is_error: bool) -> Answered {
+        let image = |(mime, data): &(&str, &str)| json!({ "type": "image", "data": data, "mimeType": mime });
+        let mut content = vec![json!({ "type": "text", "text": text })];
+        content.extend(images.iter().map(image));
+        let mut result = Map::new();
+        result.insert("content".to_owned(), content.into());
+        result.insert("isError".to_owned(), is_error.into());
+        if self.era == Era::Modern {
+            sign(&mut result);
+        }
+        (200, json!({ "jsonrpc": "2.0", "id": self.id, "result": result }).to_string())
+    }
+
     /// The answer to a call that was not started.
     #[must_use]
     pub fn refused(&self, error: impl Into<Fault>) -> Answered {

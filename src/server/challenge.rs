@@ -19,6 +19,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::{Router, routing};
 
+use super::guest_entry::guest_of;
 use super::page_keys::{is_our_page, key_of};
 use super::reply::{KeptOpen, Refusal, answer, paced, plain};
 use super::token::{Entry, Proof};
@@ -120,10 +121,12 @@ fn known(shared: &Shared, name: &str) -> Option<Known> {
     let main = shared.token.current();
     let page = key_of(name, &main, shared.events.epoch(), SystemTime::now());
     if let Some(token) = page {
-        return Some(Known { entry: Entry { scope: Scope::Person, token }, is_page: true });
+        let entry = Entry { scope: Scope::Person, token, is_guest: false };
+        return Some(Known { entry, is_page: true });
     }
-    let all = Scope::ALL.into_iter().map(|scope| Entry { scope, token: main.scoped(scope) });
-    let found = all.into_iter().find(|entry| entry.token.name() == name);
+    let entry = |scope: Scope| Entry { scope, token: main.scoped(scope), is_guest: false };
+    let found = Scope::ALL.into_iter().map(entry).find(|entry| entry.token.name() == name);
+    let found = found.or_else(|| guest_of(shared, |token| token.name() == name));
     found.map(|entry| Known { entry, is_page: false })
 }
 

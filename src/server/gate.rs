@@ -17,12 +17,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::challenge;
+use super::guest_entry::guest_of;
 use super::page_keys::is_our_page;
 use super::reply::KeptOpen;
 use super::token::{Entry, TOKEN_CHECK, Token};
 use super::{Shared, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
+
+/// The path of MCP messages.
+pub const MCP_PATH: &str = "/mcp";
 
 /// A request's peer address; added to its extensions by the accept loop.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +67,9 @@ impl Admitted {
     /// The token's entry of a client that authenticated by a ticket, if the token is still valid.
     fn entry(&self, shared: &Shared) -> Option<Entry> {
         let entry = lock(&self.0).ticket.clone()?;
+        if entry.is_guest {
+            return guest_of(shared, |token| *token == entry.token);
+        }
         let now = shared.token.current().scoped(entry.scope);
         (now == entry.token).then_some(entry)
     }
@@ -192,7 +199,7 @@ pub async fn authorize(
             ([], []) => admitted.and_then(|admitted| admitted.entry(shared)),
             _ => None,
         };
-        if let Some(entry) = entry {
+        if let Some(entry) = entry.filter(|entry| !entry.is_guest || target.path() == MCP_PATH) {
             return Ok(entry);
         }
     }
@@ -207,7 +214,7 @@ fn entry_of(shown: &[u8], main: &Token) -> Option<Entry> {
     // All scopes are compared, so that the time does not depend on the result.
     Scope::ALL
         .into_iter()
-        .map(|scope| Entry { scope, token: main.scoped(scope) })
+        .map(|scope| Entry { scope, token: main.scoped(scope), is_guest: false })
         .filter(|entry| entry.token.matches(shown))
         .fold(None, |first, entry| first.or(Some(entry)))
 }

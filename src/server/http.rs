@@ -23,6 +23,7 @@ use super::acp::Attached;
 use super::gate::{self, Admitted};
 use super::reply::{Refusal, answer, is_json, paced, plain, whole};
 use super::table::{Afterwards, Client, Context, Prepared};
+use super::token::{Entry, Token};
 use super::{Shared, lock};
 use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
@@ -110,6 +111,8 @@ pub fn routes() -> Router<Arc<Shared>> {
 pub(super) struct Entered {
     pub(super) shared: Arc<Shared>,
     pub(super) scope: Scope,
+    /// The token of the guest's session that sent it.
+    pub(super) guest: Option<Token>,
     pub(super) body: Vec<u8>,
     /// Tracks unread data of a streamed answer.
     pub(super) unread: Unread,
@@ -221,7 +224,8 @@ pub(super) async fn enter(shared: Arc<Shared>, request: Request) -> Result<Enter
     let (parts, body) = request.into_parts();
     let admitted = parts.extensions.get::<Admitted>();
     let entry = gate::authorize(&shared, &parts.headers, &parts.uri, admitted).await;
-    let scope = entry.map_err(Refusal::Plain)?.scope;
+    let Entry { scope, token, is_guest } = entry.map_err(Refusal::Plain)?;
+    let guest = is_guest.then_some(token);
     let settings = shared.settings.load_full();
     paced(&shared, &settings)?;
     let place = match shared.connections.begin_below(settings.places(scope)) {
@@ -240,7 +244,7 @@ pub(super) async fn enter(shared: Arc<Shared>, request: Request) -> Result<Enter
         let_in.notify_one();
     }
     let unread = parts.extensions.get::<Unread>().cloned().unwrap_or_default();
-    Ok(Entered { shared, scope, body, unread, _place: place })
+    Ok(Entered { shared, scope, guest, body, unread, _place: place })
 }
 
 impl Entered {

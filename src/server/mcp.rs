@@ -14,8 +14,10 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing};
 
 use super::approvals::Patience;
+use super::gate::MCP_PATH;
 use super::http::{Entered, LongLived, enter};
 use super::mcp_asks::{self, Asking};
+use super::mcp_guests;
 use super::mcp_streams::{self, json};
 use super::reply::{KeptOpen, answer};
 use super::{Settings, Shared};
@@ -47,7 +49,7 @@ const NAMELESS: &str = "mcp";
 
 /// The route.
 pub fn routes() -> Router<Arc<Shared>> {
-    Router::new().route("/mcp", routing::post(post))
+    Router::new().route(MCP_PATH, routing::post(post))
 }
 
 async fn post(State(shared): State<Arc<Shared>>, request: Request) -> Response {
@@ -107,6 +109,9 @@ async fn heard(
     // Invalid UTF-8 is invalid JSON as well.
     let text = String::from_utf8_lossy(&entered.body);
     let tools = entered.shared.backend.tools.registry();
+    if let Some(token) = &entered.guest {
+        return mcp_guests::heard(&entered.shared, &token.reveal(), &text, headers, &tools).await;
+    }
     let heard = mcp::hear(&text, headers, &tools, &entered.shared.mcp.load());
     match heard {
         // Over HTTP, clients cancel by closing the request.

@@ -26,12 +26,14 @@ pub mod connection;
 mod event;
 pub mod events;
 pub mod gate;
+mod guest_entry;
 pub mod hosts;
 pub mod http;
 pub mod mcp;
 mod mcp_asks;
 #[cfg(feature = "conformance")]
 mod mcp_fixtures;
+mod mcp_guests;
 mod mcp_streams;
 pub mod meter;
 pub mod outbox;
@@ -53,7 +55,7 @@ use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -61,6 +63,7 @@ use tokio::net::TcpListener;
 
 use crate::calls::run::{Runner, Tools};
 use crate::calls::tracker::Tracker;
+use crate::guests::Guests;
 use approvals::Approvals;
 use challenge::Challenges;
 use events::Events;
@@ -134,6 +137,8 @@ pub struct Shared {
     requests: Mutex<Bucket>,
     /// Questions to a person.
     approvals: Approvals,
+    /// The guests of the agent, whose sessions have tokens of their own.
+    guests: OnceLock<Guests>,
     /// The clients that have the vault open.
     hosts: Hosts,
     connections: Tracker,
@@ -178,6 +183,7 @@ impl Server {
             last_came: Mutex::new(Instant::now()),
             handshakes: Tracker::default(),
             approvals: Approvals::default(),
+            guests: OnceLock::new(),
             hosts: Hosts::default(),
             connections: Tracker::default(),
             settings: Arc::new(ArcSwap::from_pointee(settings)),
@@ -201,6 +207,11 @@ impl Server {
     #[must_use]
     pub fn approvals(&self) -> Approvals {
         self.shared.approvals.clone()
+    }
+
+    /// Lets the MCP clients of these guests in. Only the first call has an effect.
+    pub fn set_guests(&self, guests: Guests) {
+        let _ = self.shared.guests.set(guests);
     }
 
     /// Sends requests to the clients that have the vault open, from any thread.

@@ -66,7 +66,7 @@ impl Session {
         outbox: Arc<Outbox>,
         entry: Entry,
     ) -> Self {
-        let Entry { scope, token } = entry;
+        let Entry { scope, token, .. } = entry;
         let bucket = Bucket::new(settings.messages_per_second, settings.message_burst);
         let attached = Attached::default();
         let calls = Calls::new(

@@ -327,6 +327,8 @@ pub struct Entry {
     pub scope: Scope,
     /// The token that it sent, or proved to know.
     pub token: Token,
+    /// Whether it is the token of a guest's session, which is valid for MCP messages alone.
+    pub is_guest: bool,
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ pub enum McpAction {
     },
 }
 
+pub use relay::run_for_guest;
+
 /// Serves the client on stdin and stdout until it disconnects, or prints or writes its settings.
 ///
 /// # Errors

@@ -27,6 +27,7 @@ use crate::mcp::fault::{Fault, INTERNAL};
 use crate::policy::Scope;
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
+use crate::server::Settings;
 use crate::tools::{Registry, Tier};
 
 /// The most unanswered requests; the next line is read when one is answered.
@@ -40,9 +41,18 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 /// # Errors
 /// stdin or stdout cannot be used.
 pub fn run(session: &Session, root: &Path) -> Result<ExitCode, Failure> {
-    let way = Way::new(session, root, Scope::Mcp);
-    let relay = Relay { way, idle: RefCell::default() };
     let most = session.settings.config.server.max_message_bytes;
+    serve(Way::new(session, root, Scope::Mcp), most)
+}
+
+/// Serves the MCP client of a guest, which reaches only the daemon that started it: it may read neither the settings
+/// nor the vault. `None` if no daemon started this process for a guest.
+pub fn run_for_guest() -> Option<Result<ExitCode, Failure>> {
+    Some(serve(Way::given()?, Settings::default().max_message_bytes))
+}
+
+fn serve(way: Way<'_>, most: u64) -> Result<ExitCode, Failure> {
+    let relay = Relay { way, idle: RefCell::default() };
     client::runtime()?.block_on(relay.serve(lines(most)))
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, mpsc};
 use super::failure::Failure;
 use super::session::Session;
 use crate::config::folders;
+use crate::guests;
 use crate::policy::Scope;
 use crate::server::token::Token;
 use start::start;
@@ -24,18 +25,31 @@ pub enum Line {
 }
 
 /// Finds a vault's daemon for clients of one kind.
-pub struct Way<'a> {
-    session: &'a Session,
-    root: &'a Path,
-    scope: Scope,
-    /// The port of the daemon that answered last.
-    daemon: Mutex<Option<u16>>,
+pub struct Way<'a>(To<'a>);
+
+enum To<'a> {
+    Vault {
+        session: &'a Session,
+        root: &'a Path,
+        scope: Scope,
+        /// The port of the daemon that answered last.
+        daemon: Mutex<Option<u16>>,
+    },
+    /// The daemon that started the guest, with the token of the guest's session.
+    Given { port: u16, token: Token },
 }
 
 impl<'a> Way<'a> {
     /// For the vault at `root`.
     pub fn new(session: &'a Session, root: &'a Path, scope: Scope) -> Self {
-        Self { session, root, scope, daemon: Mutex::default() }
+        Self(To::Vault { session, root, scope, daemon: Mutex::default() })
+    }
+
+    /// The way that the daemon gave to a guest that it started, if it did.
+    pub fn given() -> Option<Self> {
+        let given = std::env::var(guests::VARIABLE).ok()?;
+        let (port, token) = given.split_once(' ')?;
+        Some(Self(To::Given { port: port.parse().ok()?, token: Token::parse(token)? }))
     }
 
     /// The port and token of the vault's daemon. Starts a daemon if none is running, or only the ended one on
@@ -44,28 +58,33 @@ impl<'a> Way<'a> {
     /// # Errors
     /// No daemon can be started, or there is no token.
     pub async fn reach(&self, gone: Option<u16>) -> Result<(u16, Token), Failure> {
+        let (session, root, scope, daemon) = match &self.0 {
+            To::Vault { session, root, scope, daemon } => (session, root, scope, daemon),
+            // Another daemon does not know the session.
+            To::Given { port, token } => return Ok((*port, token.clone())),
+        };
         // Locked, so that only one daemon is started.
-        let mut known = self.daemon.lock().await;
+        let mut known = daemon.lock().await;
         if known.is_none() || *known == gone {
             *known = None;
             let running = |is_new: bool| {
-                let found = self.session.running(self.root).map(|(running, _)| running.port);
+                let found = session.running(root).map(|(running, _)| running.port);
                 found.filter(|port| is_new || Some(*port) != gone)
             };
             if running(false).is_none() {
-                start(self.session, self.root, gone)?;
+                start(session, root, gone)?;
             }
             *known = running(true);
         }
         let failure =
             || Failure::other("not_running", "no daemon serves the vault", "start `steward serve`");
         let port = known.ok_or_else(failure)?;
-        let state = match self.session.running(self.root) {
+        let state = match session.running(root) {
             Some((_, state)) => state,
-            None => self.session.folders.prepare(self.root)?,
+            None => session.folders.prepare(root)?,
         };
         let token = Token::load_or_create(&folders::token_file(&state))?;
-        Ok((port, token.scoped(self.scope)))
+        Ok((port, token.scoped(*scope)))
     }
 }
 

@@ -39,10 +39,14 @@ impl Bounds {
         writable.extend(system_trash(root));
         // Started programs write their output to it.
         writable.extend(cfg!(unix).then(|| PathBuf::from("/dev/null")));
+        // Guests, too, are held in by these bounds.
+        let guests = || config.agents.0.iter().filter_map(|(name, agent)| agent.guest(name));
+        writable.extend(guests().flat_map(|guest| guest.config_folders));
         writable.dedup();
         let mut connect = ports_out(config);
         // The daemon's own, for hooks that call it; one that the system gives is not known yet.
         connect.extend(Some(config.server.port).filter(|port| *port > 0));
+        connect.extend(guests().flat_map(|guest| guest.ports));
         Self { writable, connect, listen: config.server.port }
     }
 }

@@ -1,0 +1,78 @@
+//! Questions of guests to a person, in the same way as those about calls; and where guests run.
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::confine;
+use super::doors::Doors;
+use crate::agent::toolbox::Person as _;
+use crate::calls::{Calls, Decision, Request};
+use crate::config::folders::{self, Folders};
+use crate::guests::{Ask, Asked, Guests, Place};
+use crate::policy::{Caller, Scope};
+use crate::protocol::status::ConfinementState;
+
+/// The name of such questions where a tool's name is expected.
+const TOOL: &str = "guest";
+
+/// Asks a person about guests.
+pub struct GuestQuestions {
+    calls: Calls,
+    doors: Arc<Doors>,
+}
+
+impl GuestQuestions {
+    /// Asks through `doors`; `calls` records the answers.
+    pub fn new(calls: Calls, doors: Arc<Doors>) -> Self {
+        Self { calls, doors }
+    }
+}
+
+impl Ask for GuestQuestions {
+    fn ask(&self, asked: Asked) -> BoxFuture<'static, bool> {
+        let (calls, doors) = (self.calls.clone(), Arc::clone(&self.doors));
+        Box::pin(async move {
+            let Asked { guest, conversation, title, reasons, details } = asked;
+            let request = Request {
+                tool: TOOL.to_owned(),
+                arguments: json!({ "title": title, "details": details }),
+                caller: Caller { scope: Scope::Client, name: guest },
+                conversation: Some(conversation),
+                ..Request::default()
+            };
+            let written =
+                tokio::task::spawn_blocking(move || calls.question(request, title, reasons)).await;
+            let question = match written {
+                Ok(Ok(question)) => question,
+                Ok(Err(error)) => {
+                    tracing::error!(%error, "a question could not be written down");
+                    return false;
+                }
+                Err(_) => return false,
+            };
+            let call = format!("guest-{}", question.number());
+            let (decision, by) = doors.ask(&question, call).await;
+            let agreed = matches!(decision, Decision::Once | Decision::Always);
+            let settled = tokio::task::spawn_blocking(move || question.settle(decision, &by)).await;
+            agreed && settled.is_ok()
+        })
+    }
+}
+
+/// The guests of the vault at `root`. Starts nothing.
+pub(super) fn guests(root: &Path, state: &Path, own: &Folders) -> Guests {
+    let possible = confine::possible();
+    let steward = std::env::current_exe().unwrap_or_default();
+    let unconfined = (possible.state == ConfinementState::NotPossible
+        || steward.as_os_str().is_empty())
+    .then(|| possible.lacks.join("; "));
+    Guests::new(Place {
+        folder: folders::guests_folder(state),
+        steward,
+        hidden: vec![root.to_owned(), own.state.clone(), state.to_owned(), own.config.clone()],
+        unconfined,
+        port: OnceLock::new(),
+    })
+}

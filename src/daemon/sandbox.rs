@@ -1,0 +1,53 @@
+//! Prepares the daemon's own confinement, and the places that it needs inside.
+
+use std::path::Path;
+
+use super::confine;
+use crate::config::Config;
+use crate::config::folders;
+use crate::config::live::Live;
+use crate::protocol::status::Confinement;
+use crate::vault::{make_system_trash, system_trash};
+
+/// The port to listen on. Guests connect to it, so with guests a port that the system gives is chosen before the process
+/// is sandboxed.
+pub(super) fn settled_port(config: &Config) -> u16 {
+    let has_guests = config.agents.0.values().any(|agent| agent.is_guest());
+    if config.server.port > 0 || !has_guests || !config.security.landlock {
+        return config.server.port;
+    }
+    let free = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0));
+    free.and_then(|free| free.local_addr()).map_or(0, |address| address.port())
+}
+
+/// Sandboxes the process, unless the settings disable it.
+pub(super) fn held_in(
+    root: &Path,
+    state: &Path,
+    own: &Path,
+    (live, config): (&Live, &Config),
+    tape: Option<&Path>,
+) -> Confinement {
+    if !config.security.landlock {
+        return confine::off();
+    }
+    prepare_places(root, live.path());
+    let mut bounds = confine::Bounds::new(root, state, live.path(), own, config);
+    if cfg!(target_os = "linux") && confine::settings_folder(live.path(), own).is_none() {
+        let file = live.path().display();
+        tracing::info!(%file, "the settings lie among other files, so the daemon does not change them");
+    }
+    bounds.writable.extend(tape.map(Path::to_path_buf));
+    confine::confine(&bounds)
+}
+
+/// Creates missing files and folders that the daemon may write to later, since they cannot be created
+/// inside the sandbox.
+pub fn prepare_places(root: &Path, settings: &Path) {
+    if let Err(error) = folders::prepare_for(settings) {
+        tracing::warn!(%error, "the settings cannot be written");
+    }
+    if let Some(Err(error)) = system_trash(root).map(|trash| make_system_trash(&trash)) {
+        tracing::warn!(%error, "there is no system's trash");
+    }
+}

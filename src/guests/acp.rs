@@ -1,0 +1,308 @@
+//! The Agent Client Protocol, version 1, as its client speaks it: our requests, and what an agent sends. No I/O.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::llm::{Stop, Usage};
+
+/// The version that we speak.
+pub(super) const VERSION: u64 = 1;
+
+/// The name of our MCP server for the guest.
+pub(super) const SERVER: &str = "vault";
+
+/// The error of an agent that wants its user to sign in first.
+const AUTH_REQUIRED: i64 = -32_000;
+
+/// The longest title that is shown, in characters.
+const TITLE: usize = 200;
+
+/// A message of the agent.
+#[derive(Debug, PartialEq)]
+pub(super) enum Heard {
+    /// The answer to our request with this id.
+    Answer {
+        id: u64,
+        result: Result<Value, String>,
+    },
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Update {
+        session: String,
+        update: Value,
+    },
+    /// A notification that means nothing to us.
+    Other,
+    /// Not a message.
+    Malformed,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Option<Value>,
+    #[serde(default)]
+    result: Option<Value>,
+    #[serde(default)]
+    error: Option<ErrorObject>,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject {
+    #[serde(default)]
+    code: i64,
+    #[serde(default)]
+    message: String,
+}
+
+/// Parses a line.
+pub(super) fn hear(line: &str) -> Heard {
+    let Ok(message) = serde_json::from_str::<Message>(line) else { return Heard::Malformed };
+    let Message { id, method, params, result, error } = message;
+    let params = params.unwrap_or_default();
+    match (method, id) {
+        (Some(method), Some(id)) => Heard::Request { id, method, params },
+        (Some(method), None) if method == "session/update" => {
+            let Value::Object(mut params) = params else { return Heard::Malformed };
+            let session = params.get("sessionId").and_then(Value::as_str).unwrap_or_default();
+            let session = session.to_owned();
+            let update = params.remove("update").unwrap_or_default();
+            Heard::Update { session, update }
+        }
+        (Some(_), None) => Heard::Other,
+        (None, Some(id)) => match (id.as_u64(), error) {
+            (Some(id), None) => Heard::Answer { id, result: Ok(result.unwrap_or_default()) },
+            (Some(id), Some(error)) => Heard::Answer { id, result: Err(words(&error)) },
+            (None, _) => Heard::Other,
+        },
+        (None, None) => Heard::Malformed,
+    }
+}
+
+fn words(error: &ErrorObject) -> String {
+    match error.code {
+        AUTH_REQUIRED => format!("its user has to sign in first: {}", error.message),
+        code => format!("{} ({code})", error.message),
+    }
+}
+
+/// A request of ours.
+pub(super) fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+/// The params of `initialize`: the guest gets neither our files nor a terminal.
+pub(super) fn introduction() -> Value {
+    json!({
+        "protocolVersion": VERSION,
+        "clientCapabilities": {
+            "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false,
+        },
+        "clientInfo": {
+            "name": "vault-steward", "title": "Vault Steward", "version": env!("CARGO_PKG_VERSION"),
+        },
+    })
+}
+
+/// The answer to a request that we do not serve.
+pub(super) fn unknown(id: &Value, method: &str) -> Value {
+    let method: String = method.chars().take(80).collect();
+    let message = format!("`{method}` is not offered: use the tools of the MCP server `{SERVER}`");
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_601, "message": message } })
+}
+
+/// A permission request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Permission {
+    /// What it is about; one line.
+    pub title: String,
+    /// What the guest would do, as JSON.
+    pub input: String,
+    /// Whether it is about a tool of ours.
+    pub is_ours: bool,
+    yes: Option<String>,
+    no: Option<String>,
+}
+
+impl Permission {
+    /// Reads the params; `tools` are the names of our tools.
+    pub fn read(params: &Value, tools: &[String]) -> Self {
+        let call = &params["toolCall"];
+        let option = |kinds: [&str; 2]| {
+            let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let found = kinds.iter().find_map(|kind| options.iter().find(|it| it["kind"] == *kind));
+            found.and_then(|it| it["optionId"].as_str()).map(str::to_owned)
+        };
+        let input: String = call["rawInput"].to_string().chars().take(2_000).collect();
+        Self {
+            title: title(call),
+            input,
+            is_ours: is_ours(call, tools),
+            yes: option(["allow_once", "allow_always"]),
+            no: option(["reject_once", "reject_always"]),
+        }
+    }
+
+    /// The answer; a yes that the guest does not offer is a no.
+    pub fn answer(&self, id: &Value, agreed: bool) -> Value {
+        let option = if agreed { &self.yes } else { &self.no };
+        let outcome = match option {
+            Some(option) => json!({ "outcome": "selected", "optionId": option }),
+            None => json!({ "outcome": "cancelled" }),
+        };
+        json!({ "jsonrpc": "2.0", "id": id, "result": { "outcome": outcome } })
+    }
+}
+
+/// The title of a tool call; one line.
+fn title(call: &Value) -> String {
+    let title = call["title"].as_str().or_else(|| call["kind"].as_str()).unwrap_or("something");
+    title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE).collect()
+}
+
+/// Whether a tool call is one of a tool of ours, by the names that the known agents give those. The name must be the
+/// whole title: that of a shell command is the command, which can quote anything.
+fn is_ours(call: &Value, tools: &[String]) -> bool {
+    if ["execute", "edit", "delete", "move", "fetch"].iter().any(|kind| call["kind"] == *kind) {
+        return false;
+    }
+    let names = [&call["title"], &call["_meta"]["claudeCode"]["toolName"]];
+    names.iter().filter_map(|name| name.as_str()).any(|name| {
+        let claude = name.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(SERVER));
+        let claude = claude.and_then(|rest| rest.strip_prefix("__"));
+        let codex = name.strip_prefix("Tool: ").unwrap_or(name);
+        let codex = ["/", "."].iter().find_map(|it| codex.strip_prefix(&format!("{SERVER}{it}")));
+        let gemini = name.strip_suffix(&format!(" ({SERVER} MCP Server)"));
+        let mut found = [claude, codex, gemini].into_iter().flatten();
+        found.any(|name| tools.iter().any(|tool| tool == name))
+    })
+}
+
+/// What an update shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Text(String),
+    Thought(String),
+}
+
+/// What a `session/update` shows, if anything. Calls of our tools show themselves.
+pub(super) fn shown(update: &Value, tools: &[String]) -> Option<Shown> {
+    let text = || update["content"]["text"].as_str().filter(|text| !text.is_empty());
+    match update["sessionUpdate"].as_str()? {
+        "agent_message_chunk" => text().map(|text| Shown::Text(text.to_owned())),
+        "agent_thought_chunk" => text().map(|text| Shown::Thought(text.to_owned())),
+        "tool_call" if !is_ours(update, tools) => {
+            Some(Shown::Thought(format!("\n[its own tool: {}]\n", title(update))))
+        }
+        "plan" => {
+            let entries = update["entries"].as_array()?.iter().take(50);
+            let line = |entry: &Value| {
+                let text = entry["content"].as_str().unwrap_or_default();
+                let done = if entry["status"] == "completed" { "x" } else { " " };
+                format!("- [{done}] {}", text.chars().take(TITLE).collect::<String>())
+            };
+            let lines: Vec<String> = entries.map(line).collect();
+            Some(Shown::Thought(format!("\n{}\n", lines.join("\n"))))
+        }
+        _ => None,
+    }
+}
+
+/// Why the agent stopped, and what it used, from the answer to `session/prompt`.
+pub(super) fn stopped(result: &Value) -> (Stop, Option<Usage>) {
+    let stop = match result["stopReason"].as_str() {
+        Some("end_turn") => Stop::EndTurn,
+        Some("max_tokens") => Stop::MaxTokens,
+        Some("refusal") => Stop::Refusal(String::new()),
+        Some(other) => Stop::Other(other.chars().take(40).collect()),
+        None => Stop::Other(String::new()),
+    };
+    let usage = result["usage"].as_object().map(|usage| {
+        let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
+        let (cache_read, cache_write) = (count("cachedReadTokens"), count("cachedWriteTokens"));
+        Usage {
+            input: count("inputTokens").saturating_add(cache_read).saturating_add(cache_write),
+            cache_read,
+            cache_write,
+            output: count("outputTokens"),
+            reasoning: usage.get("thoughtTokens").and_then(Value::as_u64),
+        }
+    });
+    (stop, usage)
+}
+
+/// The entry for our MCP server.
+pub(super) fn server(program: &str, variable: Option<(&str, &str)>) -> Value {
+    let env = variable.map(|(name, value)| json!({ "name": name, "value": value }));
+    let env: Vec<Value> = env.into_iter().collect();
+    json!({ "name": SERVER, "command": program, "args": ["mcp"], "env": env })
+}
+
+/// The params of `session/new`.
+pub(super) fn session(cwd: &str, server: Value, meta: &Value) -> Value {
+    let mut params = Map::new();
+    params.insert("cwd".to_owned(), cwd.into());
+    params.insert("mcpServers".to_owned(), json!([server]));
+    if meta.is_object() {
+        params.insert("_meta".to_owned(), meta.clone());
+    }
+    Value::Object(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_name_makes_a_tool_ours() {
+        let tools = ["read_file".to_owned()];
+        let ours = |call: Value| is_ours(&call, &tools);
+        for title in [
+            "mcp__vault__read_file",
+            "vault/read_file",
+            "Tool: vault/read_file",
+            "vault.read_file",
+            "read_file (vault MCP Server)",
+        ] {
+            assert!(ours(json!({ "title": title, "kind": "other" })), "{title}");
+        }
+        for title in ["`echo mcp__vault__read_file`", "mcp__vault__rm", "mcp__other__read_file"] {
+            assert!(!ours(json!({ "title": title })), "{title}");
+        }
+        assert!(!ours(json!({ "title": "mcp__vault__read_file", "kind": "execute" })));
+        let named = json!({ "title": "Read", "_meta": { "claudeCode": { "toolName": "mcp__vault__read_file" } } });
+        assert!(ours(named));
+    }
+
+    #[test]
+    fn a_permission_is_answered_with_an_option_that_it_offers() {
+        let params = json!({
+            "toolCall": { "title": "rm -rf\n~", "kind": "execute" },
+            "options": [{ "optionId": "a", "kind": "allow_always" }, { "optionId": "r", "kind": "reject_once" }],
+        });
+        let asked = Permission::read(&params, &[]);
+        assert_eq!((asked.title.as_str(), asked.is_ours), ("rm -rf ~", false));
+        assert_eq!(asked.answer(&json!(1), true)["result"]["outcome"]["optionId"], "a");
+        assert_eq!(asked.answer(&json!(1), false)["result"]["outcome"]["optionId"], "r");
+        let none = Permission::read(&json!({}), &[]);
+        assert_eq!(none.answer(&json!("x"), true)["result"]["outcome"]["outcome"], "cancelled");
+    }
+
+    #[test]
+    fn what_is_no_message_is_malformed() {
+        for line in ["", "hello", "[]", "1", "{}", r#"{"method":"session/update","params":3}"#] {
+            assert_eq!(hear(line), Heard::Malformed, "{line}");
+        }
+        assert_eq!(hear(r#"{"id":"x","result":{}}"#), Heard::Other);
+        let answer = hear(r#"{"id":3,"error":{"code":-32000,"message":"Run login"}}"#);
+        let Heard::Answer { id: 3, result: Err(words) } = answer else { panic!("{answer:?}") };
+        assert_eq!(words, "its user has to sign in first: Run login");
+    }
+}

@@ -1,0 +1,49 @@
+//! The guests that a person let answer, in a file of the state folder.
+
+#![expect(clippy::disallowed_methods, reason = "a file of our own in the state folder")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::settings::Guest;
+
+/// The guests that a person let answer. A guest with another command is asked about again.
+#[derive(Debug)]
+pub(super) struct Allowed {
+    file: PathBuf,
+    /// Serialises changes of the file.
+    lock: Mutex<()>,
+}
+
+impl Allowed {
+    pub fn new(folder: &Path) -> Self {
+        Self { file: folder.join("allowed.json"), lock: Mutex::default() }
+    }
+
+    /// Whether a person let this guest answer.
+    pub fn has(&self, guest: &Guest) -> bool {
+        self.read().get(&guest.name) == Some(&guest.command)
+    }
+
+    /// Remembers a person's yes.
+    pub fn add(&self, guest: &Guest) {
+        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.read();
+        all.insert(guest.name.clone(), guest.command.clone());
+        let text = serde_json::to_vec_pretty(&all).unwrap_or_default();
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        let beside = self.file.with_extension("new");
+        let written = std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&beside, text))
+            .and_then(|()| std::fs::rename(&beside, &self.file));
+        if let Err(error) = written {
+            tracing::warn!(%error, guest = guest.name, "a person's yes could not be stored; it counts once");
+        }
+    }
+
+    fn read(&self) -> BTreeMap<String, Vec<String>> {
+        let text = std::fs::read(&self.file).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+}

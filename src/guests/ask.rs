@@ -1,0 +1,23 @@
+//! What a guest asks of a person.
+
+use futures_util::future::BoxFuture;
+
+/// A question about a guest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The guest's name.
+    pub guest: String,
+    pub conversation: String,
+    /// What it is about, in one line.
+    pub title: String,
+    /// Why a person has to decide, one sentence each.
+    pub reasons: Vec<String>,
+    /// What distinguishes it from other questions with the same title.
+    pub details: String,
+}
+
+/// Asks a person.
+pub trait Ask: Send + Sync + 'static {
+    /// Whether a person agrees. Without one the answer is no. Dropping the future withdraws the question.
+    fn ask(&self, asked: Asked) -> BoxFuture<'static, bool>;
+}

@@ -1,0 +1,462 @@
+//! A running session of a guest: its start, its messages, its requests, and its end.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, timeout};
+
+use super::acp::{self, Heard, Permission, Shown};
+use super::ask::{Ask, Asked};
+use super::place::Place;
+use super::process::{Line, Process};
+use super::seat::Seat;
+use super::settings::Guest;
+use crate::llm::{ErrorKind, LlmError, Stop, Usage};
+
+/// How long a guest may take to start and to begin a session. Some of them fetch a list of models first.
+const START: Duration = Duration::from_secs(60);
+
+/// How long a guest may take to end a cancelled prompt before it is killed.
+const CANCEL: Duration = Duration::from_secs(10);
+
+/// The most bytes that a guest may send during one prompt, and without one.
+const MAX_BYTES: usize = 32 << 20;
+
+/// The most bytes of text and thoughts of one prompt.
+const MAX_SHOWN: usize = 4 << 20;
+
+/// The most lines that are no messages: some programs write a few words to their standard output.
+const MAX_MALFORMED: u32 = 20;
+
+/// The most permissions that are asked for at the same time.
+const MAX_ASKED: usize = 8;
+
+/// The variable with the port and the token for `steward mcp`.
+pub const VARIABLE: &str = "STEWARD_GUEST";
+
+/// What happens during a prompt.
+#[derive(Debug)]
+pub(super) enum Happening {
+    Text(String),
+    Thought(String),
+    Over { stop: Stop, usage: Option<Usage> },
+    Failed(LlmError),
+}
+
+/// A session of a guest.
+pub(super) struct Live {
+    pub guest: Guest,
+    pub conversation: String,
+    pub seat: Arc<Seat>,
+    process: Process,
+    /// The agent's id of the session.
+    session: String,
+    pub has_images: bool,
+    happens: mpsc::UnboundedSender<Happening>,
+    pub happenings: tokio::sync::Mutex<mpsc::UnboundedReceiver<Happening>>,
+    state: Mutex<State>,
+    /// Notified when a prompt has ended.
+    settled: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The id of the last request.
+    number: u64,
+    /// The request in flight.
+    prompt: Option<u64>,
+    is_cancelled: bool,
+    is_dead: bool,
+    bytes: usize,
+    shown: usize,
+    malformed: u32,
+    /// The number of messages of the conversation that it has heard; `None` for a new session.
+    heard: Option<usize>,
+    /// When its last turn ended.
+    idle: Instant,
+    /// Permissions that wait for a person.
+    asked: HashSet<String>,
+}
+
+/// What a new session needs.
+pub(super) struct Beginning<'a> {
+    pub guest: &'a Guest,
+    pub conversation: &'a str,
+    pub place: &'a Place,
+    /// The server knows it already, since the guest's MCP client calls before the session is there.
+    pub seat: Arc<Seat>,
+    pub asks: Arc<dyn Ask>,
+}
+
+/// An error of a guest, as one of a model.
+pub(super) fn error(guest: &Guest, kind: ErrorKind, text: impl AsRef<str>) -> LlmError {
+    LlmError { provider: guest.name.clone(), ..LlmError::new(kind, text) }
+}
+
+impl Live {
+    /// Starts a guest and begins a session, which is followed until the guest ends.
+    pub async fn begin(beginning: Beginning<'_>) -> Result<Arc<Self>, LlmError> {
+        let Beginning { guest, conversation, place, seat, asks } = beginning;
+        let fault = |kind, text: String| error(guest, kind, text);
+        let port = place.port.get().copied().unwrap_or_default();
+        let way = format!("{port} {}", seat.secret);
+        let (inherited, given) = match guest.passes_env {
+            true => (Some((VARIABLE, way.as_str())), None),
+            false => (None, Some((VARIABLE, way.as_str()))),
+        };
+        let (process, mut lines) = Process::start(guest, place, inherited)
+            .map_err(|error| fault(ErrorKind::Refused, format!("it cannot be started: {error}")))?;
+        let server = acp::server(&place.steward.to_string_lossy(), given);
+        let began = async {
+            let known = ask(&process, &mut lines, 1, "initialize", acp::introduction()).await?;
+            if known["protocolVersion"] != acp::VERSION {
+                return Err(format!("it speaks version {} of ACP", known["protocolVersion"]));
+            }
+            let cwd = place.work(&guest.name);
+            let params = acp::session(&cwd.to_string_lossy(), server, &guest.meta);
+            let new = ask(&process, &mut lines, 2, "session/new", params).await?;
+            let session = new["sessionId"].as_str().filter(|id| !id.is_empty());
+            let session = session.ok_or("it began no session")?.to_owned();
+            let has_images = known["agentCapabilities"]["promptCapabilities"]["image"] == true;
+            Ok::<_, String>((session, has_images))
+        };
+        let began = timeout(START, began).await;
+        let (session, has_images) = match began {
+            Ok(Ok(began)) => began,
+            Ok(Err(why)) => {
+                let said = process.error_line();
+                let why = if said.is_empty() { why } else { format!("{why}; it said: {said}") };
+                return Err(fault(ErrorKind::Refused, why));
+            }
+            Err(_) => {
+                let why = format!("it began no session in {} seconds", START.as_secs());
+                return Err(fault(ErrorKind::Timeout, why));
+            }
+        };
+        let (happens, happenings) = mpsc::unbounded_channel();
+        let live = Arc::new(Self {
+            guest: guest.clone(),
+            conversation: conversation.to_owned(),
+            seat,
+            process,
+            session,
+            has_images,
+            happens,
+            happenings: tokio::sync::Mutex::new(happenings),
+            state: Mutex::new(State {
+                number: 2,
+                prompt: None,
+                is_cancelled: false,
+                is_dead: false,
+                bytes: 0,
+                shown: 0,
+                malformed: 0,
+                heard: None,
+                idle: Instant::now(),
+                asked: HashSet::new(),
+            }),
+            settled: Notify::new(),
+        });
+        tokio::spawn(follow(Arc::clone(&live), lines, asks));
+        Ok(live)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it has ended.
+    pub fn is_dead(&self) -> bool {
+        self.state().is_dead
+    }
+
+    /// Since when no prompt is in flight.
+    pub fn idle_since(&self) -> Option<Instant> {
+        let state = self.state();
+        state.prompt.is_none().then_some(state.idle)
+    }
+
+    /// Why it ended during a turn.
+    pub async fn last_fault(&self) -> LlmError {
+        let mut happenings = self.happenings.lock().await;
+        while let Ok(happening) = happenings.try_recv() {
+            if let Happening::Failed(fault) = happening {
+                return fault;
+            }
+        }
+        self.fault(ErrorKind::Truncated, "it has ended")
+    }
+
+    /// The number of messages that it has heard.
+    pub fn heard(&self) -> Option<usize> {
+        self.state().heard
+    }
+
+    /// Records how many messages of the conversation it knows.
+    pub fn has_heard(&self, messages: usize) {
+        self.state().heard = Some(messages);
+    }
+
+    /// Waits for the end of a cancelled prompt.
+    pub async fn settle(&self) {
+        loop {
+            let settled = self.settled.notified();
+            if self.state().prompt.is_none() {
+                return;
+            }
+            settled.await;
+        }
+    }
+
+    /// Sends a prompt.
+    pub fn prompt(&self, blocks: Vec<Value>) -> Result<(), LlmError> {
+        let mut state = self.state();
+        if state.is_dead {
+            return Err(error(&self.guest, ErrorKind::Truncated, "it has ended"));
+        }
+        state.number += 1;
+        let number = state.number;
+        (state.prompt, state.is_cancelled) = (Some(number), false);
+        (state.bytes, state.shown) = (0, 0);
+        drop(state);
+        self.seat.open();
+        let params = json!({ "sessionId": self.session, "prompt": blocks });
+        match self.process.tell(&acp::request(number, "session/prompt", params)) {
+            true => Ok(()),
+            false => {
+                let fault = error(&self.guest, ErrorKind::Truncated, "it reads no messages");
+                self.die(fault.clone());
+                Err(fault)
+            }
+        }
+    }
+
+    /// Ends the turn: a prompt in flight is cancelled, and the guest killed if it goes on regardless.
+    pub fn give_up(self: &Arc<Self>) {
+        self.seat.close();
+        let number = {
+            let mut state = self.state();
+            state.idle = Instant::now();
+            let Some(number) = state.prompt else { return };
+            state.is_cancelled = true;
+            state.asked.clear();
+            number
+        };
+        let cancel = json!({
+            "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": self.session },
+        });
+        self.process.tell(&cancel);
+        let live = Arc::clone(self);
+        let end_if_it_goes_on = async move {
+            tokio::time::sleep(CANCEL).await;
+            if live.state().prompt == Some(number) {
+                let why = "it went on after it was cancelled, and was ended";
+                let end = move || live.die(error(&live.guest, ErrorKind::Truncated, why));
+                let _ = tokio::task::spawn_blocking(end).await;
+            }
+        };
+        // At the end of the daemon there is no runtime any more, and all guests are ended.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(end_if_it_goes_on);
+        }
+    }
+
+    /// Ends the guest; a prompt in flight fails with `fault`.
+    pub fn die(&self, fault: LlmError) {
+        self.seat.close();
+        let (was_prompted, is_new) = {
+            let mut state = self.state();
+            let is_new = !std::mem::replace(&mut state.is_dead, true);
+            (state.prompt.take().is_some() && !state.is_cancelled, is_new)
+        };
+        if is_new {
+            tracing::info!(guest = self.guest.name, %fault, "a guest has ended");
+        }
+        if was_prompted {
+            let _ = self.happens.send(Happening::Failed(fault));
+        }
+        self.settled.notify_waiters();
+        self.process.end();
+    }
+
+    /// Counts a line; the error if it is too much.
+    fn count(&self, bytes: usize) -> Result<(), LlmError> {
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_add(bytes);
+        match state.bytes <= MAX_BYTES {
+            true => Ok(()),
+            false => Err(self.fault(ErrorKind::TooLarge, "it sent too much and was ended")),
+        }
+    }
+
+    fn fault(&self, kind: ErrorKind, text: &str) -> LlmError {
+        error(&self.guest, kind, text)
+    }
+
+    fn show(&self, update: &Value) -> Result<(), LlmError> {
+        let Some(shown) = acp::shown(update, &self.seat.tools()) else { return Ok(()) };
+        let (Shown::Text(text) | Shown::Thought(text)) = &shown;
+        {
+            let mut state = self.state();
+            if state.prompt.is_none() || state.is_cancelled {
+                return Ok(());
+            }
+            state.shown = state.shown.saturating_add(text.len());
+            if state.shown > MAX_SHOWN {
+                drop(state);
+                return Err(self.fault(ErrorKind::TooLarge, "it wrote too much and was ended"));
+            }
+        }
+        let _ = self.happens.send(match shown {
+            Shown::Text(text) => Happening::Text(text),
+            Shown::Thought(text) => Happening::Thought(text),
+        });
+        Ok(())
+    }
+
+    fn answered(&self, id: u64, result: Result<Value, String>) {
+        let mut state = self.state();
+        if state.prompt != Some(id) {
+            return;
+        }
+        state.prompt = None;
+        let is_cancelled = state.is_cancelled;
+        drop(state);
+        self.settled.notify_waiters();
+        if is_cancelled {
+            return;
+        }
+        let _ = self.happens.send(match result {
+            Ok(result) => {
+                let (stop, usage) = acp::stopped(&result);
+                Happening::Over { stop, usage }
+            }
+            Err(why) => Happening::Failed(self.fault(ErrorKind::Refused, &why)),
+        });
+    }
+
+    /// Answers a request: permissions for tools of ours at once, others by a person.
+    fn asked(self: &Arc<Self>, id: Value, method: &str, params: &Value, asks: &Arc<dyn Ask>) {
+        if method != "session/request_permission" || params["sessionId"] != *self.session {
+            self.process.tell(&acp::unknown(&id, method));
+            return;
+        }
+        let asked = Permission::read(params, &self.seat.tools());
+        let key = id.to_string();
+        let is_known = {
+            let mut state = self.state();
+            let is_on = state.prompt.is_some() && !state.is_cancelled;
+            is_on
+                && (asked.is_ours
+                    || (state.asked.len() < MAX_ASKED && state.asked.insert(key.clone())))
+        };
+        if asked.is_ours || !is_known {
+            self.process.tell(&asked.answer(&id, asked.is_ours && is_known));
+            return;
+        }
+        let question = Asked {
+            guest: self.guest.name.clone(),
+            conversation: self.conversation.clone(),
+            title: format!("`{}` wants to use a tool of its own: {}", self.guest.name, asked.title),
+            reasons: vec![
+                "it is no tool of the vault: what it does is neither recorded nor can it be undone"
+                    .to_owned(),
+                format!("it says: {}", asked.input),
+            ],
+            details: asked.input.clone(),
+        };
+        let (live, asks) = (Arc::clone(self), Arc::clone(asks));
+        tokio::spawn(async move {
+            let agreed = asks.ask(question).await;
+            // An answer that comes after the end of the turn agrees to nothing.
+            let is_wanted = live.state().asked.remove(&key);
+            live.process.tell(&asked.answer(&id, agreed && is_wanted));
+        });
+    }
+}
+
+/// Sends a request before the session is followed, and waits for its answer.
+async fn ask(
+    process: &Process,
+    lines: &mut mpsc::Receiver<Line>,
+    id: u64,
+    method: &str,
+    params: Value,
+) -> Result<Value, String> {
+    process.tell(&acp::request(id, method, params));
+    let (mut bytes, mut malformed) = (0, 0);
+    loop {
+        match lines.recv().await {
+            None => return Err("it ended at its start".to_owned()),
+            Some(Line::TooLong) => return Err("it sent too long a line".to_owned()),
+            Some(Line::Text(line)) => {
+                bytes += line.len();
+                match acp::hear(&line) {
+                    Heard::Answer { id: of, result } if of == id => return result,
+                    Heard::Request { id, method, .. } => {
+                        process.tell(&acp::unknown(&id, &method));
+                    }
+                    Heard::Malformed => malformed += u32::from(!line.trim().is_empty()),
+                    _ => {}
+                }
+                if bytes > MAX_BYTES || malformed > MAX_MALFORMED {
+                    return Err("what it sends is not the Agent Client Protocol".to_owned());
+                }
+            }
+        }
+    }
+}
+
+/// Follows a session until the guest ends.
+async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn Ask>) {
+    loop {
+        let handled = match lines.recv().await {
+            None => {
+                let said = live.process.error_line();
+                let why = match said.as_str() {
+                    "" => "it has ended".to_owned(),
+                    said => format!("it has ended and said: {said}"),
+                };
+                Err(live.fault(ErrorKind::Truncated, &why))
+            }
+            Some(Line::TooLong) => {
+                Err(live.fault(ErrorKind::TooLarge, "it sent too long a line and was ended"))
+            }
+            Some(Line::Text(line)) => {
+                live.count(line.len()).and_then(|()| handle(&live, &line, &asks))
+            }
+        };
+        if let Err(fault) = handled {
+            // It waits for the system to end its processes.
+            let _ = tokio::task::spawn_blocking(move || live.die(fault)).await;
+            return;
+        }
+        if live.is_dead() {
+            return;
+        }
+    }
+}
+
+fn handle(live: &Arc<Live>, line: &str, asks: &Arc<dyn Ask>) -> Result<(), LlmError> {
+    match acp::hear(line) {
+        Heard::Answer { id, result } => live.answered(id, result),
+        Heard::Request { id, method, params } => live.asked(id, &method, &params, asks),
+        Heard::Update { session, update } if session == live.session => return live.show(&update),
+        // Of other sessions it has nothing to tell.
+        Heard::Update { .. } | Heard::Other => {}
+        Heard::Malformed if line.trim().is_empty() => {}
+        Heard::Malformed => {
+            let mut state = live.state();
+            state.malformed += 1;
+            if state.malformed > MAX_MALFORMED {
+                drop(state);
+                let why = "what it sends is not the Agent Client Protocol, and it was ended";
+                return Err(live.fault(ErrorKind::Protocol, why));
+            }
+        }
+    }
+    Ok(())
+}

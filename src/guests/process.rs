@@ -1,0 +1,187 @@
+//! The process of a guest: its lines, and its end with all that it started.
+
+#![expect(clippy::disallowed_methods, reason = "programs and folders that are never in a vault")]
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
+
+use tokio::sync::mpsc;
+
+use super::place::Place;
+use super::settings::{Guest, at_home};
+use crate::hooks::children;
+
+/// The longest line that it may send, in bytes.
+const MAX_LINE: u64 = 8 << 20;
+
+/// The most lines that wait until it reads them.
+const UNREAD: usize = 256;
+
+/// The environment variable that marks its processes.
+const MARK: &str = "STEWARD_GUEST_RUN";
+
+/// The environment variables that it inherits.
+#[cfg(not(windows))]
+const PASSED: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PATH"];
+#[cfg(windows)]
+const PASSED: &[&str] =
+    &["USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "SystemRoot", "ComSpec", "PATH"];
+
+/// The folders of programs, if the daemon has no `PATH`.
+#[cfg(not(windows))]
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
+
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// A line of its standard output.
+pub(super) enum Line {
+    Text(String),
+    /// It sent a longer line than it may; nothing follows.
+    TooLong,
+}
+
+/// A running guest. Dropping it ends it.
+pub(super) struct Process {
+    child: Mutex<Option<Child>>,
+    mark: String,
+    input: std_mpsc::SyncSender<String>,
+    /// The last line of its standard error.
+    error_line: Arc<Mutex<String>>,
+}
+
+impl Process {
+    /// Starts a guest in its folder, with fewer rights where the system can do that, and with one more environment
+    /// variable.
+    ///
+    /// # Errors
+    /// Its folders cannot be made, or the system cannot start it.
+    pub fn start(
+        guest: &Guest,
+        place: &Place,
+        variable: Option<(&str, &str)>,
+    ) -> io::Result<(Self, mpsc::Receiver<Line>)> {
+        let folder = place.scratch(&guest.name);
+        std::fs::create_dir_all(place.work(&guest.name))?;
+        std::fs::create_dir_all(&folder)?;
+        let (program, arguments) = place.command(guest);
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().envs(environment(guest)).current_dir(&folder);
+        command.env(if cfg!(windows) { "TEMP" } else { "TMPDIR" }, &folder);
+        let number = RUNS.fetch_add(1, Ordering::Relaxed);
+        let now = chrono::Utc::now().timestamp_micros();
+        let mark = format!("{}-{now}-{number}", std::process::id());
+        command.env(MARK, &mark).envs(variable);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        children::prepare(&mut command);
+        let mut child = command.spawn()?;
+        let (input, unread) = std_mpsc::sync_channel::<String>(UNREAD);
+        if let Some(mut pipe) = child.stdin.take() {
+            std::thread::spawn(move || {
+                while let Ok(line) = unread.recv() {
+                    if pipe.write_all(line.as_bytes()).and_then(|()| pipe.flush()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        let (heard, lines) = mpsc::channel(UNREAD);
+        if let Some(pipe) = child.stdout.take() {
+            std::thread::spawn(move || read_lines(pipe, &heard));
+        }
+        let error_line = Arc::<Mutex<String>>::default();
+        if let Some(pipe) = child.stderr.take() {
+            let last = Arc::clone(&error_line);
+            std::thread::spawn(move || drain(pipe, &last));
+        }
+        let mark = format!("{MARK}={mark}");
+        Ok((Self { child: Mutex::new(Some(child)), mark, input, error_line }, lines))
+    }
+
+    /// Sends a message; `false` if it does not read.
+    pub fn tell(&self, message: &serde_json::Value) -> bool {
+        self.input.try_send(format!("{message}\n")).is_ok()
+    }
+
+    /// The last line of its standard error.
+    pub fn error_line(&self) -> String {
+        self.error_line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Kills it with everything that it started. Blocks for a moment.
+    pub fn end(&self) {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        end(child, &self.mark);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let mark = std::mem::take(&mut self.mark);
+        if child.is_some() {
+            // Not on a thread that serves others.
+            std::thread::spawn(move || end(child, &mark));
+        }
+    }
+}
+
+fn end(child: Option<Child>, mark: &str) {
+    let Some(mut child) = child else { return };
+    children::end(&child, Some(mark));
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn environment(guest: &Guest) -> Vec<(OsString, OsString)> {
+    let passed = PASSED.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
+    let mut environment: Vec<(OsString, OsString)> = passed.collect();
+    #[cfg(not(windows))]
+    if std::env::var_os("PATH").is_none() {
+        environment.push(("PATH".into(), PATH.into()));
+    }
+    let expanded = |value: &String| match value.starts_with("~/") {
+        true => at_home(value).into_os_string(),
+        false => value.into(),
+    };
+    environment.extend(guest.env.0.iter().map(|(name, value)| (name.into(), expanded(value))));
+    environment
+}
+
+fn read_lines(pipe: impl Read, heard: &mpsc::Sender<Line>) {
+    let mut input = BufReader::new(pipe);
+    loop {
+        let mut bytes = Vec::new();
+        let read = input.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes);
+        let line = match read {
+            Ok(0) | Err(_) => return,
+            Ok(_) if bytes.len() as u64 >= MAX_LINE && !bytes.ends_with(b"\n") => Line::TooLong,
+            Ok(_) => Line::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        };
+        let is_last = matches!(line, Line::TooLong);
+        if heard.blocking_send(line).is_err() || is_last {
+            // Dropping the pipe makes its next write fail.
+            return;
+        }
+    }
+}
+
+/// Reads standard error to its end, so that it never blocks, and remembers the last line.
+fn drain(pipe: impl Read, last: &Mutex<String>) {
+    let mut input = BufReader::new(pipe);
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        match input.by_ref().take(4 << 10).read_until(b'\n', &mut bytes) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let line: String = text.trim().chars().filter(|c| !c.is_control()).take(200).collect();
+        if !line.is_empty() {
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = line;
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A turn of a guest, as a model's: each round is a piece of the guest's answer, up to its next calls.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::stream;
+
+use super::Guests;
+use super::ask::Asked;
+use super::history;
+use super::live::{Happening, Live, error};
+use super::settings::Guest;
+use crate::llm::{
+    Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolCall, Turn,
+    TurnEvent, TurnRequest, TurnStream, Usage, Wire,
+};
+
+/// The guest of one turn.
+pub(super) struct GuestTurn(Arc<Inner>);
+
+struct Inner {
+    guests: Guests,
+    guest: Guest,
+    conversation: String,
+    /// The session that answers in this turn.
+    live: Mutex<Option<Arc<Live>>>,
+}
+
+impl GuestTurn {
+    pub fn new(guests: Guests, guest: Guest, conversation: String) -> Self {
+        Self(Arc::new(Inner { guests, guest, conversation, live: Mutex::default() }))
+    }
+}
+
+impl Drop for GuestTurn {
+    fn drop(&mut self) {
+        let live = self.0.of_turn_mut().take();
+        if let Some(live) = live {
+            live.give_up();
+        }
+    }
+}
+
+impl Provider for GuestTurn {
+    fn id(&self) -> &str {
+        &self.0.guest.name
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let begin = Stage::Begin(Arc::clone(&self.0), request);
+        Box::pin(stream::unfold(begin, |stage| async move {
+            match stage {
+                Stage::Begin(turn, request) => match turn.begin(&request).await {
+                    Ok(round) => round.next().await,
+                    Err(fault) => Some((Err(fault), Stage::Over)),
+                },
+                Stage::Running(round) => round.next().await,
+                Stage::Over => None,
+            }
+        }))
+    }
+}
+
+enum Stage {
+    Begin(Arc<Inner>, Arc<TurnRequest>),
+    Running(Box<Round>),
+    Over,
+}
+
+/// A round in progress.
+struct Round {
+    live: Arc<Live>,
+    /// The text so far.
+    text: String,
+    /// The number of messages of the request.
+    messages: usize,
+}
+
+impl Inner {
+    async fn begin(&self, request: &TurnRequest) -> Result<Box<Round>, LlmError> {
+        if request.conversation != self.conversation {
+            // A summary of the history, for example: the guest has a history of its own.
+            return Err(error(
+                &self.guest,
+                ErrorKind::Refused,
+                "a guest is asked for answers alone",
+            ));
+        }
+        let tools: Vec<String> = request.tools.iter().map(|tool| tool.name.clone()).collect();
+        let (live, is_first) = match self.of_turn() {
+            Some(live) => (live, false),
+            None => (self.ready(tools.clone()).await?, true),
+        };
+        live.seat.offer(tools);
+        *self.of_turn_mut() = Some(Arc::clone(&live));
+        let messages = request.messages.len();
+        if !is_first && live.is_dead() {
+            return Err(live.last_fault().await);
+        }
+        if is_first || !hand_over(&live, &request.messages) {
+            let mut happenings = live.happenings.lock().await;
+            while happenings.try_recv().is_ok() {}
+            drop(happenings);
+            live.prompt(history::prompt(request, live.heard(), live.has_images))?;
+        }
+        Ok(Box::new(Round { live, text: String::new(), messages }))
+    }
+
+    fn of_turn_mut(&self) -> MutexGuard<'_, Option<Arc<Live>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session that this turn has asked already.
+    fn of_turn(&self) -> Option<Arc<Live>> {
+        self.of_turn_mut().clone()
+    }
+
+    /// The session for a new turn: the one that runs, or a new one.
+    async fn ready(&self, tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
+        if let Some(live) = self.guests.running(&self.guest, &self.conversation) {
+            // An earlier turn may still be ending.
+            live.settle().await;
+            if !live.is_dead() {
+                return Ok(live);
+            }
+        }
+        self.start(tools).await
+    }
+
+    /// Begins a session, after a person has agreed to the guest.
+    async fn start(&self, tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
+        let Self { guests, guest, conversation, .. } = self;
+        let asks = guests.0.asks.get().cloned();
+        let asks = asks.ok_or_else(|| error(guest, ErrorKind::Refused, "nobody can be asked"))?;
+        if !guests.0.allowed.has(guest) {
+            let agreed = asks.ask(first_use(guests, guest, conversation)).await;
+            if !agreed {
+                let why = "nobody has agreed that it answers; nothing was started or sent";
+                return Err(error(guest, ErrorKind::Refused, why));
+            }
+            guests.0.allowed.add(guest);
+        }
+        guests.begin(guest, conversation, tools, asks).await
+    }
+}
+
+/// The question before a guest first answers.
+fn first_use(guests: &Guests, guest: &Guest, conversation: &str) -> Asked {
+    let command = guest.command.join(" ");
+    let confined = match guests.unconfined() {
+        None => "the system keeps it from the vault's files, from the steward's own, and from writing elsewhere than in \
+                 its own folders"
+            .to_owned(),
+        Some(why) => format!("nothing but its own settings keeps it from your files: {why}"),
+    };
+    Asked {
+        guest: guest.name.clone(),
+        conversation: conversation.to_owned(),
+        title: format!("let the agent `{}` answer in your conversations", guest.name),
+        reasons: vec![
+            format!("it is another program: {command}"),
+            "this conversation, and what it reads of your notes with the vault's tools, goes to its vendor".to_owned(),
+            confined,
+        ],
+        details: command,
+    }
+}
+
+/// Gives the guest the results that it waits for; `false` if it waits for none of them.
+fn hand_over(live: &Live, messages: &[Message]) -> bool {
+    let is_results = |message: &Message| matches!(message, Message::ToolResults { .. });
+    let Some(at) = messages.iter().rposition(is_results) else { return false };
+    let Some(Message::ToolResults { results }) = messages.get(at) else { return false };
+    if !live.seat.waits_for(results) {
+        return false;
+    }
+    let mut results = results.clone();
+    if let (Some(last), Some(text)) = (results.last_mut(), history::meanwhile(&messages[at + 1..]))
+    {
+        last.content.push(Block::text(text));
+    }
+    live.seat.answer(results);
+    true
+}
+
+type Next = Option<(Result<Item, LlmError>, Stage)>;
+
+impl Round {
+    async fn next(mut self: Box<Self>) -> Next {
+        let event = match self.wait().await {
+            Ok(Happening::Text(delta)) => {
+                self.text.push_str(&delta);
+                TurnEvent::Text { block: 0, delta }
+            }
+            Ok(Happening::Thought(delta)) => TurnEvent::Thinking { block: 1, delta },
+            Ok(Happening::Over { stop, usage }) => {
+                self.live.seat.close();
+                return Some((Ok(self.done(Vec::new(), stop, usage)), Stage::Over));
+            }
+            Ok(Happening::Failed(fault)) => return Some((Err(fault), Stage::Over)),
+            Err(calls) => return Some((Ok(self.done(calls, Stop::ToolUse, None)), Stage::Over)),
+        };
+        Some((Ok(Item::Event(event)), Stage::Running(self)))
+    }
+
+    /// What happens next; the error are calls of our tools. What was sent before a call comes before it.
+    async fn wait(&self) -> Result<Happening, Vec<ToolCall>> {
+        let live = Arc::clone(&self.live);
+        let mut happenings = live.happenings.lock().await;
+        let gone = || {
+            let fault = error(&live.guest, ErrorKind::Truncated, "it has ended");
+            Happening::Failed(fault)
+        };
+        tokio::select! {
+            biased;
+            happening = happenings.recv() => Ok(happening.unwrap_or_else(gone)),
+            calls = live.seat.taken() => Err(calls),
+        }
+    }
+
+    fn done(&self, calls: Vec<ToolCall>, stop: Stop, usage: Option<Usage>) -> Item {
+        let text = (!self.text.trim().is_empty()).then(|| Block::text(self.text.clone()));
+        let calls =
+            calls.into_iter().map(|call| Block { kind: BlockKind::ToolCall(call), native: None });
+        let content: Vec<Block> = text.into_iter().chain(calls).collect();
+        // It knows its own answer.
+        self.live.has_heard(self.messages + usize::from(!content.is_empty()));
+        let origin = Origin {
+            wire: Wire::Chat,
+            endpoint: "guest".to_owned(),
+            model: self.live.guest.name.clone(),
+        };
+        Item::Done(Box::new(Turn { content, stop, usage, origin, request_id: None }))
+    }
+}

@@ -1,0 +1,65 @@
+//! MCP messages of guests: a call becomes a call of the turn that the guest answers in, and is answered with its result.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+
+use super::Shared;
+use super::mcp_streams::json;
+use crate::llm::{BlockKind, ToolResult};
+use crate::mcp::call::Answered;
+use crate::mcp::settings::{Offered, Settings};
+use crate::mcp::{self, Call, Headers, What};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::tools::Registry;
+
+/// Handles a message of the guest whose session has this token.
+pub(super) async fn heard(
+    shared: &Shared,
+    secret: &str,
+    text: &str,
+    headers: Option<&Headers>,
+    registry: &Registry,
+) -> Response {
+    let guests = shared.guests.get();
+    let Some((guests, tools)) = guests.and_then(|it| Some((it, it.tools(secret)?))) else {
+        return StatusCode::UNAUTHORIZED.into_response();
+    };
+    let quotes = |name: &String| registry.get(name).is_some_and(|tool| tool.quotes);
+    let conversations = tools.iter().any(quotes);
+    let settings = Settings { tools: Offered::Named(tools), conversations, ask_in_client: false };
+    let call = match mcp::hear(text, headers, registry, &settings) {
+        What::Nothing | What::GivenUp(_) => return StatusCode::ACCEPTED.into_response(),
+        What::Said(said) => return json((said.status, said.text)),
+        What::Call(call) if !call.is_lookup() => call,
+        What::Call(call) => return json(call.refused(tools_alone())),
+        What::Listen(_) => return StatusCode::FORBIDDEN.into_response(),
+        #[cfg(feature = "conformance")]
+        What::Fixture(_) => return StatusCode::FORBIDDEN.into_response(),
+    };
+    let made = guests.call(secret, &call.tool, call.arguments.clone());
+    let result = match made {
+        Ok(result) => result.await.unwrap_or(Err("the turn is over")),
+        Err(why) => Err(why),
+    };
+    json(match result {
+        Ok(result) => answered(&call, &result),
+        Err(why) => call.failed(why, None),
+    })
+}
+
+fn tools_alone() -> ErrorObject {
+    ErrorObject::new(Kind::Forbidden, "a guest has the tools alone: call read_file and list_files")
+}
+
+fn answered(call: &Call, result: &ToolResult) -> Answered {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut images = Vec::new();
+    for block in &result.content {
+        match &block.kind {
+            BlockKind::Text { text } => texts.push(text),
+            BlockKind::Image { mime, base64 } => images.push((mime.as_str(), base64.as_str())),
+            _ => {}
+        }
+    }
+    call.said(&texts.join("\n"), &images, result.is_error)
+}

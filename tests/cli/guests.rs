@@ -1,0 +1,357 @@
+//! Guests: the real daemon with a guest by script (`guest.py`), a process of its own that speaks ACP and MCP.
+
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vault_steward::daemon::confine;
+use vault_steward::protocol::status::ConfinementState;
+
+use crate::door::Client;
+use crate::support::{Daemon, Home, Run, finish};
+
+/// A home with a vault, a guest and a daemon.
+struct Place {
+    home: Home,
+    vault: PathBuf,
+    daemon: Daemon,
+}
+
+/// The guest by script; `None` without Python.
+fn script(test: &str) -> Option<(String, &'static str)> {
+    if !crate::machine::has_program("python3", test) {
+        return None;
+    }
+    let found = std::process::Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output()
+        .unwrap();
+    let python = String::from_utf8(found.stdout).unwrap().trim().to_owned();
+    Some((python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/guest.py")))
+}
+
+impl Place {
+    /// `None` without Python. A person has agreed to the guest before, if `is_allowed`.
+    fn new(test: &str, settings: &str, is_allowed: bool) -> Option<Self> {
+        let (python, script) = script(test)?;
+        Some(Self::with(&python, script, settings, is_allowed))
+    }
+
+    fn with(python: &str, script: &str, settings: &str, is_allowed: bool) -> Self {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        std::fs::create_dir_all(vault.join("Recipes")).unwrap();
+        std::fs::write(vault.join("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n").unwrap();
+        std::fs::write(vault.join("List.md"), "[[Recipes/Bread]]\n").unwrap();
+        std::fs::create_dir_all(home.path("home/.guest")).unwrap();
+        let state = home.path("home/.local/state/vault-steward");
+        let env = json!({"TEST_VAULT": vault, "TEST_STATE": state, "MY_SECRET": "sk-secret"});
+        let env = env.as_object().unwrap().iter();
+        let env: Vec<String> = env.map(|(name, value)| format!("{name} = {value}")).collect();
+        home.write_config(&format!(
+            "{settings}\n[conversation]\ntitles_by_model = false\n[agents.helper]\n\
+             description = \"A guest.\"\ncommand = [{}, {}]\nenv = {{ {} }}\n\
+             config_folders = [\"~/.guest\"]\n",
+            json!(python),
+            json!(script),
+            env.join(", ")
+        ));
+        let daemon = home.serve(&vault);
+        if is_allowed {
+            let folder = home.state().join("guests");
+            std::fs::create_dir_all(&folder).unwrap();
+            let allowed = json!({"helper": [python, script]});
+            std::fs::write(folder.join("allowed.json"), allowed.to_string()).unwrap();
+        }
+        Self { home, vault, daemon }
+    }
+
+    fn begin(&self, arguments: &[&str]) -> Child {
+        let vault = self.vault.to_str().unwrap();
+        let mut command = self.home.steward(&[&["chat", "--vault", vault][..], arguments].concat());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// A message to the guest in a new conversation.
+    fn say(&self, message: &str) -> Run {
+        self.chat(&["--agent", "helper", message])
+    }
+
+    fn chat(&self, arguments: &[&str]) -> Run {
+        let vault = self.vault.to_str().unwrap();
+        finish(self.home.steward(&[&["chat", "--vault", vault][..], arguments].concat()))
+    }
+
+    fn client(&self, approvals: bool) -> Client {
+        let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
+        let mut client = Client::connect(self.daemon.port(), token.trim_end()).unwrap();
+        let capabilities = json!({"_meta": {"vault": {"approvals": approvals}}});
+        let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        client.call("initialize", params);
+        client
+    }
+
+    fn note(&self, path: &str) -> String {
+        std::fs::read_to_string(self.vault.join(path)).unwrap()
+    }
+
+    fn files(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(&self.vault)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn guests(&self) -> PathBuf {
+        self.home.state().join("guests/helper")
+    }
+
+    /// The number of processes that run the script.
+    fn running(&self) -> usize {
+        let mark = self.vault.as_os_str().as_encoded_bytes();
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let is_guest = |process: &std::fs::DirEntry| {
+            let read = |name| std::fs::read(process.path().join(name)).unwrap_or_default();
+            let has = |text: &[u8], part: &[u8]| text.windows(part.len()).any(|one| one == part);
+            has(&read("cmdline"), b"guest.py") && has(&read("environ"), mark)
+        };
+        processes.filter(is_guest).count()
+    }
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Answers the next question that the client is asked; returns it.
+fn answer(client: &mut Client, option: &str) -> Value {
+    loop {
+        let message = client.read();
+        if message["method"] == "session/request_permission" {
+            let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
+            client.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": outcome}).to_string());
+            return message["params"].clone();
+        }
+    }
+}
+
+#[test]
+fn a_person_agrees_before_a_guest_first_answers() {
+    let test = "a_person_agrees_before_a_guest_first_answers";
+    let Some(place) = Place::new(test, "", false) else { return };
+    let run = place.say("hello").expect(1);
+    assert!(run.stderr.contains("nobody has agreed that it answers"), "{run:?}");
+    assert_eq!(place.running(), 0, "nothing was started");
+
+    let mut client = place.client(true);
+    let question = answer(&mut client, "reject_once");
+    assert_eq!(question["toolCall"]["title"], "let the agent `helper` answer in your conversations");
+    let reasons = question["_meta"]["vault"]["reasons"].to_string();
+    assert!(reasons.contains("goes to its vendor") && reasons.contains("guest.py"), "{reasons}");
+
+    let child = place.begin(&["--agent", "helper", "hello"]);
+    answer(&mut client, "allow_once");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "Hello from the guest.\n", "{output:?}");
+    // The yes is stored.
+    let run = place.chat(&["--agent", "helper", "hello"]).expect(0);
+    assert_eq!(run.stdout, "Hello from the guest.\n");
+    let audit = place.home.run_in(&place.vault, &["audit", "--json"]).expect(0).stdout;
+    assert!(audit.contains("\"guest\"") && audit.contains("\"helper\""), "{audit}");
+}
+
+#[test]
+fn its_turn_is_a_turn_that_is_undone_whole() {
+    let test = "its_turn_is_a_turn_that_is_undone_whole";
+    let Some(place) = Place::new(test, "", true) else { return };
+    let run = place.say("edit").expect(0);
+    assert!(run.stdout.ends_with("Done.\n"), "{run:?}");
+    assert!(run.stderr.contains("● edit_file Recipes/Bread.md ✓"), "{run:?}");
+    assert_eq!(place.note("Kitchen/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 11 g\n");
+    assert_eq!(place.note("List.md"), "[[Kitchen/Bread]]\n");
+
+    let shown = place.home.run_in(&place.vault, &["conversations", "show", "1"]).expect(0).stdout;
+    assert!(shown.contains("edit_file") && shown.contains("Done."), "{shown}");
+    let log = place.home.run_in(&place.vault, &["log", "--json"]).expect(0).stdout;
+    assert!(log.contains("\"helper\""), "the journal names it: {log}");
+    let audit = place.home.run_in(&place.vault, &["audit", "--json"]).expect(0).stdout;
+    assert!(audit.contains("\"helper\"") && audit.contains("edit_file"), "{audit}");
+    let mut client = place.client(false);
+    let usage = client.call("_vault/usage", json!({"sessionId": "1"}))["result"]["days"].to_string();
+    assert!(usage.contains("\"model\":\"helper\""), "{usage}");
+
+    place.home.run_in(&place.vault, &["undo", "1", "--yes"]).expect(0);
+    assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n");
+    assert_eq!(place.note("List.md"), "[[Recipes/Bread]]\n");
+    assert!(!place.vault.join("Kitchen").exists());
+}
+
+#[test]
+fn it_is_offered_with_the_agents_and_narrowed_like_them() {
+    let test = "it_is_offered_with_the_agents_and_narrowed_like_them";
+    let Some(place) = Place::new(test, "", true) else { return };
+    let text = std::fs::read_to_string(place.home.config_file()).unwrap();
+    let mut client = place.client(false);
+    client.call("_vault/subscribe", json!({}));
+    place.home.write_config(&format!("{text}tools = [\"read_file\"]\n"));
+    while client.read()["method"] != "_vault/config_reloaded" {}
+    let models = client.call("_vault/models", json!({}))["result"].clone();
+    assert_eq!(models["agents"][0]["name"], "helper", "{models}");
+    let said = place.say("names").expect(0).stdout;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said, json!({"tools": ["read_file"], "cwd": [], "arguments": []}));
+    let settings = client.call("_vault/settings/get", json!({}))["result"].to_string();
+    assert!(settings.contains("MY_SECRET") && !settings.contains("sk-secret"), "{settings}");
+}
+
+#[test]
+fn it_is_cancelled_and_no_call_comes_after() {
+    let test = "it_is_cancelled_and_no_call_comes_after";
+    let Some(place) = Place::new(test, "", true) else { return };
+    let child = place.begin(&["--agent", "helper", "wait"]);
+    until("the guest has changed the note", || place.note("Recipes/Bread.md").contains("12 g"));
+    let mut client = place.client(false);
+    client.send(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "1"}}).to_string());
+    let output = child.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Waiting."), "{output:?}");
+    until("the guest has tried a late call", || place.guests().join("own/late").exists());
+    until("it has written why", || {
+        let late = std::fs::read_to_string(place.guests().join("own/late")).unwrap();
+        late.contains("only while you answer") || late.contains("the turn is over")
+    });
+    assert!(place.note("Recipes/Bread.md").contains("Salt 12 g"));
+    assert_eq!(place.chat(&["--conversation", "1", "hello"]).expect(0).stdout, "Hello from the guest.\n");
+}
+
+#[test]
+fn it_hears_the_history_after_a_restart() {
+    let test = "it_hears_the_history_after_a_restart";
+    let Some(mut place) = Place::new(test, "", true) else { return };
+    place.say("hello").expect(0);
+    let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
+    assert!(!heard.contains("hello"), "the session knows it: {heard}");
+    place.daemon.signal(rustix::process::Signal::TERM);
+    assert_eq!(place.daemon.wait(Duration::from_secs(10)), Some(0));
+    until("the guest has ended with the daemon", || place.running() == 0);
+    place.daemon = place.home.serve(&place.vault);
+    let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
+    assert!(heard.contains("User: hello\nAnswer: Hello from the guest."), "{heard}");
+}
+
+#[test]
+fn a_hostile_one_is_contained() {
+    let test = "a_hostile_one_is_contained";
+    let Some(place) = Place::new(test, "", true) else { return };
+    let run = place.say("hostile").expect(0);
+    let said: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+    for request in ["fs", "fs_read", "terminal", "other_session"] {
+        assert_eq!(said[request]["error"]["code"], -32601, "{request}: {said}");
+    }
+    for refused in ["session_http", "mcp_header"] {
+        assert_eq!(said[refused], "failed: HTTPError", "{refused}: {said}");
+    }
+    assert!(said["resource"]["error"].is_object(), "{said}");
+    assert!(said["unknown_tool"].as_str().unwrap().starts_with("error"), "{said}");
+    assert_eq!(said["environment"], json!(["MY_SECRET"]), "{said}");
+    assert_eq!(said["scratch"], "written", "{said}");
+    if confine::possible().state == ConfinementState::NotPossible {
+        crate::machine::missing(test, "Landlock");
+        return;
+    }
+    for kept in ["write", "read", "list", "token", "home", "empty"] {
+        assert_eq!(said[kept], "failed: PermissionError", "{kept}: {said}");
+    }
+    assert_eq!(said["config"], "written", "{said}");
+    assert_eq!(place.files(), ["List.md", "Recipes"]);
+    let log = place.home.run_in(&place.vault, &["log", "--json"]).expect(0).stdout;
+    assert!(!log.contains("helper"), "{log}");
+}
+
+#[test]
+fn what_it_sends_is_bounded_and_the_turn_says_why_it_failed() {
+    let test = "what_it_sends_is_bounded_and_the_turn_says_why_it_failed";
+    let Some(place) = Place::new(test, "", true) else { return };
+    for (word, why) in [
+        ("flood", "it wrote too much and was ended"),
+        ("line", "it sent too long a line and was ended"),
+        ("garbage", "not the Agent Client Protocol"),
+        ("exit", "it has ended and said: boom"),
+    ] {
+        let run = place.say(word).expect(1);
+        assert!(run.stderr.contains(why), "{word}: {}", &run.stderr[..run.stderr.len().min(500)]);
+        until("its process has ended", || place.running() == 0);
+    }
+    assert_eq!(place.say("hello").expect(0).stdout, "Hello from the guest.\n");
+}
+
+#[test]
+fn its_own_tools_are_asked_about() {
+    let test = "its_own_tools_are_asked_about";
+    let Some(place) = Place::new(test, "", true) else { return };
+    let outcomes = |run: &str| serde_json::from_str::<Value>(run).unwrap();
+    let run = place.say("ask").expect(0);
+    let alone = outcomes(&run.stdout);
+    assert_eq!((&alone[0]["optionId"], &alone[1]["optionId"]), (&json!("y"), &json!("n")), "{alone}");
+
+    let mut client = place.client(true);
+    let question = answer(&mut client, "reject_once");
+    assert!(question["toolCall"]["title"].as_str().unwrap().contains("rm -rf"), "{question}");
+    let child = place.begin(&["--agent", "helper", "ask"]);
+    answer(&mut client, "allow_once");
+    let output = child.wait_with_output().unwrap();
+    let agreed = outcomes(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(agreed[1]["optionId"], "y", "{agreed}");
+}
+
+/// `guest_sdk.py`, with the package that `scripts/test` installs and whose Python `STEWARD_TEST_ACP_PYTHON` names.
+#[test]
+fn a_guest_on_the_official_sdk_finds_all_messages_valid() {
+    let test = "a_guest_on_the_official_sdk_finds_all_messages_valid";
+    let Ok(python) = std::env::var("STEWARD_TEST_ACP_PYTHON") else {
+        crate::machine::missing(test, "the package `agent-client-protocol` for Python");
+        return;
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/guest_sdk.py");
+    let place = Place::with(&python, script, "", true);
+    std::fs::write(place.vault.join("a.md"), "one\ntwo\n").unwrap();
+    let run = place.say("go").expect(0);
+    assert_eq!(run.stdout, "It is three.\n", "{run:?}");
+    assert_eq!(place.note("a.md"), "one\nthree\n");
+}
+
+#[test]
+fn its_first_words_come_at_once() {
+    let test = "its_first_words_come_at_once";
+    let Some(place) = Place::new(test, "", true) else { return };
+    place.say("hello").expect(0);
+    let mut client = place.client(false);
+    client.call("_vault/subscribe", json!({}));
+    let mut taken: Vec<f64> = Vec::new();
+    for _ in 0..10 {
+        let child = place.begin(&["--conversation", "1", "stamp"]);
+        loop {
+            let message = client.read();
+            let update = &message["params"]["update"];
+            if update["sessionUpdate"] != "agent_message_chunk" {
+                continue;
+            }
+            let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+            let said: f64 = update["content"]["text"].as_str().unwrap().trim().parse().unwrap();
+            taken.push((now - said) * 1_000.0);
+            break;
+        }
+        child.wait_with_output().unwrap();
+    }
+    taken.sort_by(f64::total_cmp);
+    // The median, since other tests run beside this one.
+    assert!(taken[5] < 250.0, "{taken:?}");
+    eprintln!("from the guest to a client: {:.1} ms, at most {:.1} ms", taken[5], taken[9]);
+}
