@@ -42,7 +42,8 @@ impl Place {
         let home = Home::new();
         let vault = home.vault("Notes");
         std::fs::create_dir_all(vault.join("Recipes")).unwrap();
-        std::fs::write(vault.join("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n").unwrap();
+        std::fs::write(vault.join("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n")
+            .unwrap();
         std::fs::write(vault.join("List.md"), "[[Recipes/Bread]]\n").unwrap();
         std::fs::create_dir_all(home.path("home/.guest")).unwrap();
         let state = home.path("home/.local/state/vault-steward");
@@ -137,7 +138,9 @@ fn answer(client: &mut Client, option: &str) -> Value {
         let message = client.read();
         if message["method"] == "session/request_permission" {
             let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
-            client.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": outcome}).to_string());
+            client.send(
+                &json!({"jsonrpc": "2.0", "id": message["id"], "result": outcome}).to_string(),
+            );
             return message["params"].clone();
         }
     }
@@ -153,7 +156,10 @@ fn a_person_agrees_before_a_guest_first_answers() {
 
     let mut client = place.client(true);
     let question = answer(&mut client, "reject_once");
-    assert_eq!(question["toolCall"]["title"], "let the agent `helper` answer in your conversations");
+    assert_eq!(
+        question["toolCall"]["title"],
+        "let the agent `helper` answer in your conversations"
+    );
     let reasons = question["_meta"]["vault"]["reasons"].to_string();
     assert!(reasons.contains("goes to its vendor") && reasons.contains("guest.py"), "{reasons}");
 
@@ -185,7 +191,8 @@ fn its_turn_is_a_turn_that_is_undone_whole() {
     let audit = place.home.run_in(&place.vault, &["audit", "--json"]).expect(0).stdout;
     assert!(audit.contains("\"helper\"") && audit.contains("edit_file"), "{audit}");
     let mut client = place.client(false);
-    let usage = client.call("_vault/usage", json!({"sessionId": "1"}))["result"]["days"].to_string();
+    let usage =
+        client.call("_vault/usage", json!({"sessionId": "1"}))["result"]["days"].to_string();
     assert!(usage.contains("\"model\":\"helper\""), "{usage}");
 
     place.home.run_in(&place.vault, &["undo", "1", "--yes"]).expect(0);
@@ -219,7 +226,10 @@ fn it_is_cancelled_and_no_call_comes_after() {
     let child = place.begin(&["--agent", "helper", "wait"]);
     until("the guest has changed the note", || place.note("Recipes/Bread.md").contains("12 g"));
     let mut client = place.client(false);
-    client.send(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "1"}}).to_string());
+    client.send(
+        &json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "1"}})
+            .to_string(),
+    );
     let output = child.wait_with_output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("Waiting."), "{output:?}");
     until("the guest has tried a late call", || place.guests().join("own/late").exists());
@@ -228,7 +238,10 @@ fn it_is_cancelled_and_no_call_comes_after() {
         late.contains("only while you answer") || late.contains("the turn is over")
     });
     assert!(place.note("Recipes/Bread.md").contains("Salt 12 g"));
-    assert_eq!(place.chat(&["--conversation", "1", "hello"]).expect(0).stdout, "Hello from the guest.\n");
+    assert_eq!(
+        place.chat(&["--conversation", "1", "hello"]).expect(0).stdout,
+        "Hello from the guest.\n"
+    );
 }
 
 #[test]
@@ -299,7 +312,11 @@ fn its_own_tools_are_asked_about() {
     let outcomes = |run: &str| serde_json::from_str::<Value>(run).unwrap();
     let run = place.say("ask").expect(0);
     let alone = outcomes(&run.stdout);
-    assert_eq!((&alone[0]["optionId"], &alone[1]["optionId"]), (&json!("y"), &json!("n")), "{alone}");
+    assert_eq!(
+        (&alone[0]["optionId"], &alone[1]["optionId"]),
+        (&json!("y"), &json!("n")),
+        "{alone}"
+    );
 
     let mut client = place.client(true);
     let question = answer(&mut client, "reject_once");

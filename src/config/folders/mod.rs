@@ -235,6 +235,8 @@ pub fn hooks_folder(state: &Path) -> PathBuf {
 /// The folder of other people's tool servers in a vault's state folder.
 pub fn servers_folder(state: &Path) -> PathBuf {
     state.join("servers")
+}
+
 /// The folder for the guests of the vault with this state folder.
 pub fn guests_folder(state: &Path) -> PathBuf {
     state.join("guests")
