@@ -63,13 +63,6 @@ pub struct Config {
     pub security: security::Settings,
 }
 
-impl Config {
-    /// Whether the settings name programs that the daemon starts: hooks or servers.
-    pub fn starts_programs(&self) -> bool {
-        !self.hooks.commands.is_empty() || !self.servers.entries.is_empty()
-    }
-}
-
 /// An error in the settings, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {

@@ -2,7 +2,6 @@
 
 mod checks;
 mod places;
-mod servers;
 mod vault;
 
 #[cfg(target_os = "linux")]
@@ -73,7 +72,6 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
             let state = places::state(folders, &root, checks);
             let served = places::daemon(folders, &root, &config, checks);
             places::confinement(&config, served.as_ref(), checks);
-            servers::look(&config, environment, folders, &root, checks);
             if let Some(served) = &served {
                 places::settings(served, checks);
             }

@@ -94,7 +94,6 @@ mod tests {
             command: words(&["/opt/steward", "serve", "--vault", "/Users/me/A & <B>"]),
             environment: vec![("STEWARD_CONFIG".to_owned(), "/c.toml".to_owned())],
             bounds,
-            starts_programs: false,
             log: PathBuf::from("/state/service.log"),
         };
         let plan = plan(&service, Path::new("/Users/me/Library/LaunchAgents"));

@@ -184,7 +184,6 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service,
         command,
         environment,
         bounds: Bounds::new(root, &state, live.path(), &session.folders.config, &config),
-        starts_programs: config.starts_programs(),
         log: state.join("service.log"),
     })
 }

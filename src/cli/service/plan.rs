@@ -17,8 +17,6 @@ pub struct Service {
     pub environment: Vec<(String, String)>,
     /// The folders that the daemon must be able to write.
     pub bounds: Bounds,
-    /// Whether the settings name programs that the daemon starts: hooks or servers.
-    pub starts_programs: bool,
     /// The log file, on systems that collect no logs.
     pub log: PathBuf,
 }

@@ -39,8 +39,6 @@ fn unit(service: &Service) -> String {
         })
         .collect();
     let vault = service.vault.replace('%', "%%");
-    // Started programs would have it, too, and Node and others that compile as they run end at once.
-    let memory = if service.starts_programs { "" } else { "MemoryDenyWriteExecute=yes\n" };
     format!(
         "\
 # Written by `steward service install`; `steward service uninstall` removes it.
@@ -68,7 +66,8 @@ RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 LockPersonality=yes
-{memory}SystemCallArchitectures=native
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
 
 [Install]
 WantedBy=default.target
