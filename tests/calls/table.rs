@@ -237,7 +237,7 @@ fn a_kind_of_caller_does_what_its_permission_allows_with_every_tool() {
     let by_tier = |tier| match tier {
         Tier::Safe => Permission::Read,
         Tier::Cautious => Permission::Write,
-        Tier::Dangerous => Permission::Move,
+        Tier::Dangerous | Tier::Unknown => Permission::Move,
     };
     let mut place: Option<(TestVault, Calls)> = None;
     for has in [Permission::None, Permission::Read, Permission::Write, Permission::Move] {

@@ -3,7 +3,6 @@
 mod checks;
 mod outside;
 mod places;
-mod servers;
 mod vault;
 
 #[cfg(target_os = "linux")]
@@ -83,7 +82,6 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
             let served = places::daemon(folders, &root, &config, checks);
             places::confinement(&config, served.as_ref(), checks);
             outside::look(&config, environment, &root, checks);
-            servers::look(&config, folders, &root, checks);
             if let Some(served) = &served {
                 places::settings(served, checks);
             }
