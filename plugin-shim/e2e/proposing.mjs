@@ -85,7 +85,7 @@ export async function a_plan_waits_at_home(set) {
   );
   await say(tab, "Plan it");
   await done(tab);
-  const plan = tab.locator(".vs-card").filter({ hasText: /^Plan \d+ for/ });
+  const plan = tab.locator(".vs-card").filter({ hasText: /Plan \d+ for/ });
   await plan.waitFor();
   await tab.getByRole("button", { name: "New conversation", exact: true }).click();
   const waits = tab.locator(".vs-home").getByRole("region", { name: "Waiting for you" });

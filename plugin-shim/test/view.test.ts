@@ -447,7 +447,7 @@ describe("the open note", () => {
     await mounted();
     await type("What is this?");
     await type("And what else?");
-    expect(sent(0)).toEqual([{ type: "text", text: "What is this?" }, link]);
+    expect(sent(0)).toEqual([{ type: "text", text: "What is this?" }, { type: "text", text: "(the note `Inbox.md` is open)" }]);
     expect(chips()).toEqual([]);
     expect(sent(1)).toEqual([{ type: "text", text: "And what else?" }]);
     active = { path: "Inbox.md", selection: "two words" };

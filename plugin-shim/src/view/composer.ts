@@ -183,7 +183,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     const open = text.startsWith("/") ? null : context();
     const active = parts.host.activeNote();
     if (open || attachments.some(({ path }) => path === active?.path)) [sent, sentTo] = [JSON.stringify(active), parts.chat.wantedId];
-    const draft: Draft = { text, attachments: open ? [...attachments, open] : attachments, images };
+    const draft: Draft = { text, attachments: open ? [...attachments, { ...open, isOpen: true }] : attachments, images };
     const before = place;
     reset();
     if (before === null) sending.send(draft);

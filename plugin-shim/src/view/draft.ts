@@ -5,7 +5,8 @@ import type { PromptContent } from "../protocol";
 /** What a message consists of. */
 export interface Draft {
   text: string;
-  attachments: { path: string; selection?: string }[];
+  /** Notes, or parts of them; `isOpen` where the person did not choose one, but has it open. */
+  attachments: { path: string; selection?: string; isOpen?: boolean }[];
   images: { data: string; mimeType: string; name: string }[];
 }
 
@@ -13,16 +14,18 @@ export interface Draft {
 export function promptOf(draft: Draft): PromptContent[] {
   const pieces: PromptContent[] = [];
   if (draft.text.trim() !== "") pieces.push({ type: "text", text: draft.text });
-  for (const { path, selection } of draft.attachments) {
-    if (selection === undefined) pieces.push({ type: "resource_link", uri: path, name: path });
+  for (const { path, selection, isOpen } of draft.attachments) {
+    // A model must not take it for what the message is about.
+    if (selection === undefined && isOpen) pieces.push({ type: "text", text: `(the note \`${path}\` is open)` });
+    else if (selection === undefined) pieces.push({ type: "resource_link", uri: path, name: path });
     else pieces.push({ type: "resource", resource: { uri: path, text: selection } });
   }
   for (const { data, mimeType } of draft.images) pieces.push({ type: "image", data, mimeType });
   return pieces;
 }
 
-/** What the daemon puts behind a message's text for what went with it. */
-const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is meant)\)$/;
+/** What stands behind a message's text for what went with it. */
+const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is (meant|open))\)$/;
 
 /**
  * A message that was said, to be said again; `lacks` where something went with it of which no more than
@@ -32,9 +35,9 @@ export function draftOf(said: string): { draft: Draft; lacks: boolean } {
   const draft: Draft = { text: said, attachments: [], images: [] };
   let lacks = false;
   for (let found; (found = WENT_ALONG.exec(draft.text)); ) {
-    const [, which, path] = found;
+    const [, which, path, how] = found;
     draft.text = draft.text.slice(0, found.index);
-    if (which === "the" && path !== undefined) draft.attachments.unshift({ path });
+    if (which === "the" && path !== undefined) draft.attachments.unshift(how === "open" ? { path, isOpen: true } : { path });
     else lacks = true;
   }
   return { draft, lacks };

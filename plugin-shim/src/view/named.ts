@@ -6,7 +6,7 @@ import { noteName } from "./format";
 
 /** Words, with the notes that they name as links. */
 export function drawWords(into: HTMLElement, text: string): void {
-  const named = /\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]|\(the note `([^`\n]+)` is meant\)/g;
+  const named = /\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]|\(the note `([^`\n]+)` is (?:meant|open)\)/g;
   let from = 0;
   for (const found of text.matchAll(named)) {
     if (found.index > from) into.append(text.slice(from, found.index));

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { draftOf, promptOf } from "./draft";
+
+it("reads of a message again which notes went with it, and whether they were chosen or open", () => {
+  const { draft, lacks } = draftOf("Hi\n(the note `A.md` is meant)\n(the note `B/C.md` is open)");
+  expect(lacks).toBe(false);
+  expect(draft).toEqual({ text: "Hi", attachments: [{ path: "A.md" }, { path: "B/C.md", isOpen: true }], images: [] });
+  expect(promptOf(draft)).toEqual([
+    { type: "text", text: "Hi" },
+    { type: "resource_link", uri: "A.md", name: "A.md" },
+    { type: "text", text: "(the note `B/C.md` is open)" },
+  ]);
+  expect(draftOf("Hi\n(a part of the note `A.md` is meant)").lacks).toBe(true);
+});
