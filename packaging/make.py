@@ -24,6 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "vault-steward"
+# Holds the kind of the package; `src/config/installed.rs` looks for it from the folder above the program's.
+MARKER = "share/vault-steward/package"
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|unlicense)", re.IGNORECASE)
 
 
@@ -192,6 +194,10 @@ def linux_packages(target, staged, out, version, glibc, when):
         "STEWARD_REPOSITORY": repository(), "SOURCE_DATE_EPOCH": str(when),
     }
     for kind in ["deb", "rpm", "apk", "archlinux"]:
+        marker = staged.with_name(f"{staged.name}-marker")
+        marker.write_text(f"{kind}\n")
+        os.utime(marker, (when, when))
+        environment["STEWARD_MARKER"] = str(marker)
         command = ["nfpm", "package", "--config", str(ROOT / "packaging/nfpm.yaml"), "--packager", kind,
                    "--target", str(out)]
         subprocess.run(command, cwd=staged, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -199,10 +205,12 @@ def linux_packages(target, staged, out, version, glibc, when):
 
 def wheel(target, program, out, version, glibc, when):
     """A wheel that holds the program itself: no code of ours runs when it is installed or started."""
+    # The program reads `MARKER` beside itself, and so knows what updates it.
     tag = "py3-none-" + target.wheel.format(glibc=glibc.replace(".", "_"))
     info = f"vault_steward-{version}.dist-info"
     files = {
         f"vault_steward-{version}.data/scripts/{target.exe}": program.read_bytes(),
+        f"vault_steward-{version}.data/data/{MARKER}": b"pypi\n",
         f"{info}/METADATA": (
             f"Metadata-Version: 2.4\nName: {NAME}\nVersion: {version}\nSummary: {package()['description']}\n"
             f"License-Expression: {package()['license']}\nRequires-Python: >=3.8\n"
@@ -275,6 +283,7 @@ def bundle(target, program, out, version, when):
     }
     files = [("manifest.json", json.dumps(manifest, indent=2).encode() + b"\n", False),
              (f"server/{target.exe}", program.read_bytes(), True),
+             (MARKER, b"mcpb\n", False),
              ("LICENSE", (ROOT / "LICENSE-MIT").read_bytes(), False)]
     zipped(out / f"{NAME}-{version}-{target.system}-{target.npm[1]}.mcpb", files, when)
 

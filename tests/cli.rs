@@ -70,6 +70,8 @@ mod history;
 #[cfg(unix)]
 #[path = "cli/hooks.rs"]
 mod hooks;
+#[path = "cli/installed.rs"]
+mod installed;
 #[path = "cli/json.rs"]
 mod json;
 #[cfg(target_os = "linux")]

@@ -38,6 +38,8 @@ use super::session::WrongSettings;
 use super::setup::SetupArguments;
 use super::status::StatusArguments;
 use super::token::TokenArguments;
+use super::uninstall::UninstallArguments;
+use super::update::UpdateArguments;
 use super::verbs::{
     CopyArguments, DailyArguments, DeleteArguments, ListArguments, MoveArguments, NewArguments,
     ReadArguments, SearchArguments, TagsArguments,
@@ -183,8 +185,12 @@ pub enum Command {
     Key(KeyArguments),
     /// List, read, change and check the settings
     Config(ConfigArguments),
-    /// Run the daemon at every log-in (systemd, launchd)
+    /// Run the daemon at every log-in (systemd, launchd, Task Scheduler)
     Service(ServiceArguments),
+    /// Show how this program is updated; with --check, whether there is a newer version
+    Update(UpdateArguments),
+    /// Remove service, plugin and completions; show what stays where
+    Uninstall(UninstallArguments),
     /// Print the completion script for a shell
     Completions(CompletionsArguments),
     /// Write man pages
@@ -229,7 +235,7 @@ impl Command {
     /// How the command runs if the settings file has errors.
     pub fn with_wrong_settings(&self) -> WrongSettings {
         match self {
-            Self::Status(_) | Self::Token(_) => WrongSettings::Work,
+            Self::Status(_) | Self::Token(_) | Self::Uninstall(_) => WrongSettings::Work,
             Self::Call(_)
             | Self::Search(_)
             | Self::Find(_)

@@ -24,7 +24,20 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Language models",
         &["setup", "chat", "prompts", "models", "key", "usage", "conversations", "inbox"],
     ),
-    ("Daemon", &["serve", "status", "open", "service", "vaults", "doctor", "config"]),
+    (
+        "Daemon",
+        &[
+            "serve",
+            "status",
+            "open",
+            "service",
+            "vaults",
+            "doctor",
+            "config",
+            "update",
+            "uninstall",
+        ],
+    ),
     (
         "Programs and permissions",
         &["plugin", "pair", "mcp", "acp", "token", "mode", "approvals", "audit"],
@@ -226,6 +239,22 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("steward service install --dry-run", "show what would be set up"),
             ("steward service install", "start now, and at every log-in"),
+            ("steward service restart", "after an update"),
+        ],
+    ),
+    (
+        "update",
+        &[
+            ("steward update", "the command that updates this program"),
+            ("steward update --check", "ask the project for the newest version"),
+        ],
+    ),
+    (
+        "uninstall",
+        &[
+            ("steward uninstall --dry-run", "show what is where, and remove nothing"),
+            ("steward uninstall", "remove all but vaults, history, conversations and settings"),
+            ("steward uninstall --purge", "remove all but the vaults"),
         ],
     ),
     (

@@ -61,6 +61,8 @@ mod status;
 mod today;
 mod token;
 mod tools;
+mod uninstall;
+mod update;
 mod vaults;
 mod verbs;
 mod whole;
@@ -150,6 +152,8 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Key(arguments) => key::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
+        Command::Update(arguments) => update::run(&session()?, arguments, output),
+        Command::Uninstall(arguments) => uninstall::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),
         Command::Man(arguments) => man::run(arguments, Cli::command(), output),
     }

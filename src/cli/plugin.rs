@@ -1,6 +1,7 @@
 //! `steward plugin`: installs and removes the Obsidian plugin that this program contains. Never runs
 //! unrequested.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -9,6 +10,8 @@ use serde_json::json;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
+use crate::config::installed::Installation;
+use crate::protocol::version::Version;
 use crate::vault::plugin::{PluginError, PluginFolder, PluginStatus};
 
 /// The plugin's id in Obsidian and the name of its folder.
@@ -57,6 +60,17 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<E
     let status = plugin.status(&FILES)?;
     let is_whole = status.version.is_some() && status.same == FILES.len();
     let (done, said) = match action {
+        PluginAction::Install { .. } | PluginAction::Update if is_newer(&status) => {
+            let update = Installation::of_process(&session.environment).update;
+            let version = status.version.as_deref().unwrap_or_default();
+            let text = format!(
+                "version {version} is in `{}`, newer than {}, which this program carries; it stays\n\
+                 to update this program: {update}",
+                plugin.path(),
+                carried()
+            );
+            (false, text)
+        }
         PluginAction::Status => (false, told(&plugin, &status)),
         PluginAction::Install { force } => {
             refuse_foreign(&plugin, &status, force)?;
@@ -87,8 +101,7 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<E
         }
         PluginAction::Remove => {
             refuse_foreign(&plugin, &status, false)?;
-            let names = FILES.map(|(name, _)| name);
-            let left = plugin.remove(&names)?;
+            let left = remove(&plugin)?;
             let said = match (status.version.is_some(), left.as_slice()) {
                 (false, _) => format!("the plugin is not in `{}`", plugin.path()),
                 (true, []) => format!("removed `{}`", plugin.path()),
@@ -115,6 +128,27 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
+/// The plugin's folder in a vault, if the plugin is there.
+pub(super) fn in_vault(root: &Path) -> Option<PluginFolder> {
+    let folder = PluginFolder::of(root, ID).ok()?;
+    let status = folder.status(&FILES).ok()?;
+    status.version.is_some().then_some(folder)
+}
+
+/// The plugin in a vault in words, if it is there, and whether this program carries another that is not older.
+pub(super) fn described(root: &Path) -> Option<(String, bool)> {
+    let folder = PluginFolder::of(root, ID).ok()?;
+    let status = folder.status(&FILES).ok()?;
+    status.version.as_ref()?;
+    let is_older = status.same != FILES.len() && !is_newer(&status);
+    Some((told(&folder, &status), is_older))
+}
+
+/// Removes the plugin's files; returns the names of other files in its folder.
+pub(super) fn remove(folder: &PluginFolder) -> Result<Vec<String>, PluginError> {
+    folder.remove(&FILES.map(|(name, _)| name))
+}
+
 fn refuse_foreign(
     plugin: &PluginFolder,
     status: &PluginStatus,
@@ -126,6 +160,13 @@ fn refuse_foreign(
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the vault has a newer plugin than this program carries. It is never replaced: Obsidian updates the plugin,
+/// and other devices may share it.
+fn is_newer(status: &PluginStatus) -> bool {
+    let version = status.version.as_deref().and_then(Version::parse);
+    version.is_some_and(|version| Some(version) > Version::parse(&carried()))
 }
 
 fn placed(plugin: &PluginFolder, is_new: bool) -> String {
@@ -156,6 +197,9 @@ fn told(plugin: &PluginFolder, status: &PluginStatus) -> String {
     };
     let state = match status.same == FILES.len() {
         true => "as this program carries it".to_owned(),
+        false if is_newer(status) => {
+            format!("newer than {}, which this program carries", carried())
+        }
         false => format!("another one than {}, which `steward plugin update` installs", carried()),
     };
     let on = if status.switched_on { "switched on" } else { "not switched on" };

@@ -1,5 +1,6 @@
 //! The settings and the vault of one run.
 
+use std::cmp::Ordering;
 use std::path::PathBuf;
 
 use super::failure::Failure;
@@ -13,6 +14,7 @@ use crate::config::obsidian::{self, KnownVaults};
 use crate::config::running::Running;
 use crate::config::vaults::{self, Choice};
 use crate::config::{Config, ConfigError, Environment};
+use crate::protocol::version::Version;
 
 /// The abilities of a command while the settings file has errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,11 +114,25 @@ impl Session {
         )?)
     }
 
-    /// The selected vault; prints its notices.
+    /// The selected vault; prints its notices, and that its daemon is of another version.
     ///
     /// # Errors
     /// As [`Session::choose`].
     pub fn vault(&self, output: &Output) -> Result<PathBuf, Failure> {
+        let root = self.chosen(output)?;
+        if let Some((running, _)) = self.running(&root)
+            && let Some(notice) = skew(&running.version)
+        {
+            output.notice(&notice);
+        }
+        Ok(root)
+    }
+
+    /// Like [`Session::vault`], with the notices of the choice alone.
+    ///
+    /// # Errors
+    /// As [`Session::choose`].
+    pub fn chosen(&self, output: &Output) -> Result<PathBuf, Failure> {
         let choice = self.choose()?;
         choice.notices.iter().for_each(|notice| output.notice(notice));
         Ok(choice.root)
@@ -132,5 +148,21 @@ impl Session {
         let (_, named) = layers::which_file(&self.flags, &self.environment, &self.folders);
         let (flags, environment) = (self.flags.clone(), self.environment.clone());
         Live::new(self.settings.clone(), named, flags, environment)
+    }
+}
+
+/// The notice that the daemon is of the version `daemon`, if that is not this program's.
+pub fn skew(daemon: &str) -> Option<String> {
+    let (own, theirs) = (Version::own(), Version::parse(daemon)?);
+    match theirs.cmp(&own) {
+        Ordering::Less => Some(format!(
+            "the daemon is version {theirs}, older than this program, {own}; `steward service restart` starts the \
+             new one"
+        )),
+        Ordering::Greater => Some(format!(
+            "this program is version {own}, older than the daemon, {theirs}; `steward doctor` says which program \
+             this is"
+        )),
+        Ordering::Equal => None,
     }
 }

@@ -146,7 +146,7 @@ fn counted(calls: &BTreeMap<String, usize>) -> String {
 }
 
 /// The bytes of the files in and below a folder of the steward.
-fn bytes(folder: &Path) -> u64 {
+pub(super) fn bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.file_type() {
         Ok(kind) if kind.is_dir() => bytes(&entry.path()),
@@ -247,7 +247,7 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
     words + &meaning
 }
 
-fn megabytes(bytes: u64) -> String {
+pub(super) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 

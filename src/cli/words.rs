@@ -66,6 +66,8 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["web", "ui", "gui", "browser"], "steward open"),
     (&["export"], "steward conversations export"),
     (&["version"], "steward --version"),
+    (&["restart", "reload"], "steward service restart"),
+    (&["upgrade", "self-update"], "steward update"),
     (&["cleanup", "prune", "gc"], "steward journal gc"),
     (&["--session", "--resume", "--continue"], "steward chat --conversation N"),
     (&["--dir", "--directory", "--folder", "--root"], "--vault PATH"),
@@ -96,16 +98,8 @@ const NOT_HERE: &[(&[&str], &str)] = &[
         "there is one agent; what it and programs may do are the settings `policy.*`",
     ),
     (
-        &["stop", "kill", "quit", "exit", "shutdown", "restart"],
+        &["stop", "kill", "quit", "exit", "shutdown"],
         "Ctrl-C ends `steward serve`; `steward service uninstall` ends the one that starts at log-in",
-    ),
-    (
-        &["update", "upgrade", "self-update"],
-        "install the new version as you installed this one, then run `steward plugin update`",
-    ),
-    (
-        &["uninstall"],
-        "`steward service uninstall`, `steward plugin remove`, then `cargo uninstall vault-steward`",
     ),
     (
         &["index", "reindex", "memory"],

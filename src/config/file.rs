@@ -12,7 +12,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use crate::config::{log, security};
+use crate::config::{log, security, updates};
 use crate::index::{knowledge, search};
 use crate::{agent, hooks, journal, llm, mcp, organize, policy, server, smarthole, tools, vault};
 
@@ -57,6 +57,8 @@ pub struct Config {
     pub log: log::Settings,
     /// `[security]`.
     pub security: security::Settings,
+    /// `[update]`.
+    pub update: updates::Settings,
 }
 
 /// An error in the settings, with its position.
@@ -193,6 +195,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "smarthole" => loaded.config.smarthole = source.section("smarthole", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
+            "update" => loaded.config.update = source.section("update", value)?,
             unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
         }
     }
@@ -246,6 +249,7 @@ const SECTIONS: &[&str] = &[
     "smarthole",
     "log",
     "security",
+    "update",
 ];
 
 /// The names of the settings that `section` sets.
@@ -284,6 +288,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("smarthole", keys(smarthole::Settings::default())),
         ("log", keys(log::Settings::default())),
         ("security", keys(security::Settings::default())),
+        ("update", keys(updates::Settings::default())),
     ]
 }
 

@@ -163,6 +163,8 @@ pub const KEYS: &[Key] = &[
     key("log.level", Takes::Call, Setter::Person),
     key("log.format", Takes::Restart, Setter::Person),
     key("security.landlock", Takes::Restart, Setter::File),
+    // Decides who hears that this program runs here.
+    key("update.url", Takes::Call, Setter::File),
 ];
 
 /// The row of the setting `name`.

@@ -12,7 +12,7 @@
 //! [`keyring`] (keys of model vendors), [`keys`] (the table of settings), [`live`] and [`watch`]
 //! (changes while the daemon runs), [`edit`] and [`change`] (changing one setting in the file),
 //! [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`] (one daemon per
-//! vault).
+//! vault), [`installed`] and [`updates`] (where the program comes from).
 
 pub mod change;
 pub mod edit;
@@ -22,6 +22,7 @@ pub mod folders;
 pub mod foreign;
 mod heard_keys;
 pub mod init;
+pub mod installed;
 pub mod instance;
 pub mod keyring;
 pub mod keys;
@@ -32,6 +33,7 @@ pub mod models;
 pub mod obsidian;
 pub mod running;
 pub mod security;
+pub mod updates;
 pub mod vaults;
 pub mod vendor_keys;
 pub mod watch;

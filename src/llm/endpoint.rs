@@ -64,6 +64,34 @@ impl Connections {
     pub fn new(limits: &Limits) -> Self {
         Self(Arc::new(Http::new(limits.connect)))
     }
+
+    /// The JSON at an address that needs no key and belongs to no model.
+    ///
+    /// # Errors
+    /// As for a turn.
+    pub async fn document(&self, address: &Address) -> Result<Value, LlmError> {
+        let asked = async {
+            let get = self.0.client(address)?.get(address.as_str());
+            answered(get.send().await.map_err(http::connection_error)?, "the answer").await
+        };
+        let asked = timeout(LISTING, asked).await;
+        asked.unwrap_or_else(|_| Err(timed_out("the answer", LISTING)))
+    }
+}
+
+/// The JSON of a response.
+async fn answered(response: Response, what: &str) -> Result<Value, LlmError> {
+    let head = http::head(response.status().as_u16(), response.headers());
+    if let Some(error) = http::redirect_error(&response) {
+        return Err(error);
+    }
+    let is_fine = response.status().is_success();
+    let body = read_up_to(response, MAX_LISTING).await?;
+    if !is_fine {
+        return Err(classify::from_body(&head, &body));
+    }
+    serde_json::from_slice(&body)
+        .map_err(|_| LlmError::new(ErrorKind::Protocol, format!("{what} is not JSON")))
 }
 
 /// A provider's address and credentials, without a model.
@@ -300,17 +328,7 @@ impl Inner {
         let client = self.http.client(&self.address)?;
         let get = with_headers(client.get(format!("{}{path}", self.address.as_str())), headers);
         let response = self.with_key(get)?.send().await.map_err(http::connection_error)?;
-        let head = http::head(response.status().as_u16(), response.headers());
-        if let Some(error) = http::redirect_error(&response) {
-            return Err(error);
-        }
-        let is_fine = response.status().is_success();
-        let body = read_up_to(response, MAX_LISTING).await?;
-        if !is_fine {
-            return Err(classify::from_body(&head, &body));
-        }
-        let value: Value = serde_json::from_slice(&body)
-            .map_err(|_| LlmError::new(ErrorKind::Protocol, "the list of models is not JSON"))?;
+        let value = answered(response, "the list of models").await?;
         let list = value["data"].as_array().or_else(|| value["models"].as_array());
         let name = |model: &Value| {
             let id = model["id"].as_str().or_else(|| model["name"].as_str())?;

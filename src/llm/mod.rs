@@ -5,10 +5,10 @@
 //! failures apart by kind. The room knows no vault and no tool: the agent passes messages in and
 //! gets text, thinking and tool calls back.
 //!
-//! Invariants: only [`Provider::stream`] and [`Endpoint::offered`] send anything; a stream ends
-//! with exactly one [`Item::Done`] or one error; dropping a stream closes its connection; no error,
-//! log line or `Debug` output contains a key, and a key goes only to its provider's host; every
-//! wait has a time limit and every read a size limit.
+//! Invariants: only [`Provider::stream`], [`Endpoint::offered`] and [`endpoint::Connections::document`] send
+//! anything; a stream ends with exactly one [`Item::Done`] or one error; dropping a stream closes its connection;
+//! no error, log line or `Debug` output contains a key, and a key goes only to its provider's host; every wait has a
+//! time limit and every read a size limit.
 //!
 //! ResponseDecoder order: [`message`] (the history), [`request`] and [`turn`] (request and response),
 //! [`error`], [`sse`] and [`wire`] (the vendors' API formats, without I/O), [`response`] (bytes to

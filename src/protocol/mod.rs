@@ -10,7 +10,7 @@
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
 //! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
-//! [`quoted`] (JSON strings), [`typescript`].
+//! [`quoted`] (JSON strings), [`version`], [`typescript`].
 
 pub mod acp;
 pub mod as_of;
@@ -44,6 +44,7 @@ pub mod strict;
 pub mod timeline;
 pub mod tools;
 pub mod typescript;
+pub mod version;
 pub mod workflows;
 
 use acp::{

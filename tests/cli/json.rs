@@ -25,9 +25,9 @@ const DATA: [&str; 10] = [
     "plan",
 ];
 
-/// Commands whose output is no JSON, is an entry for another program's settings, never ends, or equals that of another
-/// command in these lists.
-const OTHERS: [&[&str]; 20] = [
+/// Commands whose output is no JSON, is an entry for another program's settings, never ends, equals that of another
+/// command in these lists, or needs an installed service.
+const OTHERS: [&[&str]; 21] = [
     &["serve"],
     &["completions"],
     &["chat"],
@@ -42,6 +42,7 @@ const OTHERS: [&[&str]; 20] = [
     &["key"],
     &["config"],
     &["service"],
+    &["service", "restart"],
     &["mcp"],
     &["mcp", "config"],
     &["acp"],
@@ -83,7 +84,7 @@ const TOOLS: [&[&str]; 30] = [
     &["call", "get_file_info", "/"],
 ];
 
-const COMMANDS_OF_OURS: [&[&str]; 65] = [
+const COMMANDS_OF_OURS: [&[&str]; 67] = [
     &["prompts", "list"],
     &["prompts", "show", "improve"],
     &["prompts", "add", "improve", "--yes"],
@@ -149,6 +150,8 @@ const COMMANDS_OF_OURS: [&[&str]; 65] = [
     &["plugin", "update"],
     &["plugin", "status"],
     &["plugin", "remove"],
+    &["update"],
+    &["uninstall", "--dry-run"],
 ];
 
 #[cfg(target_os = "linux")]

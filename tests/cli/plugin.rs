@@ -60,6 +60,38 @@ fn the_plugin_is_installed_updated_and_removed_when_asked() {
 }
 
 #[test]
+fn a_newer_plugin_is_never_replaced() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let folder = vault.join(".obsidian/plugins/vault-steward");
+    let plugin = |arguments: &[&str]| home.run_in(&vault, &[&["plugin"], arguments].concat());
+    plugin(&["install"]).expect(0);
+    let manifest = folder.join("manifest.json");
+    let written = std::fs::read_to_string(&manifest).unwrap();
+    let own = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
+    let newer = written.replace(own, "\"version\": \"99.0.0\"");
+    assert_ne!(written, newer);
+    std::fs::write(&manifest, &newer).unwrap();
+    std::fs::write(folder.join("main.js"), "newer").unwrap();
+    for arguments in [&["update"] as &[&str], &["install"], &["install", "--force"]] {
+        let stays = plugin(arguments).expect(0).stdout;
+        assert!(stays.contains("99.0.0") && stays.contains("it stays"), "{stays}");
+        assert!(stays.contains("to update this program: "), "{stays}");
+        assert_eq!(std::fs::read_to_string(&manifest).unwrap(), newer);
+        assert_eq!(std::fs::read(folder.join("main.js")).unwrap(), b"newer");
+    }
+    let status = plugin(&["status", "--json"]).expect(0).json();
+    assert_eq!((&status["installed"], &status["changed"]), (&"99.0.0".into(), &false.into()));
+    // An older one is.
+    std::fs::write(&manifest, written.replace(own, "\"version\": \"0.0.9\"")).unwrap();
+    let doctor = home.run_in(&vault, &["doctor"]).expect(0).stdout;
+    let line = doctor.lines().find(|line| line.contains("  plugin  ")).unwrap();
+    assert!(line.starts_with("warn") && line.contains("steward plugin update"), "{line}");
+    assert_eq!(plugin(&["update", "--json"]).expect(0).json()["changed"], true);
+    assert_eq!(std::fs::read_to_string(&manifest).unwrap(), written);
+}
+
+#[test]
 fn what_somebody_else_put_there_is_left_alone() {
     let home = Home::new();
     let vault = home.vault("Notes");

@@ -77,6 +77,49 @@ fn it_is_installed_looked_at_and_removed() {
 }
 
 #[test]
+fn it_is_started_anew_where_it_is_installed() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let run = |arguments: &[&str]| service(&home, vault.to_str().unwrap(), arguments);
+    let none = run(&["restart"]).expect(1);
+    assert!(none.stderr.contains("no service runs"), "{none:?}");
+    assert!(none.stderr.contains("steward service install"), "{none:?}");
+    assert_eq!(said(&home), "");
+    run(&["install"]).expect(0);
+    let before = said(&home);
+    let restarted = run(&["restart"]).expect(0);
+    assert_eq!(restarted.stderr, "", "it is this program's");
+    let told = said(&home);
+    let told = told.strip_prefix(&before).unwrap();
+    let (reload, restart) = told.trim_end().split_once('\n').unwrap();
+    assert_eq!(reload, "--user daemon-reload");
+    assert!(restart.starts_with("--user restart vault-steward-notes-"), "{told}");
+    // A daemon that was started by hand is ended by hand.
+    run(&["uninstall"]).expect(0);
+    let daemon = home.serve(&vault);
+    let by_hand = run(&["restart"]).expect(1);
+    assert!(by_hand.stderr.contains(&format!("pid {}", daemon.pid())), "{by_hand:?}");
+}
+
+#[test]
+fn uninstalling_all_takes_every_service() {
+    let home = Home::new();
+    for name in ["Notes", "Work"] {
+        let vault = home.vault(name);
+        service(&home, vault.to_str().unwrap(), &["install"]).expect(0);
+    }
+    let units = || std::fs::read_dir(home.path("home/.config/systemd/user")).unwrap().count();
+    assert_eq!(units(), 2);
+    let mut command = home.steward(&["uninstall", "--yes"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", home.path("programs").display()));
+    let done = finish(command).expect(0).stdout;
+    assert!(done.contains("the service vault-steward-notes-"), "{done}");
+    assert_eq!(units(), 0);
+    let told = said(&home);
+    assert_eq!(told.matches("--user disable --now vault-steward-").count(), 2, "{told}");
+}
+
+#[test]
 fn a_second_vault_has_a_port_of_its_own() {
     let home = Home::new();
     let vault = home.vault("Work");

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-pub const COMMANDS: [&[&str]; 77] = [
+pub const COMMANDS: [&[&str]; 80] = [
     &[],
     &["search"],
     &["find"],
@@ -80,6 +80,9 @@ pub const COMMANDS: [&[&str]; 77] = [
     &["service", "install"],
     &["service", "uninstall"],
     &["service", "status"],
+    &["service", "restart"],
+    &["update"],
+    &["uninstall"],
     &["completions"],
     &["man"],
 ];

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::output::{Output, Paint};
+use super::plugin;
 use crate::config::folders::{self, Folders};
 use crate::config::layers::{self, Flags, Settings};
 use crate::config::obsidian;
@@ -44,6 +45,7 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
         None => remains().and_then(|settings| settings.vault),
     };
 
+    places::program(environment, checks);
     places::models(&config, environment, folders, checks);
     places::keyring(&config, environment, checks);
     let known = obsidian::known_vaults(environment);
@@ -68,6 +70,12 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
             checks.ok("vault", format!("`{}`, {}", root.display(), choice.origin.words()));
             for notice in choice.notices {
                 checks.warn("vault", notice, "open the folder in Obsidian once if it is to be one");
+            }
+            if let Some((text, is_older)) = plugin::described(&root) {
+                match is_older {
+                    true => checks.warn("plugin", text, "run that in this vault"),
+                    false => checks.ok("plugin", text),
+                }
             }
             let state = places::state(folders, &root, checks);
             let served = places::daemon(folders, &root, &config, checks);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::checks::Checks;
 use crate::cli::status;
 use crate::config::folders::{self, Folders};
+use crate::config::installed::Installation;
 use crate::config::keyring::Keyring;
 use crate::config::running::Running;
 use crate::config::{Config, Environment, vendor_keys};
@@ -57,6 +58,16 @@ pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Opti
     Some(state)
 }
 
+/// Says how this program was installed, and so how it is updated.
+pub(super) fn program(environment: &Environment, checks: &mut Checks) {
+    let Installation { program, by, update, .. } = Installation::of_process(environment);
+    let (version, program) = (env!("CARGO_PKG_VERSION"), program.display());
+    checks.ok(
+        "program",
+        format!("`{program}`, version {version}, installed {by}; to update: {update}"),
+    );
+}
+
 /// Checks the running daemon of the vault, by its status, and the port.
 pub(super) fn daemon(
     folders: &Folders,
@@ -78,7 +89,7 @@ pub(super) fn daemon(
                 checks.warn(
                     "daemon",
                     format!("it is version {version}, this is {}", env!("CARGO_PKG_VERSION")),
-                    "restart it to have one version",
+                    "`steward service restart`, or end it and run `steward serve` again",
                 );
             }
             Some(status)

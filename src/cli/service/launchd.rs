@@ -6,16 +6,22 @@ use super::plan::{Plan, Service, words};
 
 pub(super) fn plan(service: &Service, folder: &Path) -> Plan {
     let name = format!("vault-steward.{}", service.id);
+    named(&name, folder, agent(&name, service))
+}
+
+pub(super) fn named(name: &str, folder: &Path, text: String) -> Plan {
     let file = folder.join(format!("{name}.plist"));
     let path = file.to_string_lossy().into_owned();
+    let load = words(&["launchctl", "load", "-w", &path]);
     Plan {
-        text: agent(&name, service),
-        install: vec![words(&["launchctl", "load", "-w", &path])],
+        text,
+        install: vec![load.clone()],
+        restart: vec![words(&["launchctl", "unload", &path]), load],
         stop: vec![words(&["launchctl", "unload", "-w", &path])],
         forget: Vec::new(),
-        running: words(&["launchctl", "list", &name]),
+        running: words(&["launchctl", "list", name]),
         file,
-        name,
+        name: name.to_owned(),
     }
 }
 
@@ -67,7 +73,8 @@ fn agent(name: &str, service: &Service) -> String {
     )
 }
 
-fn xml(text: &str) -> String {
+/// `text` as the content of an element.
+pub(super) fn xml(text: &str) -> String {
     let escape = |c: char| match c {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),

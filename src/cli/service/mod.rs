@@ -5,9 +5,10 @@
 mod launchd;
 mod plan;
 mod systemd;
+mod tasks;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand};
@@ -17,10 +18,12 @@ use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
 use crate::config::folders::{self, same_folder};
+use crate::config::installed;
 use crate::config::running::Running;
 use crate::daemon;
 use crate::daemon::confine::Bounds;
-use plan::{Plan, Service};
+pub(super) use plan::Plan;
+use plan::Service;
 
 /// The arguments of `service`.
 #[derive(Debug, Args)]
@@ -50,6 +53,8 @@ pub enum ServiceAction {
     },
     /// Show whether the service is installed and runs
     Status,
+    /// Stop the daemon and start it anew, as after an update
+    Restart,
 }
 
 /// Installs, removes or shows the service of the vault.
@@ -61,7 +66,8 @@ pub fn run(
     arguments: &ServiceArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let root = session.vault(output)?;
+    // Not a word about the daemon's version here, where it may be about to change.
+    let root = session.chosen(output)?;
     let plan = match arguments.action {
         ServiceAction::Install { port, .. } => plan(session, &root, port)?,
         _ => {
@@ -90,7 +96,8 @@ pub fn run(
             dry_run(&plan, &done, &[&plan.stop, &plan.forget], output)?;
         }
         ServiceAction::Uninstall { dry_run: false } => uninstall(&plan, output)?,
-        ServiceAction::Status => status(&plan, output)?,
+        ServiceAction::Status => status(session, &root, &plan, output)?,
+        ServiceAction::Restart => restart(session, &root, &plan, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -127,42 +134,78 @@ fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>, 
 
 /// The port in an installed service, if one is set.
 fn port_in(file: &Path) -> Option<u16> {
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = read(file)?;
     let (_, after) = text.split_once("--port")?;
     let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan, Failure> {
-    let service = service(session, root, port)?;
-    let folder = |variable: &str, usual: &str| {
-        let set = session.environment.absolute(variable);
-        set.or_else(|| Some(session.environment.home()?.join(usual)))
-    };
-    let plan = if cfg!(target_os = "linux") {
-        let folder = folder("XDG_CONFIG_HOME", ".config");
-        folder.map(|folder| systemd::plan(&service, &folder.join("systemd/user")))
+/// The folder in which this system keeps the definitions of services.
+fn folder(session: &Session) -> Option<PathBuf> {
+    let home = session.environment.home();
+    if cfg!(target_os = "linux") {
+        let set = session.environment.absolute("XDG_CONFIG_HOME");
+        Some(set.or_else(|| Some(home?.join(".config")))?.join("systemd/user"))
     } else if cfg!(target_os = "macos") {
-        let home = session.environment.home();
-        home.map(|home| launchd::plan(&service, &home.join("Library/LaunchAgents")))
+        Some(home?.join("Library/LaunchAgents"))
+    } else if cfg!(windows) {
+        Some(session.folders.config.join("services"))
     } else {
         None
-    };
+    }
+}
+
+fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan, Failure> {
+    let service = service(session, root, port)?;
+    let plan = folder(session).map(|folder| {
+        if cfg!(target_os = "linux") {
+            systemd::plan(&service, &folder)
+        } else if cfg!(target_os = "macos") {
+            launchd::plan(&service, &folder)
+        } else {
+            let part = |name| session.environment.get(name).map(|it| it.to_string_lossy());
+            let name = part("USERNAME").unwrap_or_default();
+            let user = part("USERDOMAIN").map(|domain| format!("{domain}\\{name}"));
+            tasks::plan(&service, &folder, &user.unwrap_or_else(|| name.into_owned()))
+        }
+    });
     plan.ok_or_else(|| {
         Failure::other(
             "not_supported",
             "there are no services of a user's own that steward could install here",
-            "on Windows let the Task Scheduler run `steward serve` at log-on",
+            "have the system run `steward serve` at log-in by its own means",
         )
     })
 }
 
+/// The services of all vaults of this user.
+pub(super) fn installed(session: &Session) -> Vec<Plan> {
+    let Some(folder) = folder(session) else { return Vec::new() };
+    let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        files.filter_map(|file| file.file_name().into_string().ok()).collect();
+    names.sort();
+    let plans = names.iter().filter(|name| name.starts_with("vault-steward")).filter_map(|name| {
+        let text = read(&folder.join(name))?;
+        if cfg!(target_os = "linux") {
+            name.ends_with(".service").then(|| systemd::named(name, &folder, text))
+        } else if cfg!(target_os = "macos") {
+            Some(launchd::named(name.strip_suffix(".plist")?, &folder, text))
+        } else {
+            Some(tasks::named(name.strip_suffix(".xml")?, &folder, text))
+        }
+    });
+    plans.collect()
+}
+
 fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service, Failure> {
-    let program = std::env::current_exe()?;
+    let program = installed::stable_path(&std::env::current_exe()?);
     let live = session.live();
     let state = session.folders.of_vault(root);
     let mut command = vec![program, "serve".into(), "--vault".into(), root.to_path_buf()];
-    if session.flags.config.is_some() {
+    // A task of Windows has no variables of its own.
+    let by_variable = cfg!(windows) && session.environment.get("STEWARD_CONFIG").is_some();
+    if session.flags.config.is_some() || by_variable {
         command.extend(["--config".into(), live.path().to_path_buf()]);
     }
     let mut command = command.iter().map(|part| text(part)).collect::<Result<Vec<_>, _>>()?;
@@ -217,7 +260,7 @@ fn install(plan: &Plan, output: &Output) -> Result<(), Failure> {
     if let Some(folder) = plan.file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(&plan.file, &plan.text)?;
+    write(plan)?;
     for command in &plan.install {
         execute(command)?;
     }
@@ -225,7 +268,32 @@ fn install(plan: &Plan, output: &Output) -> Result<(), Failure> {
     Ok(output.answer(&json!({ "service": plan.name, "file": plan.file }), text)?)
 }
 
-fn uninstall(plan: &Plan, output: &Output) -> Result<(), Failure> {
+/// Writes the definition; the Task Scheduler reads UTF-16.
+fn write(plan: &Plan) -> io::Result<()> {
+    match plan.file.extension() {
+        Some(kind) if kind == "xml" => {
+            let text = format!("\u{feff}{}", plan.text);
+            let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            std::fs::write(&plan.file, bytes)
+        }
+        _ => std::fs::write(&plan.file, &plan.text),
+    }
+}
+
+/// Reads a definition that [`write`] wrote.
+fn read(file: &Path) -> Option<String> {
+    let bytes = std::fs::read(file).ok()?;
+    match bytes.strip_prefix(&[0xff, 0xfe]) {
+        Some(wide) => {
+            let pairs = wide.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+            String::from_utf16(&pairs.collect::<Vec<_>>()).ok()
+        }
+        None => String::from_utf8(bytes).ok(),
+    }
+}
+
+/// Stops a service and removes its file; `false` if it was not installed.
+pub(super) fn remove(plan: &Plan, output: &Output) -> Result<bool, Failure> {
     let there = plan.file.is_file();
     if there {
         for command in &plan.stop {
@@ -238,6 +306,45 @@ fn uninstall(plan: &Plan, output: &Output) -> Result<(), Failure> {
             execute(command)?;
         }
     }
+    Ok(there)
+}
+
+fn restart(session: &Session, root: &Path, plan: &Plan, output: &Output) -> Result<(), Failure> {
+    if !plan.file.is_file() {
+        let hint = match session.running(root) {
+            Some((running, _)) => format!(
+                "its daemon was started by hand: end it (pid {}), then run `steward serve` again",
+                running.pid
+            ),
+            None => {
+                "`steward service install` installs one; `steward serve` runs the daemon".to_owned()
+            }
+        };
+        let message = format!("no service runs the daemon of `{}`", root.display());
+        return Err(Failure::other("not_found", message, hint));
+    }
+    let program = text(&installed::stable_path(&std::env::current_exe()?))?;
+    let is_ours = |text: String| {
+        let quoted = program.replace('%', "%%").replace('$', "$$");
+        [launchd::xml(&program), quoted].iter().any(|program| text.contains(program.as_str()))
+    };
+    if !read(&plan.file).is_some_and(is_ours) {
+        output.notice(&format!(
+            "it starts another program than this one, `{program}`; `steward service install` changes that"
+        ));
+    }
+    let (last, before) = plan.restart.split_last().expect("a service can be started");
+    for command in before {
+        if let Err(failure) = execute(command) {
+            output.notice(&failure.message);
+        }
+    }
+    execute(last)?;
+    Ok(output.answer(&json!({ "service": plan.name }), format!("restarted {}", plan.name))?)
+}
+
+fn uninstall(plan: &Plan, output: &Output) -> Result<(), Failure> {
+    let there = remove(plan, output)?;
     if output.json() {
         return Ok(output.json_value(&json!({ "service": plan.name, "removed": there }))?);
     }
@@ -248,10 +355,12 @@ fn uninstall(plan: &Plan, output: &Output) -> Result<(), Failure> {
     Ok(output.text(&said)?)
 }
 
-fn status(plan: &Plan, output: &Output) -> Result<(), Failure> {
+fn status(session: &Session, root: &Path, plan: &Plan, output: &Output) -> Result<(), Failure> {
     let installed = plan.file.is_file();
-    let as_now = std::fs::read_to_string(&plan.file).is_ok_and(|text| text == plan.text);
+    let as_now = read(&plan.file).is_some_and(|text| text == plan.text);
     let running = installed && execute(&plan.running).is_ok();
+    // The Task Scheduler tells in words, in its user's language, whether a task runs.
+    let running = running && (!cfg!(windows) || session.running(root).is_some());
     if output.json() {
         return Ok(output.json_value(&json!({
             "service": plan.name, "file": plan.file,

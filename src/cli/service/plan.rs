@@ -30,6 +30,8 @@ pub struct Plan {
     pub text: String,
     /// Commands to run after the file is written.
     pub install: Vec<Vec<String>>,
+    /// Commands that start the daemon anew; only a failure of the last one counts, since nothing may be running.
+    pub restart: Vec<Vec<String>>,
     /// Commands to run before the file is removed; failures are only reported, since the service may be gone.
     pub stop: Vec<Vec<String>>,
     /// Commands to run after the file is removed.

@@ -11,15 +11,20 @@ use super::plan::{Plan, Service, words};
 
 pub(super) fn plan(service: &Service, folder: &Path) -> Plan {
     let name = format!("vault-steward-{}.service", service.id);
+    named(&name, folder, unit(service))
+}
+
+pub(super) fn named(name: &str, folder: &Path, text: String) -> Plan {
     let control = |arguments: &[&str]| words(&[&["systemctl", "--user"], arguments].concat());
     Plan {
-        file: folder.join(&name),
-        text: unit(service),
-        install: vec![control(&["daemon-reload"]), control(&["enable", "--now", &name])],
-        stop: vec![control(&["disable", "--now", &name])],
+        file: folder.join(name),
+        text,
+        install: vec![control(&["daemon-reload"]), control(&["enable", "--now", name])],
+        restart: vec![control(&["daemon-reload"]), control(&["restart", name])],
+        stop: vec![control(&["disable", "--now", name])],
         forget: vec![control(&["daemon-reload"])],
-        running: control(&["is-active", "--quiet", &name]),
-        name,
+        running: control(&["is-active", "--quiet", name]),
+        name: name.to_owned(),
     }
 }
 

@@ -1,0 +1,90 @@
+//! `steward update`: how this program is updated and, if asked for, whether there is a newer version.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::client;
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use crate::config::installed::Installation;
+use crate::llm::endpoint::{Address, Connections};
+use crate::protocol::version::Version;
+
+/// What else is of the old version after an update.
+const AFTER: &str =
+    "then `steward service restart`, and `steward plugin update` in each vault with the plugin";
+
+/// The arguments of `update`.
+#[derive(Debug, Args)]
+pub struct UpdateArguments {
+    /// Ask the project's address for the newest version; nothing else ever does
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Shows how the program was installed and is updated. Asks the network only with `--check`.
+///
+/// # Errors
+/// No address is known, or it does not answer with a version.
+pub fn run(
+    session: &Session,
+    arguments: &UpdateArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let installed = Installation::of_process(&session.environment);
+    let own = Version::own();
+    let newest = match arguments.check {
+        true => Some(newest(session, &installed)?),
+        false => None,
+    };
+    let (by, how) = (&installed.by, &installed.update);
+    let text = match newest {
+        None => format!("version {own}, installed {by}\nto update: {how}; {AFTER}"),
+        Some(newest) if newest > own => {
+            format!(
+                "version {newest} is there; this is {own}, installed {by}\nto update: {how}; {AFTER}"
+            )
+        }
+        Some(_) => format!("version {own} is the newest"),
+    };
+    let value = json!({
+        "version": own.to_string(),
+        "newest": newest.map(|newest| newest.to_string()),
+        "isCurrent": newest.map(|newest| newest <= own),
+        "installed": installed,
+    });
+    output.answer(&value, text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn newest(session: &Session, installed: &Installation) -> Result<Version, Failure> {
+    let config = session.config()?;
+    let Some(address) = config.update.address() else {
+        let hint =
+            format!("`[update] url` in the settings names one; to update: {}", installed.update);
+        return Err(Failure::other(
+            "no_address",
+            "this build knows no address to ask for newer versions",
+            hint,
+        ));
+    };
+    let failed = |why: String| {
+        let message = format!("could not learn the newest version from `{address}`: {why}");
+        Failure::other("update_check", message, format!("to update anyway: {}", installed.update))
+    };
+    let place = Address::new(&address).map_err(|error| failed(format!("it {error}")))?;
+    let connections = Connections::new(&config.models.limits());
+    let answer = client::runtime()?.block_on(connections.document(&place));
+    let answer = answer.map_err(|error| failed(error.to_string()))?;
+    let named = answer["version"].as_str().or_else(|| answer["tag_name"].as_str());
+    let version = named.and_then(Version::parse);
+    version.ok_or_else(|| failed(format!("it names no version: {}", shortened(&answer))))
+}
+
+/// The beginning of an answer, for an error.
+fn shortened(answer: &Value) -> String {
+    answer.to_string().chars().take(80).collect()
+}
