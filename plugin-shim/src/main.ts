@@ -26,7 +26,7 @@ export default class VaultStewardPlugin extends Plugin {
     const connection = createConnection({
       address: () => this.#data.address,
       token: () => Promise.resolve(readToken(app)),
-      capabilities: { approvals: true, host: HOST_OPERATIONS },
+      capabilities: { approvals: true, host: HOST_OPERATIONS, minDaemon: "0.1.0" },
       clientInfo: { name: "obsidian", title: "Obsidian", version: this.manifest.version },
       // Obsidian asks outside of any page, so no page's rules apply.
       get: (url) => requestUrl({ url, throw: false }),

@@ -50,6 +50,8 @@ export type AgentVaultMeta = {
   seq: number,
   /** What kind of caller the token makes of the client: `person`, `client`, `acp`, `mcp`, `voice`. */
   scope: string,
+  /** The oldest version of the plugin that the daemon works with; it refuses an older one. */
+  minPlugin?: string,
   /** What the server takes. */
   limits: Limits,
   /**
@@ -346,6 +348,8 @@ export type ClientVaultMeta = {
   host?: Array<HostOperation>,
   /** Whether it has the focus now; it tells changes by `_vault/host/focus`. */
   focused?: boolean,
+  /** The oldest version of the daemon that the client works with; an older one refuses it. */
+  minDaemon?: string,
 };
 
 /** The typed text. */
@@ -1084,7 +1088,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** The kind of an error, as a stable word. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "auth_required" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "auth_required" | "outdated" | "internal";
 
 /** What `search_notes` finds notes by. */
 export type KnowledgeState = {

@@ -83,6 +83,8 @@ export class FakeDaemon {
   epoch = "first";
   seq = 0;
   protocolVersion = 1;
+  /** What `initialize` is refused with, as by a daemon that is too old for the client, or too new. */
+  refusal: ErrorObject | null = null;
   scope = "person";
   maxMessageBytes = 4_194_304;
   proof: (nonce: string, token: string) => string | undefined = (nonce, token) =>
@@ -144,6 +146,7 @@ export class FakeDaemon {
   receive(socket: FakeSocket, message: Sent): void {
     const { id, method } = message;
     if (id === undefined || method === undefined) return;
+    if (method === "initialize" && this.refusal !== null) return socket.deliver({ id, error: this.refusal });
     const result = this.answer(method, message.params ?? {});
     if (result !== undefined) socket.deliver({ id, result });
   }

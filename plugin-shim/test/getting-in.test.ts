@@ -28,6 +28,23 @@ describe("getting in", () => {
     expect(connection.daemon?.agentCapabilities._meta.vault.name).toBe("Notes");
   });
 
+  it("passes on the daemon's words where one of the two is too old, and comes in once that is mended", async () => {
+    daemon.refusal = {
+      code: 1011,
+      message: "the plugin in Obsidian is version 0.1.0, and the daemon, 0.9.0, works with 0.8.0 and later",
+      data: { kind: "outdated", retryable: false, hint: "`steward plugin update`, then restart Obsidian" },
+    };
+    const connection = connectTo(daemon, clock);
+    connection.start();
+    await settle();
+    expect(connection.state.kind).toBe("refused");
+    expect(connection.state.detail).toContain("works with 0.8.0 and later (`steward plugin update`, then restart Obsidian)");
+    daemon.refusal = null;
+    connection.retryNow();
+    await settle();
+    expect(connection.state.kind).toBe("connected");
+  });
+
   it.each([
     ["has another token's proof", () => {
       daemon.challenge = ({ nonce }) => answered({ nonce, proof: hmac("another", "x") });

@@ -238,4 +238,12 @@ mod tests {
         assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"), "they are released together");
         assert!(FILES.iter().all(|(_, bytes)| !bytes.is_empty()));
     }
+
+    #[test]
+    fn the_plugin_works_with_the_daemon_of_the_minor_version_before() {
+        let script = String::from_utf8_lossy(FILES[0].1);
+        let (_, after) = script.split_once("minDaemon:\"").unwrap();
+        let oldest = Version::parse(after.split('"').next().unwrap()).unwrap();
+        assert!(oldest <= Version::own().oldest_partner(), "{oldest} is too new");
+    }
 }

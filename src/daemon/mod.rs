@@ -41,6 +41,7 @@ use crate::agent::{Agent, Conversations, Ports, Summaries, Undelivered};
 use crate::calls::Calls;
 use crate::calls::run::{Runner, blocking_threads};
 use crate::config::folders::{self, Folders};
+use crate::config::installed::Installation;
 use crate::config::layers::Settings;
 use crate::config::live::{Live, News};
 use crate::config::log::Level;
@@ -381,6 +382,7 @@ async fn serve(
     let config = live.current().config.clone();
     let backend = Backend {
         vault: calls.context().vault.name().to_owned(),
+        update: Installation::of_process(&Environment::of_process()).update,
         methods: methods::table().serve(Arc::new(services)),
         tools: Arc::new(calls.clone()),
         runner: Runner::default(),

@@ -66,6 +66,8 @@ pub enum Kind {
     HostUnavailable,
     /// No model is set up, and the client offered to have its user do that. The code is ACP's.
     AuthRequired,
+    /// The client or the daemon is too old for the other; the message says which, the hint how to update it.
+    Outdated,
     /// A bug of the daemon; its log says more.
     Internal,
 }
@@ -94,6 +96,7 @@ impl Kind {
             Self::ReplyTooLarge => 1008,
             Self::Failed => 1009,
             Self::NotPermitted => 1010,
+            Self::Outdated => 1011,
             Self::Forbidden => -32003,
             Self::UnknownSession | Self::NotFound => -32002,
             Self::TurnRunning => 1001,

@@ -87,6 +87,10 @@ pub struct ClientVaultMeta {
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub focused: bool,
+    /// The oldest version of the daemon that the client works with; an older one refuses it.
+    #[serde(default, rename = "minDaemon", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub min_daemon: Option<String>,
 }
 
 /// What the server says of itself.
@@ -175,6 +179,10 @@ pub struct AgentVaultMeta {
     pub seq: u64,
     /// What kind of caller the token makes of the client: `person`, `client`, `acp`, `mcp`, `voice`.
     pub scope: String,
+    /// The oldest version of the plugin that the daemon works with; it refuses an older one.
+    #[serde(default, rename = "minPlugin", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub min_plugin: Option<String>,
     /// What the server takes.
     pub limits: Limits,
     /// HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the token

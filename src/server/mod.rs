@@ -45,6 +45,7 @@ mod repoll;
 pub mod session;
 mod session_told;
 pub mod settings;
+mod skew;
 pub mod table;
 pub mod token;
 
@@ -88,6 +89,8 @@ pub enum ServerError {
 /// The services that a server gives access to.
 pub struct Backend {
     pub vault: String,
+    /// What to do for a newer version of the daemon's program, for people.
+    pub update: String,
     pub methods: Methods,
     pub tools: Arc<dyn Tools>,
     /// Runs all work of this process, whichever server it came through.

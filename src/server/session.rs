@@ -10,6 +10,7 @@ use super::acp::Attached;
 use super::calls::Calls;
 use super::outbox::Outbox;
 use super::pace::Bucket;
+use super::skew;
 use super::table::{Client, Prepared};
 use super::token::{Entry, Proof, Token};
 use super::{Settings, Shared};
@@ -22,6 +23,7 @@ use crate::protocol::initialize::{
     AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
     InitializeResult, McpCapabilities, PromptCapabilities, SessionCapabilities,
 };
+use crate::protocol::version::MIN_PLUGIN;
 use crate::protocol::{ClientNotification, MethodParams as _, PROTOCOL_VERSION};
 use crate::vault::Cancel;
 
@@ -244,6 +246,7 @@ impl Session {
                 format!("the nonce is longer than {MAX_NONCE_BYTES} bytes"),
             ));
         }
+        skew::check(params, &self.shared.version, &self.shared.backend.update)?;
         Ok(InitializeResult {
             protocol_version: PROTOCOL_VERSION,
             agent_info: Implementation {
@@ -266,6 +269,7 @@ impl Session {
                         epoch: self.shared.events.epoch().to_owned(),
                         seq: self.shared.events.seq(),
                         scope: self.scope.word().to_owned(),
+                        min_plugin: Some(MIN_PLUGIN.to_owned()),
                         limits: self.settings.limits(),
                         proof: nonce.map(|nonce| {
                             self.token.proof(Proof::Initialize, self.shared.port, nonce)

@@ -18,3 +18,4 @@ mod messages;
 mod page;
 mod secrets;
 mod settings;
+mod skew;

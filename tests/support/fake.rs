@@ -155,6 +155,7 @@ impl From<Fake> for Backend {
     fn from(fake: Fake) -> Self {
         Self {
             vault: "fake".to_owned(),
+            update: "the test's way".to_owned(),
             tools: Arc::new(fake.clone()),
             methods: table().serve(Arc::new(fake)),
             runner: Runner::default(),
