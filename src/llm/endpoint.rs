@@ -70,15 +70,12 @@ impl Connections {
     /// # Errors
     /// As for a turn.
     pub async fn document(&self, address: &Address) -> Result<Value, LlmError> {
-        let asked = timeout(LISTING, self.0.document(address)).await;
+        let asked = async {
+            let get = self.0.client(address)?.get(address.as_str());
+            answered(get.send().await.map_err(http::connection_error)?, "the answer").await
+        };
+        let asked = timeout(LISTING, asked).await;
         asked.unwrap_or_else(|_| Err(timed_out("the answer", LISTING)))
-    }
-}
-
-impl Http {
-    async fn document(&self, address: &Address) -> Result<Value, LlmError> {
-        let asked = self.client(address)?.get(address.as_str()).send().await;
-        answered(asked.map_err(http::connection_error)?, "the answer").await
     }
 }
 

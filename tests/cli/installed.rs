@@ -1,6 +1,6 @@
 //! How the program was installed, is updated and is taken away again.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,7 +72,8 @@ fn answering(body: &'static str) -> (u16, std::sync::Arc<std::sync::atomic::Atom
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let _ = stream.read(&mut [0; 4096]);
+            let head = BufReader::new(&stream).lines().map_while(Result::ok);
+            head.take_while(|line| !line.is_empty()).for_each(drop);
             let length = body.len();
             let head =
                 format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
