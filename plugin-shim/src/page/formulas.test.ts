@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { isHarmless } from "../view/formula";
 import { draw } from "./formulas";
 
-// jsdom has no styles of MathML elements, which browsers show as the attribute.
+// jsdom has no styles for MathML elements; a browser derives them from the attribute.
 beforeAll(() => {
   const style = (element: Element): object =>
     new Proxy({}, {
@@ -50,7 +50,7 @@ describe("a formula on the page", () => {
       try {
         drawn = draw(document, tex, false);
       } catch {
-        // Refused.
+        // Refused formulas throw.
       }
       expect(drawn?.innerHTML ?? "").not.toContain("evil.example");
     },
