@@ -3,7 +3,7 @@ import { Answer, Painter } from "./answer";
 import type { Host } from "../host";
 import { Scope } from "./scope";
 
-/** A window whose frames and timers run when a test says so; each look at the clock costs a little. */
+/** A window whose frames and timers run when a test runs them; each read of the clock costs a little time. */
 class Time {
   #frames: (() => void)[] = [];
   #timers: (() => void)[] = [];
@@ -32,7 +32,7 @@ class Time {
     return due.length;
   }
 
-  /** Lets everything run that waits; answers in how many frames and tasks. */
+  /** Runs everything that waits; returns the number of frames and tasks. */
   async all(): Promise<{ frames: number; tasks: number }> {
     const counted = { frames: 0, tasks: 0 };
     for (let round = 0; round < 10_000; round++) {
@@ -81,7 +81,7 @@ describe("an answer", () => {
     while (items(one.root).length === 0) time.frame();
     expect(items(one.root)).toContain("item 1999");
     expect(items(one.root)).not.toContain("item 0");
-    // What is not drawn takes its room.
+    // Text that is not drawn yet reserves its height.
     const first = one.root.querySelector<HTMLElement>(".vs-group");
     expect(first?.style.minHeight).toMatch(/em$/);
     const { tasks } = await time.all();
@@ -213,7 +213,7 @@ describe("formulas", () => {
     expect(asked).toEqual([tex]);
   });
 
-  /** What stands in the place of `x` when MathJax has drawn this. */
+  /** The element that replaces `x` when MathJax has drawn the formula. */
   const drawn = async (html: string): Promise<{ root: Element; tex: string | null | undefined }> => {
     const { answer: one } = answer(() => {
       const made = document.createElement("span");

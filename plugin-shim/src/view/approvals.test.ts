@@ -48,7 +48,7 @@ describe("a question", () => {
     asked(1, "Garden/Beds");
     expect(buttons().map((one) => one.textContent)).toEqual(["Allow once", "Always for this folder", "Reject"]);
     const always = buttons()[1];
-    // What is read aloud begins with what is seen, and names the tool and the folder.
+    // The accessible name begins with the visible label, and includes the tool and the folder.
     expect(always?.getAttribute("aria-label")).toBe("Always for this folder: edit_file in Garden/Beds");
     expect(always?.title).toBe("From now on this is not asked for edit_file in Garden/Beds and the folders there");
     expect(buttons()[0]?.hasAttribute("aria-label")).toBe(false);
@@ -99,7 +99,7 @@ describe("where a question belongs", () => {
     await Promise.resolve();
     await Promise.resolve();
     expect(where()).toContain("Asked by chat in another conversation: Hello first");
-    // The view was opened before it knew which conversation goes on.
+    // The view was opened before it knew the current conversation.
     chat.sessionId = "s";
     view.update();
     expect(where()).toBe("");

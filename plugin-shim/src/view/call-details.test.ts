@@ -21,7 +21,7 @@ function drawn(input: unknown, rest: Partial<CallEntry> = {}): HTMLElement {
   return callDetails({ root }, entry).root;
 }
 
-/** Names and values, as they read. */
+/** The displayed names and values. */
 function lines(root: HTMLElement): string[] {
   const list = root.querySelector("dl");
   return [...(list?.children ?? [])].map((one) => one.textContent ?? "");

@@ -1,15 +1,15 @@
-/** A message: what a person puts together, what the daemon takes, and what is told of it afterwards. */
+/** A message: as a draft, as the daemon receives it, and as events report it. */
 
 import type { PromptContent } from "../protocol";
 
-/** What a message consists of. */
+/** The parts of a message. */
 export interface Draft {
   text: string;
   attachments: { path: string; selection?: string }[];
   images: { data: string; mimeType: string; name: string }[];
 }
 
-/** A message as the daemon takes it. */
+/** A message in the daemon's format. */
 export function promptOf(draft: Draft): PromptContent[] {
   const pieces: PromptContent[] = [];
   if (draft.text.trim() !== "") pieces.push({ type: "text", text: draft.text });
@@ -21,13 +21,10 @@ export function promptOf(draft: Draft): PromptContent[] {
   return pieces;
 }
 
-/** What the daemon puts behind a message's text for what went with it. */
+/** The suffix that the daemon adds to a message's text for each attachment. */
 const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is meant)\)$/;
 
-/**
- * A message that was said, to be said again; `lacks` where something went with it of which no more than
- * the name is known.
- */
+/** An earlier message as a draft; `lacks` if one of its attachments is known only by name. */
 export function draftOf(said: string): { draft: Draft; lacks: boolean } {
   const draft: Draft = { text: said, attachments: [], images: [] };
   let lacks = false;
@@ -40,7 +37,7 @@ export function draftOf(said: string): { draft: Draft; lacks: boolean } {
   return { draft, lacks };
 }
 
-/** What is shown of a message before the daemon tells it. */
+/** The text of a message before the daemon reports it. */
 export function shownText(draft: Draft): string {
   const named = draft.attachments.map(({ path, selection }) =>
     selection === undefined ? `[[${path}]]` : `[[${path}]] (selection)`,

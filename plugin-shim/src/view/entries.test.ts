@@ -3,7 +3,7 @@ import { callView } from "./entries";
 import type { Parts } from "./part";
 import type { CallEntry } from "./timeline";
 
-/** What stands beside a call that failed, by what its tool answered for programs. */
+/** The label of a failed call, by its tool's structured output. */
 function stands(output: unknown): string | null {
   const view = callView({ root: document.body, host: { icon: () => undefined } } as unknown as Parts);
   const entry = { kind: "call", title: "Delete", tool: "delete", does: "delete", status: "failed", input: null, result: "", output };

@@ -59,7 +59,7 @@ describe("a link of an answer", () => {
     expect(await isUnresolved("garden/compost")).toBe(false);
     expect(await isUnresolved("Nowhere")).toBe(true);
     expect(await isUnresolved("#Heading")).toBe(true);
-    // Nobody knows.
+    // The target is unknown.
     expect(await isUnresolved("Broken")).toBe(false);
     expect(asked).toEqual(["Compost", "garden/compost", "Nowhere", "Broken"]);
     await isUnresolved("Nowhere");

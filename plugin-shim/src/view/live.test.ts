@@ -16,7 +16,7 @@ describe("the live line", () => {
     expect(doing([user, call({ does: "other", title: "List tags" })])).toBe("List tags");
     expect(doing([user, call({ status: "completed" }), agent(true)])).toBe("Writing");
     expect(doing([user, { kind: "thought", key: "t", turn: "1", text: "", open: true }])).toBe("Thinking");
-    // What stood open in an earlier turn says nothing of this one.
+    // An open call of an earlier turn does not belong to the current turn.
     expect(doing([call({}), user, agent(false)])).toBe("Working");
   });
 
