@@ -15,7 +15,7 @@ describe("the card of a call", () => {
   it("is of the plan that was made or shown", () => {
     expect(cardOf(call("plan_changes", { output: { plan: 7 } }))).toEqual({ kind: "plan", plan: 7 });
     expect(cardOf(call("show_plan", { input: { plan: 3 } }))).toEqual({ kind: "plan", plan: 3 });
-    // As it is after the conversation was loaded anew.
+    // The call after a reload of the conversation.
     expect(cardOf(call("plan_changes", { result: "<tool_data>\nplan 12: move 3 notes\nidentity ab\n</tool_data>" }))).toEqual({ kind: "plan", plan: 12 });
     expect(cardOf(call("plan_changes", { status: "failed", input: { plan: 7 } }))).toBeNull();
     expect(cardOf(call("plan_changes", { status: "in_progress", input: { plan: 7 } }))).toBeNull();

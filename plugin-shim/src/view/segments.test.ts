@@ -75,7 +75,7 @@ describe("the pieces of a text", () => {
         open = Math.max(open, segments.open()?.text.length ?? 0);
         count += segments.take().length;
       }
-      // What is kept whole is cut when it is too long for that.
+      // A block that is normally kept whole is cut if it is too long.
       expect(count, kind).toBeGreaterThan(kind === "callout" || kind === "math" ? 3 : 40);
       expect(open, kind).toBeLessThan(13_000);
     }

@@ -20,7 +20,7 @@ describe("how a conversation stands", () => {
     const asking: Activeness = "asking";
     expect(stands({})).toBe("done, Done");
     expect(stands({ standing: running })).toBe("working, Working, Working…");
-    // After a reload the turn is known to run, and the approval to wait.
+    // After a reload the turn is known to run, and the approval to be pending.
     expect(stands({ standing: running, activeness: asking })).toBe("waiting, Waiting for you, Waiting for your approval");
     expect(stands({ standing: { ...idle, waiting: true } })).toBe("waiting, Waiting for you");
     expect(stands({ entries: [] })).toBe("none");
@@ -40,7 +40,7 @@ describe("how a conversation stands", () => {
     expect(outcomeOf([said, answer, notice("warning", "the answer reached the longest")])).toBe("stopped");
     expect(outcomeOf([said, { ...answer, message: "part" }])).toBe("stopped");
     expect(outcomeOf([said, notice("info", "a message came by voice"), answer])).toBe("done");
-    // What was said since and is not heard yet changes nothing.
+    // A newer message that has not arrived in an event changes nothing.
     expect(outcomeOf([said, end("no model"), { ...said, key: "u2", pending: "waiting" }])).toBe("failed");
   });
 });

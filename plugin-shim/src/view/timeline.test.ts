@@ -229,7 +229,7 @@ describe("the changes of a turn", () => {
     timeline.update(chunk("m1", "first"), "1");
     timeline.changes(set(17), true);
     timeline.update(chunk("m2", "then"), "1");
-    // A later call of the turn tells what it adds, under the same number.
+    // A later call of the turn adds changes under the same number.
     timeline.changes(set(17, { changes: [{ id: "17.2", action: "created", path: "b.md" }] }), true);
     timeline.changes(set(18), true);
     expect(kinds()).toEqual(["agent", "agent", "changes"]);
@@ -281,7 +281,7 @@ describe("an answer that was shown when the daemon ended", () => {
     timeline.replace(entriesOf(kept()), {}, true);
     expect(timeline.entries.map(({ kind }) => kind)).toEqual(["user", "agent", "notice"]);
     expect(timeline.last("agent")).toMatchObject({ text: "The first half", message: "part", open: false });
-    // And after the next load, too.
+    // After the next load, too.
     timeline.replace(entriesOf(kept()), {}, true);
     expect(timeline.last("agent")?.text).toBe("The first half");
   });
