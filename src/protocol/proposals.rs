@@ -1,4 +1,4 @@
-//! `_vault/proposals/apply`: carries out what was proposed in the mode `plan`.
+//! `_vault/proposals/apply`: applies the proposals of the mode `plan`.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -8,25 +8,25 @@ use ts_rs::TS;
 #[serde(rename_all = "camelCase")]
 pub struct ProposalsApplyParams {
     pub session_id: String,
-    /// The turn that proposed them. Left out: the last one that proposed something.
+    /// The turn that made the proposals. By default the last turn with proposals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
 }
 
-/// What was applied, in the order in which it was proposed.
+/// The applied proposals, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ProposalsApplyResult {
-    /// How many were applied.
+    /// Number of applied proposals.
     pub applied: u64,
-    /// How many there are.
+    /// Number of all proposals.
     pub total: u64,
-    /// The change set that they form: what `undo` takes.
+    /// The change set that they form, which `undo` takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub change_set: Option<u64>,
-    /// Why the next one was not applied, and none after it.
+    /// The reason why the next one and all after it were not applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub failed: Option<String>,
