@@ -11,8 +11,8 @@ function stands(output: unknown): string | null {
   return view.root.querySelector(".vs-call-state")?.textContent ?? null;
 }
 
-describe("a call that came to nothing", () => {
-  it("says who said no, or that nobody has said anything", () => {
+describe("a call without a result", () => {
+  it("shows who refused it, or that nobody answered", () => {
     expect(stands({ code: "denied", data: { layer: "approval", refused: { by: "chat", words: "" } } })).toBe("you refused");
     expect(stands({ code: "denied", data: { layer: "approval", reasons: [] } })).toBe("nobody answered");
     expect(stands({ code: "denied", data: { layer: "paths" } })).toBe("not allowed");

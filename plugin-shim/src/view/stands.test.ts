@@ -14,8 +14,8 @@ function stands(given: Partial<Known>): string {
   return [kind, text, work].filter((part) => part !== "").join(", ");
 }
 
-describe("how a conversation stands", () => {
-  it("says first what waits for the person", () => {
+describe("the state of a conversation", () => {
+  it("shows pending questions first", () => {
     const running = { ...idle, state: "running" as const };
     const asking: Activeness = "asking";
     expect(stands({})).toBe("done, Done");
@@ -26,13 +26,13 @@ describe("how a conversation stands", () => {
     expect(stands({ entries: [] })).toBe("none");
   });
 
-  it("says nothing of work while the daemon is gone", () => {
+  it("shows no activity without the daemon", () => {
     const running = { ...idle, state: "running" as const };
     expect(stands({ standing: running, isConnected: false })).toBe("away, Disconnected, Interrupted: the daemon is not connected");
     expect(stands({ isConnected: false })).toBe("away, Disconnected");
   });
 
-  it("calls a failure a failure, live and after a reload", () => {
+  it("shows a failure, live and after a reload", () => {
     expect(stands({ entries: [said, end("401: the key was refused")] })).toBe("failed, Failed");
     expect(outcomeOf([said, notice("error", "401: the key was refused")])).toBe("failed");
     expect(outcomeOf([said, answer, end(undefined, "cancelled")])).toBe("stopped");
