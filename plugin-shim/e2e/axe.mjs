@@ -1,10 +1,10 @@
-// What axe-core finds on a page.
+// Runs axe-core on a page.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe-core finds that is serious or critical, light and dark. */
+/** The serious and critical findings of axe-core, in the light and the dark theme. */
 export async function faults(tab, state) {
   const found = [];
   for (const colorScheme of ["light", "dark"]) {

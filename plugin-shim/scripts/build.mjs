@@ -13,7 +13,7 @@ import * as esbuild from "esbuild";
 
 const root = path.resolve(import.meta.dirname, "..");
 const out = path.resolve(root, process.argv[2] ?? "dist");
-/** The most that the plugin's script and the scripts that the page loads at first may weigh, in bytes. */
+/** The size limits in bytes of the plugin's script, and of the scripts that the page loads at first. */
 const LARGEST = [
   { name: "the plugin", files: ["main.js"], bytes: 260 * 1024 },
   { name: "the page's first load", files: ["page/view.js", "page/chunk.js"], bytes: 180 * 1024 },
@@ -21,8 +21,8 @@ const LARGEST = [
 
 const scripts = [
   { entries: { main: "src/main.ts" }, folder: ".", format: "cjs", external: ["obsidian", "electron"] },
-  // `chunk.js` has what both of the others need; `cards.js` and `formulas.js` are loaded when the first
-  // card and the first formula are drawn.
+  // `chunk.js` has the code that both of the others need; `cards.js` and `formulas.js` are loaded when the
+  // first card and the first formula are drawn.
   { entries: { view: "src/page/page.ts" }, folder: "page", format: "esm", external: [], splitting: true },
 ];
 const styles = [
@@ -35,8 +35,9 @@ const copies = [
 ];
 
 /**
- * Takes the parts of marked that write HTML out of it: the view draws its tokens itself, and a fifth of the library is saved.
- * They hang on each other at the top level, so that esbuild has to keep them. Fails where another version is built otherwise.
+ * Removes the parts of marked that write HTML: the view draws its tokens itself, and this saves a fifth of
+ * the library. They refer to each other at the top level, so esbuild has to keep them. Fails if another
+ * version is built differently.
  */
 const lexerAlone = {
   name: "lexer-alone",

@@ -1,5 +1,5 @@
-// Views: what a leaf shows. Those of Obsidian's own that a plugin meets are here: a note, the list of
-// files, and what stands for a view that is not loaded or that nobody makes any more.
+// Views: the content of leaves. Includes Obsidian's own views that a plugin meets: a note, the list of files,
+// and the placeholder of a view that is not loaded or not registered.
 
 import type { App } from "./app";
 import { Component } from "./component";
@@ -11,7 +11,7 @@ export interface ViewState {
   type: string;
   state?: Record<string, unknown>;
   active?: boolean;
-  /** What its tab says, kept with the layout. */
+  /** The title of its tab, stored with the layout. */
   title?: string;
 }
 
@@ -121,7 +121,7 @@ export abstract class FileView extends ItemView {
   abstract onLoadFile(file: TFile): Promise<void>;
 }
 
-/** A note's text with a cursor in it. Lines and columns count from 0. */
+/** A note's text with a cursor. Lines and columns count from 0. */
 export class Editor {
   constructor(private readonly field: HTMLTextAreaElement) {}
 
@@ -162,7 +162,7 @@ export class MarkdownView extends FileView {
   constructor(leaf: WorkspaceLeaf) {
     super(leaf);
     this.#field = this.contentEl.createEl("textarea", { cls: "cm-content", attr: { "aria-label": "Note" } });
-    // Nothing is written from here: what is tried is the steward, not an editor.
+    // The stand-in does not save edits: the tests are about the steward, not an editor.
     this.#field.readOnly = true;
     this.editor = new Editor(this.#field);
     this.#field.addEventListener("contextmenu", (event) => {
@@ -232,7 +232,7 @@ export class MarkdownView extends FileView {
   }
 }
 
-/** The notes, to click on. */
+/** The list of notes, for clicks. */
 export class FileExplorerView extends ItemView {
   override icon = "folder-closed";
   override navigation = false;
@@ -266,7 +266,7 @@ export class FileExplorerView extends ItemView {
   }
 }
 
-/** A tab with nothing in it. */
+/** An empty tab. */
 export class EmptyView extends ItemView {
   getViewType(): string {
     return "empty";
@@ -277,7 +277,7 @@ export class EmptyView extends ItemView {
   }
 }
 
-/** Stands for a view that was not looked at since the start, or that no plugin makes at the moment. */
+/** The placeholder of a view that was not shown since the start, or that no plugin registers now. */
 export class StandInView extends ItemView {
   constructor(
     leaf: WorkspaceLeaf,
