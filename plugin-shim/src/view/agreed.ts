@@ -24,7 +24,7 @@ export async function callAgreed(
   if (codeOf(result) !== "approval_needed") return result;
   const { reasons, identity } = errorData(result) as { reasons?: string[]; identity?: string };
   const why = reasons?.join("; ") ?? messageOf(result);
-  if (!(await parts.host.confirm(`${asks.question} It needs your agreement: ${why}.`, asks.action))) return null;
+  if (!(await parts.host.confirm(`${asks.question} It needs your approval: ${why}.`, asks.action))) return null;
   return parts.chat.tool(tool, given, { ...how, confirmed: true, agreed: identity });
 }
 

@@ -57,7 +57,7 @@ export function read(state: unknown): Kept | null {
       sessionId: typeof to === "string" ? to : null,
       isNew: !isKnown,
       sent: false,
-      error: typeof error === "string" ? error : `Not known to have arrived before Obsidian quit${lost}`,
+      error: typeof error === "string" ? error : `May not have arrived before Obsidian quit${lost}`,
     }];
   });
   const isNew = messages.some((one) => one.sessionId === null);

@@ -72,7 +72,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
   };
 
   const drawState = (rule: DescribedRule): HTMLElement => {
-    const list = element(root, "select", { class: "dropdown vs-names", attributes: { "aria-label": visible(`How ${rule.name} runs by itself`) } });
+    const list = element(root, "select", { class: "dropdown vs-names", attributes: { "aria-label": visible(`Automatic runs of ${rule.name}`) } });
     const now = rule.state ?? "off";
     for (const [value, text] of STATES) list.append(element(list, "option", { text, attributes: { value, selected: value === now } }));
     // A rule that was disabled, or whose file has changed.
@@ -149,12 +149,12 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     const given = { file: kept, names: [name], ask: state === "ask" };
     const { rules } = await connection.call("_vault/rules/enable", { ...given, dryRun: true });
     const [rule] = rules;
-    if (!rule || rule.hash !== hash) return told.fail(`${kept} says something else than the rule of this plan.`);
-    const how = state === "ask" ? "What it would do waits for you." : rule.actions.includes("trash") ? "It asks before the trash." : "It does not ask.";
-    const text = `Have ${name} run by itself from now on? ${sentence(rule.does)} It may touch ${rule.folders.join(", ")}. ${how}`;
+    if (!rule || rule.hash !== hash) return told.fail(`${kept} does not contain this rule.`);
+    const how = state === "ask" ? "Its changes wait for your approval." : rule.actions.includes("trash") ? "It asks before the trash." : "It does not ask.";
+    const text = `Run ${name} automatically from now on? ${sentence(rule.does)} It may touch ${rule.folders.join(", ")}. ${how}`;
     if (!(await host.confirm(text, "Enable"))) return;
     await connection.call("_vault/rules/enable", { ...given, agreed: [hash] });
-    parts.announce(`${name} runs by itself`);
+    parts.announce(`${name} runs automatically`);
     return load();
   };
 

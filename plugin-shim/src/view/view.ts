@@ -104,7 +104,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   /** An earlier message as a draft; missing attachments are reported. */
   const asBefore = (entry: UserEntry): Draft => {
     const { draft, lacks } = draftOf(entry.text);
-    if (lacks) host.notice("The pictures and selections that went with it do not go again; attach them anew");
+    if (lacks) host.notice("The images and selections of the earlier message are not included; attach them again");
     return draft;
   };
 
@@ -169,7 +169,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   const openSheet = async (name: "timeMachine" | "promptsPanel"): Promise<void> => {
     const cards = await loadCards().catch(() => null);
     if (scope.ended || sheet) return;
-    if (!cards) host.notice("It could not be loaded. Reload the page.");
+    if (!cards) host.notice("The panel could not be loaded. Reload the page.");
     const made = cards?.[name](parts, () => {
       sheet = null;
       field.focus();
