@@ -11,7 +11,7 @@ const DISCLOSURES = {
 };
 
 /**
- * What is wrong; nothing where all is well.
+ * The problems; empty if there are none.
  * @param {{ manifest: Record<string, unknown>, versions: Record<string, string>, packageVersion: string, programVersion: string, readme: string }} about
  * @returns {string[]}
  */

@@ -45,7 +45,7 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-/** A connection to the daemon that reconnects by itself. */
+/** A connection to the daemon that reconnects automatically. */
 export interface Connection {
   readonly state: ConnectionState;
   /** The daemon's answer to `initialize` on this connection; null while not connected. */

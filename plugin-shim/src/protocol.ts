@@ -444,13 +444,13 @@ export type ConfigValue = { value: string,
 name: string,
 };
 
-/** How far the daemon is confined. */
+/** The confinement of the daemon. */
 export type Confinement = { state: ConfinementState,
 /** The missing restrictions, or the reason why the daemon is not confined; one per line. */
 lacks: Array<string>,
 };
 
-/** How far the daemon is confined. */
+/** The confinement of the daemon. */
 export type ConfinementState = "full" | "partial" | "off" | "not_possible";
 
 /** A part of a result. */
@@ -1377,7 +1377,7 @@ export type PageCodeParams = Record<symbol, never>;
 export type PageCodeResult = {
   /** URL of the page with the code in the fragment, which browsers do not send. */
   url: string,
-  /** How long the code is valid, in seconds. It can be used once. */
+  /** The time for which the code is valid, in seconds. It can be used once. */
   seconds: number,
 };
 
@@ -2137,7 +2137,7 @@ export type StatusResult = {
   version: string,
   /** The daemon's process id. */
   pid: number,
-  /** How long it has been running, in seconds. */
+  /** The time since its start, in seconds. */
   uptimeSeconds: number,
   /** Current connections, including this one. */
   connections: number,
@@ -2145,7 +2145,7 @@ export type StatusResult = {
   epoch: string,
   /** The number of the last event so far. */
   seq: number, settings: SettingsState,
-  /** How far the operating system confines the daemon, should a bug be exploited. */
+  /** The confinement of the daemon by the operating system, in case a bug is exploited. */
   confinement: Confinement,
   /** The connection to SmartHole, which receives voice messages. */
   smarthole: SmartHoleState,

@@ -20,7 +20,7 @@ pub struct StatusResult {
     pub version: String,
     /// The daemon's process id.
     pub pid: u32,
-    /// How long it has been running, in seconds.
+    /// The time since its start, in seconds.
     pub uptime_seconds: u64,
     /// Current connections, including this one.
     pub connections: u32,
@@ -29,7 +29,7 @@ pub struct StatusResult {
     /// The number of the last event so far.
     pub seq: u64,
     pub settings: SettingsState,
-    /// How far the operating system confines the daemon, should a bug be exploited.
+    /// The confinement of the daemon by the operating system, in case a bug is exploited.
     pub confinement: Confinement,
     /// The connection to SmartHole, which receives voice messages.
     pub smarthole: SmartHoleState,
@@ -99,7 +99,7 @@ pub struct SettingsState {
     pub needs_restart: Vec<String>,
 }
 
-/// How far the daemon is confined.
+/// The confinement of the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct Confinement {
     pub state: ConfinementState,
@@ -107,7 +107,7 @@ pub struct Confinement {
     pub lacks: Vec<String>,
 }
 
-/// How far the daemon is confined.
+/// The confinement of the daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfinementState {
