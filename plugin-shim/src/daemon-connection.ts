@@ -71,7 +71,7 @@ export class DaemonConnection implements Connection {
   /** The position in the event stream; null before the first subscription. */
   #heard: { epoch: string; seq: number } | null = null;
   #subscribing = false;
-  /** A client has failed to load its data, so missed events are of no use to it. */
+  /** A client could not load its data: it needs a reload instead of the missed events. */
   #isMissed = false;
   /** Requests of the daemon that arrived before the clients could load their data. */
   #early: { id: RequestId; name: string; params: unknown }[] = [];

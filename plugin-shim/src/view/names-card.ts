@@ -70,7 +70,7 @@ export function namesCard(parts: Parts, { files }: Names): Card {
         draw();
         if (result.isError) return told.tell(result);
         const made = structured(result)["plan"] as number;
-        // The card of the same plan updates, too.
+        // The existing card of the same plan updates itself.
         if (made === number) return;
         number = made;
         plan?.end();

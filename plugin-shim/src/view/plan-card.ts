@@ -138,7 +138,7 @@ export function planCard(parts: Parts, plan: number): Card {
       text: visible(noteName(item.path)),
       attributes: { dir: "auto", title: visible(item.path), ...(item.create ? {} : link) },
     });
-    // The group's heading does not include the rejected destination.
+    // The group's heading does not name the destination of an item that cannot be applied.
     const after = item.to ? (isApplicable(item) ? noteName(item.to) : item.to) : "";
     const isRenamed = after !== "" && after !== noteName(item.path);
     const names = element(root, "span", { class: "vs-plan-names" }, name);

@@ -89,7 +89,7 @@ export function setupCard(parts: Parts): Card {
       event.preventDefault();
       void attempt(check, async () => {
         const given = field.value;
-        // The key is removed from the view after it was sent.
+        // The key stays in the view no longer than necessary.
         field.value = "";
         const { models } = await connection.call("_vault/models/key", { provider: vendor.value, key: given });
         if (!scope.ended) choice(key, "The key works. Choose a model", models);
